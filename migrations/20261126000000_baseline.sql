@@ -511,3 +511,6 @@ CREATE TABLE looked(
   decision_id TEXT NOT NULL,
   front_ms    INTEGER NOT NULL
 ) STRICT;
+
+-- The history is sorted by when it was decided, page by page.
+CREATE INDEX requests_by_decided ON requests(decided_at, id) WHERE decided_at IS NOT NULL;

@@ -3,8 +3,10 @@
 //! Refuses to decide anything itself: both are subscribers of [`countersign_core::App`].
 
 pub mod cli;
+mod export;
 #[cfg(feature = "gui")]
 pub mod gui;
 mod otlp;
 mod production;
 mod secrets;
+mod unfinished;

@@ -71,6 +71,7 @@ export const hotkeys = {
   overview: { keys: ["G O"], label: "Go to Overview", group: "Screens" },
   traces: { keys: ["G T"], label: "Go to Traces", group: "Screens" },
   agents: { keys: ["G A"], label: "Go to Agents", group: "Screens" },
+  operators: { keys: ["G P"], label: "Go to Operators", group: "Screens" },
   setup: { keys: ["G S"], label: "Go to Setup", group: "Screens" },
   settings: { keys: ["G ,"], label: "Go to Settings", group: "Screens" },
   rejected: { keys: ["G J"], label: "Go to Rejected", group: "Screens" },

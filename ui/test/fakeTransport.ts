@@ -53,6 +53,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     suggestions: () => ({ ready: true, looked: 0, trouble: null, suggestions: [], approvalsMin: 5, windowDays: 30 }),
     rule_changes: () => ({ changes: [], more: false }),
     agents_list: () => ({ agents: [], serverMs: 0 }),
+    operators_list: () => ({ operators: [], approval: false, serverMs: 0 }),
     history_page: () => ({ rows: [], next: null, unindexed: 0 }),
     history_count: () => ({ requests: 0, whole: true }),
     history_facets: () => ({ workspaces: [], agents: [], tools: [], operators: [], rules: [] }),

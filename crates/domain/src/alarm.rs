@@ -35,6 +35,8 @@ pub enum AlarmCode {
     OperatorsRefused,
     /// A key waits to be accepted.
     OperatorWaits,
+    /// Somebody may decide who could not before.
+    OperatorJoined,
     /// At a recovery, the bus held another decision.
     RecoverConflict,
     /// The console's own server had lost its last moments.
@@ -75,6 +77,7 @@ impl AlarmCode {
             Self::OperatorsUnverified,
             Self::OperatorsRefused,
             Self::OperatorWaits,
+            Self::OperatorJoined,
             Self::RecoverConflict,
             Self::LastMomentsLost,
             Self::UnreadableMessage,
@@ -106,6 +109,7 @@ impl AlarmCode {
             Self::OperatorsUnverified => "operators_unverified",
             Self::OperatorsRefused => "operators_refused",
             Self::OperatorWaits => "operator_waits",
+            Self::OperatorJoined => "operator_joined",
             Self::RecoverConflict => "recover_conflict",
             Self::LastMomentsLost => "last_moments_lost",
             Self::UnreadableMessage => "unreadable_message",
@@ -173,6 +177,7 @@ impl AlarmCode {
                 "Somebody changed the list of operators against its rules, or put an older one in its place; the one before counts."
             }
             Self::OperatorWaits => "A new operator's key waits to be accepted.",
+            Self::OperatorJoined => "A new operator joined and may decide here.",
             Self::RecoverConflict => {
                 "The bus holds another decision than this console knew before the recovery."
             }
@@ -242,6 +247,9 @@ impl AlarmCode {
             }
             Self::OperatorWaits => {
                 "Ask the person for the key, then `countersign operators add KEY` or `retire KEY`."
+            }
+            Self::OperatorJoined => {
+                "Look who it is (`countersign operators list`); if nobody expects them, end it with `countersign operators retire KEY`."
             }
             Self::RecoverConflict => {
                 "Compare both (`countersign show ID`): agents read the one on the bus."

@@ -32,8 +32,42 @@ pub struct HistoryFilter {
     pub since: Option<Timestamp>,
     /// Stored before.
     pub until: Option<Timestamp>,
+    /// Only what has no time of a decision.
+    pub undecided: bool,
     /// Words of the request and of the operator's message.
     pub text: TextQuery,
+}
+
+/// What the pages of the history are sorted by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SortBy {
+    /// When they were stored.
+    #[default]
+    Stored,
+    /// When they were decided; what is not decided comes last.
+    Decided,
+    /// Their risk; the newest first within one.
+    Risk,
+}
+
+/// The order of the pages of the history.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sort {
+    /// By what.
+    pub by: SortBy,
+    /// The least first.
+    pub ascending: bool,
+}
+
+/// Where the next page of an order begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    /// The part of the order: a risk, or what is not decided.
+    pub part: usize,
+    /// When the last row was decided, ms, in an order by that.
+    pub at: i64,
+    /// The last row.
+    pub id: i64,
 }
 
 impl HistoryFilter {

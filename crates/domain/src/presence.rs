@@ -50,7 +50,11 @@ impl HeardConsole {
 
 /// The consoles that were heard.
 #[derive(Debug, Clone, Default)]
-pub struct Consoles(BTreeMap<ConsoleId, Heard>);
+pub struct Consoles {
+    heard: BTreeMap<ConsoleId, Heard>,
+    /// The last sign of those that said that they stop.
+    gone: BTreeMap<ConsoleId, HeardConsole>,
+}
 
 #[derive(Debug, Clone)]
 struct Heard {
@@ -101,11 +105,11 @@ impl Consoles {
     /// A console gave a sign.
     pub fn heard(&mut self, id: ConsoleId, console: HeardConsole) {
         let at = console.heard_at;
-        let mut others = self.0.iter().filter(|(other, _)| **other != id);
+        let mut others = self.heard.iter().filter(|(other, _)| **other != id);
         if others.any(|(_, heard)| heard.last.auto_key == console.auto_key) {
             return;
         }
-        match self.0.entry(id) {
+        match self.heard.entry(id) {
             Entry::Vacant(place) => {
                 place.insert(Heard {
                     last: console,
@@ -125,14 +129,30 @@ impl Consoles {
         }
     }
 
-    /// A console said that it stops.
-    pub fn ended(&mut self, id: &ConsoleId) {
-        self.0.remove(id);
+    /// A console stopped; `said` is its word for it.
+    pub fn ended(&mut self, id: &ConsoleId, said: Option<HeardConsole>) {
+        self.heard.remove(id);
+        if let Some(said) = said {
+            self.gone.insert(id.clone(), said);
+        }
+    }
+
+    /// When an operator's console was last heard, also one that is gone: by its id, or by the key where the list names
+    /// no console.
+    #[must_use]
+    pub fn last_heard(&self, console: Option<&str>, key: &PublicKey) -> Option<Timestamp> {
+        let there = self.heard.iter().map(|(id, heard)| (id, &heard.last));
+        let is_its = |(id, heard): &(&ConsoleId, &HeardConsole)| match console {
+            Some(console) => id.as_str() == console,
+            None => [&heard.human_key, &heard.auto_key].contains(&key),
+        };
+        let own = there.chain(&self.gone).filter(is_its);
+        own.map(|(_, heard)| heard.heard_at).max()
     }
 
     /// The consoles that were heard within 15 s before `now`.
     pub fn live(&self, now: Timestamp) -> impl Iterator<Item = (&ConsoleId, &HeardConsole)> {
-        self.0
+        self.heard
             .iter()
             .map(|(id, heard)| (id, &heard.last))
             .filter(move |(_, console)| now.since_ms(console.heard_at) < LIVE_MS)
@@ -141,7 +161,7 @@ impl Consoles {
     /// Whether two programs speak as this console; none while it was not heard for long enough to know.
     #[must_use]
     pub fn runs_twice(&self, id: &ConsoleId) -> Option<bool> {
-        let Heard { last, runs } = self.0.get(id)?;
+        let Heard { last, runs } = self.heard.get(id)?;
         if runs.returned >= RETURNS {
             return Some(true);
         }
@@ -262,7 +282,7 @@ mod tests {
         }
         let live: Vec<_> = consoles.live(Timestamp(1)).map(|(id, _)| id).collect();
         assert_eq!(live, [&ids[0]]);
-        consoles.ended(&ids[0]);
+        consoles.ended(&ids[0], None);
         consoles.heard(ids[1].clone(), heard(1));
         assert!(consoles.live(Timestamp(2)).any(|(id, _)| *id == ids[1]));
     }
@@ -285,7 +305,22 @@ mod tests {
         consoles.heard(a.clone(), heard(BEAT_MS));
         assert_eq!(live(&consoles, LIVE_MS), ["a"]);
         assert!(live(&consoles, LIVE_MS + BEAT_MS).is_empty());
-        consoles.ended(&a);
+        assert_eq!(
+            consoles.last_heard(Some("a"), &key(9)),
+            Some(Timestamp(BEAT_MS))
+        );
+        consoles.ended(&a, Some(heard(BEAT_MS + 1)));
         assert!(live(&consoles, BEAT_MS + 1) == ["b"]);
+        // Who is gone was seen all the same, and is known by the key where the list names no console.
+        for (console, of, at) in [
+            (Some("a"), 9, Some(BEAT_MS + 1)),
+            (Some("c"), 1, None),
+            (None, 1, Some(BEAT_MS + 1)),
+            (None, 2, Some(0)),
+            (None, 9, None),
+        ] {
+            let seen = consoles.last_heard(console, &key(of));
+            assert_eq!(seen, at.map(Timestamp), "{console:?} {of}");
+        }
     }
 }

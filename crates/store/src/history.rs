@@ -3,32 +3,33 @@
 //! Refuses to look at every request for one page: candidates come in the order of their rows from one
 //! index, other indexes tell which of them pass, and a page that would take too long ends early and says where to go on.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use sqlx::{QueryBuilder, Sqlite};
 use tokio::time::Instant;
 
 use super::history_narrow::{counting, passing};
-use super::history_source::{Source, Span};
+use super::history_source::{Source, Span, Towards};
 use super::lines::{LineRow, select};
 use super::{Reader, StoreError, history_source};
 use crate::domain::history::HistoryFilter;
 
 /// Candidates looked at together, at most.
-const MOST: i64 = 16_384;
+pub(super) const MOST: i64 = 16_384;
 /// Candidates for each row that is wanted, at first.
-const FIRST: i64 = 4;
+pub(super) const FIRST: i64 = 4;
 
 /// A page of the history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Newest first.
+    /// In the order of the page.
     pub rows: Vec<LineRow>,
     /// Where the next page begins; none at the end.
     pub next: Option<i64>,
 }
 
-/// The page after row `after`, at most `limit` rows. Once `budget` is over, what was found by then is the
+/// The page after row `after`, at most `limit` rows, newest first. Once `budget` is over, what was found by then is the
 /// page; without one it is looked for until the page is full.
 pub async fn page(
     reader: &Reader,
@@ -38,8 +39,21 @@ pub async fn page(
     budget: Option<Duration>,
 ) -> Result<Page, StoreError> {
     let give_up = budget.map(|budget| Instant::now() + budget);
+    page_towards(reader, filter, (Towards::Older, after), limit, give_up).await
+}
+
+/// The same, one way or the other.
+pub(super) async fn page_towards(
+    reader: &Reader,
+    filter: &HistoryFilter,
+    (towards, after): (Towards, Option<i64>),
+    limit: i64,
+    give_up: Option<Instant>,
+) -> Result<Page, StoreError> {
     let mut span = history_source::span(reader, filter).await?;
-    span.below = span.below.min(after.unwrap_or(i64::MAX));
+    if let Some(after) = after {
+        span.go_on(towards, after);
+    }
     let source = history_source::of(reader, filter).await?;
     let mut ids: Vec<i64> = Vec::new();
     let mut next = None;
@@ -50,11 +64,13 @@ pub async fn page(
     let full = usize::try_from(limit).unwrap_or(usize::MAX);
     loop {
         let begun = Instant::now();
-        let Some(found) = candidates(reader, &source, span, chunk).await? else {
+        let Some(found) = candidates(reader, &source, span, chunk, towards).await? else {
             break;
         };
         let room = i64::try_from(full.saturating_sub(ids.len())).unwrap_or(i64::MAX);
-        if let Some(mut query) = passing(&source, filter, found.span, room.saturating_add(1)) {
+        if let Some(mut query) =
+            passing(&source, filter, found.span, room.saturating_add(1), towards)
+        {
             let passing: Vec<i64> = query.build_query_scalar().fetch_all(&reader.0).await?;
             ids.extend(passing);
         }
@@ -66,14 +82,17 @@ pub async fn page(
         if found.count < chunk {
             break;
         }
-        let oldest = found.span.above + 1;
+        let last = match towards {
+            Towards::Older => found.span.above + 1,
+            Towards::Newer => found.span.below - 1,
+        };
         // The next look takes twice as many.
         let longer = begun.elapsed() * 2;
         if give_up.is_some_and(|give_up| Instant::now() + longer >= give_up) {
-            next = Some(oldest);
+            next = Some(last);
             break;
         }
-        span.below = oldest;
+        span.go_on(towards, last);
         chunk = (chunk * 2).min(MOST);
     }
     Ok(Page {
@@ -104,7 +123,7 @@ pub async fn count(
         requests: 0,
         whole: true,
     };
-    while let Some(found) = candidates(reader, &source, span, MOST).await? {
+    while let Some(found) = candidates(reader, &source, span, MOST, Towards::Older).await? {
         if let Some(mut query) = counting(&source, filter, found.span) {
             let passing: i64 = query.build_query_scalar().fetch_one(&reader.0).await?;
             count.requests = count.requests.saturating_add(passing);
@@ -128,15 +147,16 @@ struct Candidates {
     span: Span,
 }
 
-/// The newest candidates of a span, at most `limit`; none where there is none.
+/// The first candidates of a span, at most `limit`; none where there is none.
 async fn candidates(
     reader: &Reader,
     source: &Source,
     span: Span,
     limit: i64,
+    towards: Towards,
 ) -> Result<Option<Candidates>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new("SELECT count(*), min(id), max(id) FROM (");
-    if !source.push(&mut query, span, limit) {
+    if !source.push(&mut query, span, limit, towards) {
         return Ok(None);
     }
     query.push(")");
@@ -154,8 +174,8 @@ async fn candidates(
     })
 }
 
-/// The lines of these rows, newest first.
-async fn rows(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreError> {
+/// The lines of these rows, in their order.
+pub(super) async fn rows(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -164,6 +184,7 @@ async fn rows(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreError> 
     query.push_bind(serde_json::Value::from(ids).to_string());
     query.push("))");
     let mut rows: Vec<LineRow> = query.build_query_as().fetch_all(&reader.0).await?;
-    rows.sort_unstable_by_key(|row| std::cmp::Reverse(row.id));
+    let places: HashMap<i64, usize> = ids.iter().copied().zip(0..).collect();
+    rows.sort_unstable_by_key(|row| places.get(&row.id).copied());
     Ok(rows)
 }

@@ -6,8 +6,9 @@
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::conditions;
-use super::history_source::{Source, Span};
+use super::history_source::{Source, Span, Towards};
 use super::looked::front_ms;
+use super::search_index;
 use crate::domain::history::HistoryFilter;
 
 /// A condition that an entry of one index tells.
@@ -111,21 +112,23 @@ fn needs_row(source: &Source, filter: &HistoryFilter) -> bool {
         Some(_) => !workspace_told && !source.is_by("agent"),
         None => named(&filter.agent, "agent") || named(&filter.tool, "tool"),
     };
-    let decided = filter.states.is_some() && filter.undecided_states().is_none();
+    let decided =
+        filter.undecided || (filter.states.is_some() && filter.undecided_states().is_none());
     let time = filter.since.is_some() || filter.until.is_some() || filter.front_under_ms.is_some();
     by_name || decided || time
 }
 
-/// The statement that gives those candidates of a span for which everything holds, newest first, at most
+/// The statement that gives those candidates of a span for which everything holds, in this order, at most
 /// `limit`; none where nothing can be found.
 pub(super) fn passing(
     source: &Source,
     filter: &HistoryFilter,
     span: Span,
     limit: i64,
+    towards: Towards,
 ) -> Option<QueryBuilder<Sqlite>> {
-    let mut query = joined("SELECT c.id FROM (", source, filter, span)?;
-    query.push(" ORDER BY c.id DESC LIMIT ");
+    let mut query = joined("SELECT c.id FROM (", source, filter, span, towards)?;
+    query.push(format!(" ORDER BY c.id {} LIMIT ", towards.sql()));
     query.push_bind(limit);
     Some(query)
 }
@@ -136,7 +139,13 @@ pub(super) fn counting(
     filter: &HistoryFilter,
     span: Span,
 ) -> Option<QueryBuilder<Sqlite>> {
-    joined("SELECT count(*) FROM (", source, filter, span)
+    joined(
+        "SELECT count(*) FROM (",
+        source,
+        filter,
+        span,
+        Towards::Older,
+    )
 }
 
 fn joined(
@@ -144,9 +153,10 @@ fn joined(
     source: &Source,
     filter: &HistoryFilter,
     span: Span,
+    towards: Towards,
 ) -> Option<QueryBuilder<Sqlite>> {
     let mut query = QueryBuilder::<Sqlite>::new(begin);
-    if !source.push(&mut query, span, -1) {
+    if !source.push(&mut query, span, -1, towards) {
         return None;
     }
     query.push(") c");
@@ -172,6 +182,13 @@ fn joined(
     if needs_row(source, filter) {
         row(&mut query, filter);
     }
+    // The index of words finds rows in their own order alone: of those in another order each is looked up there.
+    if matches!(source, Source::Rows(_)) && !filter.text.is_blank() {
+        let (begin, end) = search_index::MATCHING.split_once('?')?;
+        query.push(format!(" WHERE EXISTS ({begin}"));
+        query.push_bind(search_index::expression(&filter.text)?);
+        query.push(format!("{end} = c.id)"));
+    }
     Some(query)
 }
 
@@ -187,6 +204,9 @@ fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
     let told = filter.undecided_states().is_some();
     conditions::stands_in(query, filter.states.as_deref().filter(|_| !told));
     conditions::stored(query, filter.since, filter.until);
+    if filter.undecided {
+        query.push(" AND r.decided_at IS NULL");
+    }
     if let Some(under) = filter.front_under_ms {
         query.push(concat!(" AND ", front_ms!("r.id"), " < "));
         query.push_bind(under);

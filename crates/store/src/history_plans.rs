@@ -1,5 +1,7 @@
 //! How SQLite finds the pages of the history, and that they are the right ones.
 
+mod sorted;
+
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -8,7 +10,7 @@ use sqlx::QueryBuilder;
 
 use super::history::{Count, count, page};
 use super::history_narrow::passing;
-use super::history_source::{self, Source, Span};
+use super::history_source::{self, Source, Span, Towards};
 use super::lines::{self, LineRow};
 use super::{Reader, Writer, temporary};
 use crate::domain::history::HistoryFilter;
@@ -129,21 +131,23 @@ async fn every_filter_is_a_range_of_an_index_that_has_the_order_of_the_page() {
     }
     for filter in single_filters() {
         let source = history_source::of(&reader, &filter).await.unwrap();
-        let mut query = QueryBuilder::new("");
-        assert!(source.push(&mut query, SPAN, 9), "{filter:?}");
-        let plan = plan(&mut writer, query.sql().as_str()).await;
-        assert!(!plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
-        for step in plan
-            .lines()
-            .filter(|step| step.contains("requests") || step.contains("decisions"))
-        {
-            let found = step.contains("SEARCH") || step.contains("VIRTUAL TABLE INDEX");
-            assert!(found, "{filter:?}\n{plan}");
+        for towards in [Towards::Older, Towards::Newer] {
+            let mut query = QueryBuilder::new("");
+            assert!(source.push(&mut query, SPAN, 9, towards), "{filter:?}");
+            let plan = plan(&mut writer, query.sql().as_str()).await;
+            assert!(!plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
+            for step in plan
+                .lines()
+                .filter(|step| step.contains("requests") || step.contains("decisions"))
+            {
+                let found = step.contains("SEARCH") || step.contains("VIRTUAL TABLE INDEX");
+                assert!(found, "{filter:?}\n{plan}");
+            }
+            assert!(
+                plan.contains("SEARCH") || matches!(source, Source::Text(_)),
+                "{filter:?}\n{plan}"
+            );
         }
-        assert!(
-            plan.contains("SEARCH") || matches!(source, Source::Text(_)),
-            "{filter:?}\n{plan}"
-        );
     }
 }
 
@@ -158,6 +162,7 @@ fn both(one: HistoryFilter, other: HistoryFilter) -> HistoryFilter {
         origins: one.origins.or(other.origins),
         front_under_ms: one.front_under_ms.or(other.front_under_ms),
         overdue: one.overdue || other.overdue,
+        undecided: one.undecided || other.undecided,
         signers: one.signers.or(other.signers),
         rule: one.rule.or(other.rule),
         since: one.since.or(other.since),
@@ -178,7 +183,7 @@ async fn what_else_must_hold_is_told_by_indexes_and_by_rows_only_where_there_is_
         for other in single_filters() {
             let filter = both(one.clone(), other);
             let source = history_source::of(&reader, &filter).await.unwrap();
-            let query = passing(&source, &filter, SPAN, 9).unwrap();
+            let query = passing(&source, &filter, SPAN, 9, Towards::Newer).unwrap();
             let plan = plan(&mut writer, query.sql().as_str()).await;
             let whole =
                 |step: &str| step.starts_with("SCAN x") || ["SCAN r", "SCAN d"].contains(&step);

@@ -23,11 +23,50 @@ const DECIDED: [&str; 7] = [
     "terminate",
 ];
 
+/// States in which a request may have no time of a decision.
+const UNDECIDED: [State; 7] = [
+    State::Pending,
+    State::Holding,
+    State::Queued,
+    State::Expired,
+    State::Withdrawn,
+    State::Rejected,
+    State::Void,
+];
+
 /// Rows between `above` and `below`, without these two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) above: i64,
     pub(super) below: i64,
+}
+
+impl Span {
+    /// What is left behind this row.
+    pub(super) fn go_on(&mut self, towards: Towards, after: i64) {
+        match towards {
+            Towards::Older => self.below = self.below.min(after),
+            Towards::Newer => self.above = self.above.max(after),
+        }
+    }
+}
+
+/// Which way pages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Towards {
+    /// The newest first.
+    Older,
+    /// The oldest first.
+    Newer,
+}
+
+impl Towards {
+    pub(super) fn sql(self) -> &'static str {
+        match self {
+            Self::Older => "DESC",
+            Self::Newer => "ASC",
+        }
+    }
 }
 
 /// Where candidates come from.
@@ -39,6 +78,8 @@ pub(super) enum Source {
     Text(String),
     /// Ranges of indexes: the beginning of a statement, and its values.
     Ranges(Vec<(&'static str, Vec<String>)>),
+    /// These rows, JSON.
+    Rows(String),
 }
 
 const BY_RULE: &str = "SELECT request AS id FROM decisions WHERE rule_id = ? AND request";
@@ -67,12 +108,14 @@ impl Source {
             filter.overdue,
             filter.signers.is_some(),
             filter.rule.is_some(),
+            filter.undecided,
             !filter.text.is_blank(),
         ];
         let count = given.into_iter().filter(|given| *given).count();
         match self {
-            Self::All => count == 0,
-            _ => count == 1,
+            Self::All | Self::Rows(_) => count == 0,
+            // Their index holds some that have been decided.
+            _ => count == 1 && !filter.undecided,
         }
     }
 
@@ -96,14 +139,25 @@ impl Source {
         ranges.first().is_some_and(|(sql, _)| *sql == by)
     }
 
-    /// Writes the statement that gives the newest candidates of a span, as `id`, at most `limit` (-1: all).
-    /// Returns false, and writes nothing, where nothing can be found.
-    pub(super) fn push(&self, query: &mut QueryBuilder<Sqlite>, span: Span, limit: i64) -> bool {
+    /// Writes the statement that gives the newest candidates of a span, or the oldest, as `id`, at most `limit` (-1:
+    /// all). Returns false, and writes nothing, where nothing can be found.
+    pub(super) fn push(
+        &self,
+        query: &mut QueryBuilder<Sqlite>,
+        span: Span,
+        limit: i64,
+        towards: Towards,
+    ) -> bool {
         match self {
             Self::All => range(query, "SELECT id FROM requests WHERE id", &[], span),
             Self::Text(words) => {
                 let words = std::slice::from_ref(words);
                 range(query, search_index::MATCHING, words, span);
+            }
+            Self::Rows(rows) => {
+                query.push("SELECT value AS id FROM json_each(");
+                query.push_bind(rows.clone());
+                query.push(")");
             }
             Self::Ranges(ranges) if ranges.is_empty() => return false,
             Self::Ranges(ranges) => {
@@ -115,7 +169,7 @@ impl Source {
                 }
             }
         }
-        query.push(" ORDER BY id DESC LIMIT ");
+        query.push(format!(" ORDER BY id {} LIMIT ", towards.sql()));
         query.push_bind(limit);
         true
     }
@@ -158,6 +212,9 @@ pub(super) async fn of(reader: &Reader, filter: &HistoryFilter) -> Result<Source
     }
     if filter.overdue {
         return Ok(any(BY_STALL, &STALLS.map(|stall| stall.code().to_owned())));
+    }
+    if filter.undecided && filter.states.is_none() {
+        return Ok(any(BY_STATE, &UNDECIDED.map(|state| state.as_str().into())));
     }
     if let Some(states) = filter.undecided_states() {
         let words: Vec<String> = states.iter().map(|state| state.as_str().into()).collect();

@@ -31,6 +31,7 @@ pub mod history;
 mod history_narrow;
 #[cfg(test)]
 mod history_plans;
+pub mod history_sorted;
 mod history_source;
 pub mod lines;
 mod log_sync;

@@ -239,6 +239,25 @@ pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreE
     Ok(rows)
 }
 
+/// The payloads of these rows, each with its row, but for those of more than `most` bytes.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn payloads(
+    reader: &Reader,
+    ids: &[i64],
+    most: i64,
+) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT r.id, r.raw FROM json_each(?) wanted CROSS JOIN requests r ON r.id = wanted.value
+         WHERE length(r.raw) <= ?",
+    )
+    .bind(serde_json::Value::from(ids).to_string())
+    .bind(most)
+    .fetch_all(&reader.0)
+    .await?)
+}
+
 /// One request by its key.
 pub async fn by_key(reader: &Reader, key: &RequestKey) -> Result<Option<LineRow>, StoreError> {
     let mut query = select(true);

@@ -18,6 +18,17 @@ pub struct AlarmSeen {
     pub key_tail: String,
 }
 
+/// Who joined, for the alarm that says so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct JoinedView {
+    /// The name that the list of operators has for the key.
+    pub name: Shown,
+    /// Since when the key counts.
+    #[ts(type = "number")]
+    pub from_ms: i64,
+}
+
 /// One alarm of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -34,6 +45,8 @@ pub struct AlarmItem {
     /// When.
     #[ts(type = "number")]
     pub at_ms: i64,
+    /// The operator that it is about, where it says that one joined.
+    pub joined: Option<JoinedView>,
     /// What happened, one sentence.
     pub happened: String,
     /// What to do next, one sentence; commands stand between back quotes.

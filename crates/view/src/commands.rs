@@ -41,10 +41,16 @@ macro_rules! with_ipc_commands {
             rejected_detail(KeyArgs) -> RejectedDetail,
             /// A part of a rejected message's bytes.
             rejected_raw(RawArgs) -> RawChunk,
-            /// Requests that pass a filter, newest first.
+            /// Requests that pass a filter, in some order.
             history_page(HistoryPageArgs) -> HistoryPage,
             /// How many requests pass a filter.
             history_count(HistoryFilterView) -> HistoryCount,
+            /// Asks the person for a file, and begins to write all that passes a filter there. Audited.
+            start_export(ExportArgs) -> ExportStarted,
+            /// How far that is.
+            export(ExportNumber) -> ExportView,
+            /// Ends it; no file is left.
+            stop_export(ExportNumber) -> Nothing,
             /// The values that filters can take.
             history_facets(Nothing) -> HistoryFacets,
             /// A request's whole story.
@@ -94,6 +100,8 @@ macro_rules! with_ipc_commands {
             settings(Nothing) -> SettingsView,
             /// Every agent that is known: its copies, its tools, its credentials.
             agents_list(Nothing) -> AgentsView,
+            /// Who may decide in the realm, since when and by whom.
+            operators_list(Nothing) -> OperatorsView,
             /// Chooses what is typed before a critical call of a tool is approved. Audited.
             choose_target(ChooseTargetArgs) -> Nothing,
             /// A workspace's rules and what they did.

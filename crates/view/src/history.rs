@@ -55,15 +55,102 @@ pub enum HistoryState {
     One(CardState),
 }
 
+/// What the history can be sorted by: the columns that have an index.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum HistorySortBy {
+    /// When it was stored.
+    #[default]
+    Stored,
+    /// When it was decided; what is not decided comes last.
+    Decided,
+    /// Its risk; the newest first within one.
+    Risk,
+}
+
+/// In which order; the newest first unless it says another one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct HistorySort {
+    /// The column.
+    pub by: HistorySortBy,
+    /// The least first.
+    pub ascending: bool,
+}
+
+/// Where the next page of an order begins: handed back as it came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct HistoryCursor {
+    /// Part of the order.
+    #[ts(type = "number")]
+    pub part: usize,
+    /// When the last row was decided.
+    #[ts(type = "number")]
+    pub at: i64,
+    /// The last row.
+    #[ts(type = "number")]
+    pub id: i64,
+}
+
 /// Asks for a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryPageArgs {
     /// What to look for.
     pub filter: HistoryFilterView,
-    /// Cursor of the page before; none for the newest.
+    /// In which order.
+    #[serde(default)]
+    pub sort: HistorySort,
+    /// Cursor of the page before, of the same order; none for the first.
+    pub after: Option<HistoryCursor>,
+}
+
+/// How an export is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+pub enum ExportFormat {
+    /// A table for a spreadsheet.
+    Csv,
+    /// One JSON object a line.
+    Jsonl,
+}
+
+/// Asks for an export of all that passes a filter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ExportArgs {
+    /// What to look for.
+    pub filter: HistoryFilterView,
+    /// How it is written.
+    pub format: ExportFormat,
+}
+
+/// An export that was begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ExportNumber {
+    /// Which.
+    #[ts(type = "number")]
+    pub number: u64,
+}
+
+/// What came of the question for a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ExportStarted {
+    /// The export; none where the person chose no file.
     #[ts(type = "number | null")]
-    pub after: Option<i64>,
+    pub number: Option<u64>,
+}
+
+/// How far an export is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct ExportView {
+    /// Name of the file.
+    pub file: Shown,
+    /// Requests that were written.
+    #[ts(type = "number")]
+    pub done: u64,
+    /// The file is whole.
+    pub ended: bool,
+    /// Why there is no file.
+    pub trouble: Option<String>,
 }
 
 /// One line of the history.
@@ -85,6 +172,9 @@ pub struct HistoryRow {
     pub kind: Option<RequestKind>,
     /// The tool's name.
     pub tool: Option<Shown>,
+    /// The arguments that tell the call from others, or the question, on one line of at most 80 characters; none where
+    /// the payload is gone or too large for a list.
+    pub summary: Option<Shown>,
     /// Effective risk.
     pub risk: Risk,
     /// Where it stands.
@@ -113,15 +203,14 @@ pub struct HistoryRow {
     pub decided_ms: Option<i64>,
 }
 
-/// A page of the history, newest first.
+/// A page of the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryPage {
     /// The lines. A page may be short, or empty, and still not be the last.
     pub rows: Vec<HistoryRow>,
     /// Cursor of the next page; none at the end.
-    #[ts(type = "number | null")]
-    pub next: Option<i64>,
+    pub next: Option<HistoryCursor>,
     /// Requests whose words are not indexed yet: a search for text does not find them. 0 without a text.
     #[ts(type = "number")]
     pub unindexed: u64,

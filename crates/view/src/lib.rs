@@ -20,6 +20,7 @@ mod history;
 mod inbox;
 mod looks;
 mod notify;
+mod operators;
 mod overview;
 mod rejected;
 mod rule_changes;
@@ -41,7 +42,7 @@ pub use agents::{
     AgentPresence, AgentToolView, AgentView, AgentsView, ChooseTargetArgs, CredentialView,
     HelloFaultView, InstanceView, ToolTarget,
 };
-pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView};
+pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView, JoinedView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
 pub use card::{
@@ -57,12 +58,14 @@ pub use decide::{
 };
 pub use error::{IpcError, IpcErrorCode};
 pub use history::{
-    Facet, HistoryCount, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs,
-    HistoryRow, HistoryState, SavedSearch, SavedSearches, SearchName,
+    ExportArgs, ExportFormat, ExportNumber, ExportStarted, ExportView, Facet, HistoryCount,
+    HistoryCursor, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs, HistoryRow,
+    HistorySort, HistorySortBy, HistoryState, SavedSearch, SavedSearches, SearchName,
 };
 pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use looks::{ArgLook, CommandPart};
 pub use notify::{NotifyArgs, NotifyLevel};
+pub use operators::{OperatorLine, OperatorsView};
 pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use rule_changes::{RuleChangeKind, RuleChangeView, RuleChangesView};
@@ -72,9 +75,7 @@ pub use rules::{
     RuleArgs, RuleCheck, RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords,
     RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, SuspendedView, WaitingCalls,
 };
-pub use settings::{
-    FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
-};
+pub use settings::{FolderView, LoginKind, OtlpView, OwnKey, SettingsView, StallView, StoreLimit};
 pub use setup::{
     SetupArgs, SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupEdit, SetupElement,
     SetupForm, SetupKeyView, SetupLeftover, SetupLineView, SetupLines, SetupProblem, SetupSaveArgs,

@@ -332,8 +332,6 @@ pub struct PreviewNumber {
 pub struct PreviewCase {
     /// Its line of the history.
     pub row: HistoryRow,
-    /// Key arguments first, on one line.
-    pub summary: Shown,
     /// What the rule says.
     pub rule: RuleEffect,
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use countersign_wire::{KeyRole, Risk, Shown};
+use countersign_wire::Shown;
 
 /// How the console logs in to the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
@@ -30,32 +30,6 @@ pub struct OwnKey {
     pub role: String,
     /// The public key.
     pub key: String,
-}
-
-/// One line of the realm's list of operators.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct OperatorLine {
-    /// As it named itself, or as an operator named it.
-    pub name: Shown,
-    /// The public key.
-    pub key: String,
-    /// What it may sign.
-    pub role: KeyRole,
-    /// `in_force`, `waiting`, `retired`.
-    pub state: String,
-    /// Since when; for a waiting key, when it asked.
-    #[ts(type = "number")]
-    pub from_ms: i64,
-    /// Until when.
-    #[ts(type = "number | null")]
-    pub until_ms: Option<i64>,
-    /// Whether it is this console's.
-    pub mine: bool,
-    /// None: all.
-    pub workspaces: Option<Vec<String>>,
-    /// None: any.
-    pub max_risk: Option<Risk>,
 }
 
 /// A folder or a file of this console.
@@ -141,10 +115,6 @@ pub struct SettingsView {
     pub key_place: String,
     /// Why there.
     pub key_place_why: String,
-    /// Everybody of the realm's list.
-    pub operators: Vec<OperatorLine>,
-    /// Whether a new key must be accepted by an operator.
-    pub operator_approval: bool,
     /// Folders and files.
     pub folders: Vec<FolderView>,
     /// How long payloads are kept.

@@ -18,7 +18,7 @@ use clap_complete::Shell;
 
 pub(crate) use alarms::{Alarms, AlarmsWhat};
 pub(crate) use bypass::{Bypass, EndBypass};
-pub(crate) use history::{Export, Format, History};
+pub(crate) use history::{Export, History};
 pub(crate) use keys::{KeyPlaceWord, Keys};
 pub(crate) use rules::{AcceptFile, ImportFrom, ImportRules, Rules};
 pub(crate) use setup::Setup;

@@ -15,7 +15,7 @@ use super::console::{options, reading};
 use super::failure::Failure;
 use super::output::{Output, doubtful};
 use super::serve::Stop;
-use super::unfinished::Unfinished;
+use crate::unfinished::Unfinished;
 
 /// Writes the bundle.
 pub(crate) async fn run(

@@ -1,34 +1,23 @@
 //! `export`: the history with its decisions and what the audit log says about them.
 //!
-//! Refuses to let data out before the audit log says so, to show an unfinished file under its name, and to
-//! hold more than a page in memory.
+//! Refuses to let data out before the audit log says so, and to show an unfinished file under its name.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 
 use countersign_core::App;
-use countersign_core::domain::Timestamp;
-use countersign_core::store::audit_refs::AuditRef;
-use countersign_core::store::export::ExportRow;
-use countersign_core::store::lines::LineRow;
-use countersign_wire::{Sha256Digest, json_ascii_safe};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::args::{Export, Format};
+use super::args::Export;
 use super::config::Settings;
 use super::console::{options, reading};
-use super::export_csv;
 use super::failure::Failure;
-use super::line::{add_repeats, fields};
 use super::narrow::bring_up_to_date;
-use super::output::{Output, plain};
+use super::output::Output;
 use super::serve::Stop;
-use super::unfinished::Unfinished;
 use super::unread;
-
-/// Requests in memory at once.
-const PAGE: i64 = 500;
+use crate::export;
+use crate::unfinished::Unfinished;
 
 /// Writes the export.
 pub(crate) async fn run(settings: &Settings, out: Output, wanted: Export) -> Result<(), Failure> {
@@ -45,7 +34,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, wanted: Export) -> Res
     let exported = async {
         // References to the audit log are kept like the words.
         bring_up_to_date(settings, out).await?;
-        record(settings, wanted.format).await?;
+        record(settings, wanted.format.into()).await?;
         unread::tell_soon(settings, out).await?;
         reading(settings, false, async |app| write(app, out, &wanted).await).await
     };
@@ -60,15 +49,9 @@ fn file_of(wanted: &Export) -> Option<&Path> {
     wanted.out.as_deref().filter(|file| *file != Path::new("-"))
 }
 
-async fn record(settings: &Settings, format: Format) -> Result<(), Failure> {
+async fn record(settings: &Settings, format: export::Format) -> Result<(), Failure> {
     let app = App::offline(options(settings)?).await?;
-    let console = app.identity().console_id.to_string();
-    let format = match format {
-        Format::Jsonl => "jsonl",
-        Format::Csv => "csv",
-    };
-    let detail = json!({ "what": "history", "format": format });
-    let recorded = app.record("export", console, detail).await;
+    let recorded = export::record(&app, format).await;
     app.shutdown().await;
     Ok(recorded?)
 }
@@ -108,34 +91,14 @@ async fn pages(
     shows: bool,
 ) -> Result<u64, Failure> {
     let filter = wanted.narrow.filter(app)?;
-    if wanted.format == Format::Csv {
-        export_csv::heading(to)?;
-    }
     let (mut after, mut count, mut first) = (None, 0, None);
     loop {
-        let page = app.history_page(&filter, after, PAGE, None).await?;
-        let ids: Vec<i64> = page.rows.iter().map(|row| row.id).collect();
-        let mut facts: BTreeMap<i64, ExportRow> = app
-            .export_facts(&ids)
-            .await?
-            .into_iter()
-            .map(|row| (row.id, row))
-            .collect();
-        let mut audit = app.audit_of(&ids).await?;
-        let repeated = app.repeated(&ids).await?;
-        for row in &page.rows {
-            let audit = audit.remove(&row.id).unwrap_or_default();
-            let mut line = line(row, facts.remove(&row.id), audit);
-            add_repeats(&mut line, repeated.get(&row.id));
-            match wanted.format {
-                Format::Jsonl => writeln!(to, "{}", json_ascii_safe(&Value::Object(line)))?,
-                Format::Csv => export_csv::row(to, &line)?,
-            }
-            count += 1;
-        }
-        if let (true, Some(last)) = (shows, ids.last()) {
+        let piece = export::piece(app, &filter, wanted.format.into(), after).await?;
+        to.write_all(&piece.bytes)?;
+        count += u64::try_from(piece.ids.len()).unwrap_or(0);
+        if let (true, Some(last)) = (shows, piece.ids.last()) {
             // Rows are numbered as they came: the lower, the less is left.
-            let first = *first.get_or_insert(ids[0]);
+            let first = *first.get_or_insert(piece.ids[0]);
             let _ = write!(
                 io::stderr(),
                 "\r{:>3} %",
@@ -144,40 +107,9 @@ async fn pages(
         }
         // A Ctrl+C between two pages is heard here.
         tokio::task::yield_now().await;
-        match page.next {
+        match piece.next {
             Some(next) => after = Some(next),
             None => return Ok(count),
         }
     }
-}
-
-/// A line of the history, then what an export adds.
-fn line(row: &LineRow, facts: Option<ExportRow>, audit: Vec<AuditRef>) -> Map<String, Value> {
-    let mut line = fields(row);
-    let digest = facts.as_ref().map(|facts| facts.request_digest.clone());
-    line.insert("request_digest".to_owned(), json!(digest));
-    line.insert("decision".to_owned(), json!(facts.and_then(decision)));
-    let audit: Vec<Value> = audit
-        .into_iter()
-        .map(|row| {
-            let hash: String = row.hash.iter().map(|byte| format!("{byte:02x}")).collect();
-            json!({ "seq": row.seq, "hash": hash, "action": row.action, "at": row.at })
-        })
-        .collect();
-    line.insert("audit".to_owned(), json!(audit));
-    line
-}
-
-fn decision(facts: ExportRow) -> Option<Value> {
-    let payload = facts.payload?;
-    let shown = |text: Option<String>| text.as_deref().map(plain);
-    Some(json!({
-        "decision_id": shown(facts.decision_id),
-        "key": shown(facts.key),
-        "payload_digest": Sha256Digest::of_bytes(&payload).to_string(),
-        "rule_version": facts.rule_version,
-        "policy_digest": shown(facts.policy_digest),
-        "stored_at": facts.decision_stored_at.map(|at| Timestamp(at).rfc3339()),
-        "fault": facts.fault,
-    }))
 }

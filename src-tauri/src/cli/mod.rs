@@ -19,11 +19,10 @@ mod decide;
 mod doctor;
 mod enroll;
 mod export;
-mod export_csv;
 mod failure;
 mod input;
 mod keys;
-mod line;
+pub(crate) mod line;
 mod log;
 mod narrow;
 mod operators;
@@ -37,13 +36,13 @@ mod shell;
 mod show;
 mod status;
 mod trace;
-mod unfinished;
 mod unread;
 mod watch;
 mod when;
 
 #[cfg(feature = "gui")]
 pub(crate) use config::FILE as CONFIG_FILE;
+pub(crate) use output::plain;
 
 use std::env;
 use std::ffi::OsString;

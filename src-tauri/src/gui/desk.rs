@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
+use super::exports::Exports;
 use super::fault::fault;
 use super::previews::Previews;
 use super::suggested::Suggested;
@@ -47,6 +48,8 @@ pub(crate) struct Desk {
     pub(crate) notify_level: watch::Sender<NotifyLevel>,
     /// Simulations of rules.
     pub(crate) previews: Previews,
+    /// Exports of the history.
+    pub(crate) exports: Exports,
     /// Rules that are suggested.
     pub(crate) suggested: Suggested,
     /// Somebody asked in the tray to turn panic off.
@@ -75,6 +78,7 @@ impl Desk {
             production,
             notify_level: watch::Sender::default(),
             previews: Previews::default(),
+            exports: Exports::default(),
             suggested: Suggested::default(),
             panic_asked: Notify::new(),
             searches: tokio::sync::Mutex::new(()),

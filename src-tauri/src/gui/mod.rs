@@ -9,6 +9,7 @@ mod commands;
 mod desk;
 #[cfg(target_os = "linux")]
 mod drawing;
+mod exports;
 mod fault;
 #[cfg(target_os = "linux")]
 mod locked;
@@ -17,6 +18,8 @@ mod notify;
 #[cfg(target_os = "linux")]
 mod page_ended;
 mod previews;
+#[cfg(target_os = "linux")]
+mod save_dialog;
 mod suggested;
 mod tray;
 #[cfg(target_os = "linux")]

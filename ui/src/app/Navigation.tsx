@@ -10,6 +10,7 @@ import {
   Scale,
   Settings,
   SlidersHorizontal,
+  Users,
   type LucideIcon,
 } from "lucide-react";
 import { Tooltip } from "radix-ui";
@@ -19,7 +20,17 @@ import { useInboxRows, useStatus } from "../desk/DeskContext";
 import { useSnoozes } from "../features/inbox/useSnoozes";
 
 interface ItemProps {
-  readonly to: "/" | "/agents" | "/history" | "/overview" | "/rejected" | "/rules" | "/settings" | "/setup" | "/traces";
+  readonly to:
+    | "/"
+    | "/agents"
+    | "/history"
+    | "/operators"
+    | "/overview"
+    | "/rejected"
+    | "/rules"
+    | "/settings"
+    | "/setup"
+    | "/traces";
   readonly icon: LucideIcon;
   readonly name: string;
   readonly command: CommandId;
@@ -78,6 +89,7 @@ export const Navigation = () => {
       <Item to="/history" icon={History} name="History" command="history" count={0} urgent={false} />
       <Item to="/traces" icon={ChartGantt} name="Traces" command="traces" count={0} urgent={false} />
       <Item to="/agents" icon={Bot} name="Agents" command="agents" count={0} urgent={false} />
+      <Item to="/operators" icon={Users} name="Operators" command="operators" count={0} urgent={false} />
       <Item to="/rules" icon={Scale} name="Rules" command="rules" count={0} urgent={false} />
       <Item to="/setup" icon={SlidersHorizontal} name="Setup" command="setup" count={0} urgent={false} />
       <Item to="/overview" icon={ChartColumn} name="Overview" command="overview" count={0} urgent={false} />

@@ -77,6 +77,7 @@ export const Shell = () => {
   useCommand("overview", () => void navigate({ to: "/overview" }));
   useCommand("traces", () => void navigate({ to: "/traces" }));
   useCommand("agents", () => void navigate({ to: "/agents" }));
+  useCommand("operators", () => void navigate({ to: "/operators" }));
   useCommand("setup", () => void navigate({ to: "/setup" }));
   useCommand("settings", () => void navigate({ to: "/settings" }));
   useCommand("rules", () => void navigate({ to: "/rules" }));

@@ -27,7 +27,7 @@ describe("the history", () => {
     const console = await open("#/history", {
       history_page: ({ after }) =>
         after === null
-          ? { rows: [historyRow(9), historyRow(8)], next: 8, unindexed: 0 }
+          ? { rows: [historyRow(9), historyRow(8)], next: { part: 0, at: 0, id: 8 }, unindexed: 0 }
           : { rows: [historyRow(7)], next: null, unindexed: 0 },
       request_story: () => story(),
     });
@@ -135,6 +135,116 @@ describe("the history", () => {
     });
     fireEvent.click(screen.getByLabelText("Forget said no"));
     await screen.findByText("No search is saved yet.");
+  });
+});
+
+describe("the lines of the history", () => {
+  it("say what was called with which arguments, when it was stored and when it was decided", async () => {
+    await open("#/history", {
+      history_page: () => ({
+        rows: [
+          historyRow(2, { summary: shown("to: ada⟨U+202E⟩"), storedMs: 60_000, decidedMs: 120_000 }),
+          historyRow(1, { summary: null, state: "pending", verdict: null, decidedMs: null }),
+        ],
+        next: null,
+        unindexed: 0,
+      }),
+    });
+    const [first, second] = await screen.findAllByTestId("history-row");
+    expect(first?.textContent).toContain("to: ada");
+    expect(first?.querySelectorAll(".shown-mark")).toHaveLength(1);
+    expect(first?.textContent?.match(/\d\d:\d\d:\d\d/g)).toHaveLength(2);
+    expect(second?.textContent?.match(/\d\d:\d\d:\d\d/g)).toHaveLength(1);
+  });
+
+  it("are sorted by a column, one way and the other, page by page", async () => {
+    const console = await open("#/history", {
+      history_page: ({ after }) => ({
+        rows: [historyRow(after === null ? 2 : 1)],
+        next: after === null ? { part: 1, at: 7, id: 2 } : null,
+        unindexed: 0,
+      }),
+    });
+    await screen.findAllByTestId("history-row");
+    const last = () => console.argsOf("history_page").at(-1);
+    for (const [column, sort, words] of [
+      ["Decided", { by: "decided", ascending: false }, "last decided first"],
+      ["Decided", { by: "decided", ascending: true }, "first decided first"],
+      ["Risk", { by: "risk", ascending: false }, "highest risk first"],
+      ["Stored", { by: "stored", ascending: false }, "newest first"],
+    ] as const) {
+      fireEvent.click(screen.getByLabelText(new RegExp(`^Sort by ${column}`)));
+      // oxlint-disable-next-line no-await-in-loop -- one click after the other
+      await waitFor(() => {
+        expect(last()).toMatchObject({ sort, after: { part: 1, at: 7, id: 2 } });
+      });
+      expect(screen.getByTestId("history-count").textContent).toContain(words);
+    }
+  });
+});
+
+describe("an export", () => {
+  const narrowed = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
+    const console = await open("#/history", {
+      history_page: () => ({ rows: [historyRow(1)], next: null, unindexed: 0 }),
+      ...answers,
+    });
+    await screen.findAllByTestId("history-row");
+    fireEvent.change(screen.getByLabelText("Verdict"), { target: { value: "deny" } });
+    await waitFor(() => {
+      expect(lastFilter(console)?.verdict).toBe("deny");
+    });
+    fireEvent.click(screen.getByText("Export"));
+    return console;
+  };
+  const view = { file: shown("history⟨U+202E⟩.csv"), done: 1_500, ended: false, trouble: null };
+
+  it("asks for exactly what is filtered, tells how far it is, and can be cancelled", async () => {
+    let cancelled = false;
+    const console = await narrowed({
+      start_export: () => ({ number: 3 }),
+      export: () => (cancelled ? { ...view, ended: true, trouble: "the export was cancelled" } : view),
+      stop_export: () => {
+        cancelled = true;
+        return {};
+      },
+    });
+    fireEvent.click(await screen.findByText(/^CSV/));
+    const bar = await screen.findByTestId("export");
+    expect(bar.textContent).toContain("1,500 requests");
+    expect(bar.querySelectorAll(".shown-mark")).toHaveLength(1);
+    expect(console.argsOf("start_export")).toEqual([{ format: "csv", filter: { ...EVERYTHING, verdict: "deny" } }]);
+    fireEvent.click(within(bar).getByText("Cancel"));
+    await screen.findByText("the export was cancelled");
+    expect(console.argsOf("stop_export")).toEqual([{ number: 3 }]);
+    fireEvent.click(within(screen.getByTestId("export")).getByText("Close"));
+    expect(screen.queryByTestId("export")).toBeNull();
+  });
+
+  it("says which file is whole, and why there is none", async () => {
+    const console = await narrowed({
+      start_export: () => ({ number: 4 }),
+      export: () => ({ ...view, done: 1, ended: true }),
+    });
+    fireEvent.click(await screen.findByText(/^JSON lines/));
+    await screen.findByText(/^Exported/);
+    expect(screen.getByTestId("export").textContent).toContain(": 1 request");
+    console.answers.start_export = () => {
+      throw new CallError("read_only", "the store takes no writes");
+    };
+    fireEvent.click(screen.getByText("Export"));
+    fireEvent.click(await screen.findByText(/^CSV/));
+    await screen.findByText("the store takes no writes");
+  });
+
+  it("of which no file was chosen is none", async () => {
+    const console = await narrowed({ start_export: () => ({ number: null }) });
+    fireEvent.click(await screen.findByText(/^CSV/));
+    await waitFor(() => {
+      expect(screen.getByText<HTMLButtonElement>("Export").disabled).toBe(false);
+    });
+    expect(screen.queryByTestId("export")).toBeNull();
+    expect(console.argsOf("export")).toEqual([]);
   });
 });
 

@@ -4,6 +4,7 @@ import { filterOf } from "../features/history/filter";
 import { HistoryScreen } from "../features/history/HistoryScreen";
 import { StoryScreen } from "../features/history/StoryScreen";
 import { InboxScreen } from "../features/inbox/InboxScreen";
+import { OperatorsScreen } from "../features/operators/OperatorsScreen";
 import { OverviewScreen } from "../features/overview/OverviewScreen";
 import { RejectedScreen } from "../features/rejected/RejectedScreen";
 import { SettingsScreen } from "../features/settings/SettingsScreen";
@@ -61,6 +62,8 @@ const agents = createRoute({
   validateSearch: (search): { agent?: string } => optional(search, "agent"),
 });
 
+const operators = createRoute({ getParentRoute: () => root, path: "/operators", component: OperatorsScreen });
+
 const rules = createRoute({
   getParentRoute: () => root,
   path: "/rules",
@@ -107,6 +110,7 @@ export const createDeskRouter = () =>
       traces,
       trace,
       agents,
+      operators,
       rules,
       matrix,
       history,

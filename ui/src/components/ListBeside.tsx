@@ -89,7 +89,7 @@ export const ListBeside = <T extends { readonly key: string }>({
           className="mx-3.5 mb-2"
         />
         {all.length > 0 && rows.length === 0 ? (
-          <p className="px-3.5 text-text-3">No agent fits the filter. Esc clears it.</p>
+          <p className="px-3.5 text-text-3">Nothing fits the filter. Esc clears it.</p>
         ) : null}
         {renderList({ rows, chosen: shown?.key ?? null, onChoose: setChosen })}
       </section>

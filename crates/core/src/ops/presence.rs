@@ -125,7 +125,7 @@ async fn write(shared: &Shared, bus: &Bus, realm: &Uuid, ended: bool) -> Result<
 /// What a change of a `console.{id}` says.
 enum Sign {
     Heard(HeardConsole),
-    Ended,
+    Ended(Option<HeardConsole>),
 }
 
 /// None for one that its console did not sign.
@@ -136,7 +136,7 @@ fn read(
     change: &PolicyChange,
 ) -> Option<Sign> {
     let Some(value) = &change.value else {
-        return Some(Sign::Ended);
+        return Some(Sign::Ended(None));
     };
     let envelope = SignedEnvelope::from_bytes(value).ok()?;
     let stamp = Timestamp::from(change.stamp);
@@ -150,17 +150,18 @@ fn read(
     if presence.auto_key != envelope.key || of_another.is_some_and(|of| of != id.as_str()) {
         return None;
     }
-    if presence.ended {
-        return Some(Sign::Ended);
-    }
-    Some(Sign::Heard(HeardConsole {
+    let console = HeardConsole {
         operator: presence.operator,
         human_key: presence.human_key,
         auto_key: presence.auto_key,
         instance_id: presence.instance_id.map(|id| id.as_u128()),
         heard_at: stamp,
         revision: change.revision,
-    }))
+    };
+    Some(match presence.ended {
+        true => Sign::Ended(Some(console)),
+        false => Sign::Heard(console),
+    })
 }
 
 /// Takes a change of a `console.{id}` over, and tells when two programs speak as one console.
@@ -196,7 +197,7 @@ pub(crate) async fn note(shared: &Shared, realm: &Uuid, id: &ConsoleId, change: 
 fn take(consoles: &mut Consoles, id: &ConsoleId, sign: Sign) {
     match sign {
         Sign::Heard(console) => consoles.heard(id.clone(), console),
-        Sign::Ended => consoles.ended(id),
+        Sign::Ended(said) => consoles.ended(id, said),
     }
 }
 

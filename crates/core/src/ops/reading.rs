@@ -10,13 +10,14 @@ use super::cautions;
 use super::tool_record::{NEWEST, call_of};
 use super::votes::told::{self, ShownVote};
 use crate::Fault;
-use crate::domain::history::HistoryFilter;
+use crate::domain::history::{Cursor, HistoryFilter, Sort};
 use crate::domain::yardstick::nearest;
 use crate::domain::{CallWarning, State, Timestamp};
 use crate::runtime::App;
 use crate::store::alarms::Alarm;
 use crate::store::decisions::StoredDecision;
 use crate::store::history::{self, Count, Page};
+use crate::store::history_sorted::{SortedPage, sorted_page};
 use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
 use crate::store::quarantine::{self, Contradicting};
@@ -149,6 +150,27 @@ impl App {
             rows: self.counted(page.rows),
             ..page
         })
+    }
+
+    /// The same in another order, from a cursor on.
+    pub async fn history_sorted(
+        &self,
+        filter: &HistoryFilter,
+        order: (Sort, Option<Cursor>),
+        limit: i64,
+        budget: Option<Duration>,
+    ) -> Result<SortedPage, Fault> {
+        let page = sorted_page(self.reader(), filter, order, limit, budget).await?;
+        Ok(SortedPage {
+            rows: self.counted(page.rows),
+            ..page
+        })
+    }
+
+    /// The payloads of these rows, but for those of more than `most` bytes.
+    pub async fn payloads(&self, ids: &[i64], most: i64) -> Result<BTreeMap<i64, Vec<u8>>, Fault> {
+        let found = lines::payloads(self.reader(), ids, most).await?;
+        Ok(found.into_iter().collect())
     }
 
     /// How many requests pass a filter. Once `budget` is over, those that were counted by then, the newest.

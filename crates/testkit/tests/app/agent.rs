@@ -5,6 +5,7 @@ use std::time::Duration;
 use async_nats::HeaderMap;
 use countersign_core::bus::Credentials;
 use countersign_core::ops::DecideCommand;
+use countersign_core::store::alarms::Alarm;
 use countersign_core::store::lines::{Filter, LineRow};
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
@@ -70,6 +71,13 @@ pub(crate) async fn colleague_with(
     let app = App::start(options).await.unwrap();
     caught_up(&app).await;
     app
+}
+
+/// The alarms that nobody has seen, but for those that say that a colleague joined.
+pub(crate) async fn troubles(app: &App) -> Vec<Alarm> {
+    let mut alarms = app.status().await.unwrap().alarms;
+    alarms.retain(|alarm| alarm.code != "operator_joined");
+    alarms
 }
 
 /// Waits until `holds` is true.

@@ -10,8 +10,8 @@ use countersign_wire::{
 use serde_json::json;
 
 use crate::agent::{
-    Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options, until,
-    verdict,
+    Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options, troubles,
+    until, verdict,
 };
 use crate::faults::room;
 
@@ -140,7 +140,7 @@ async fn a_stopped_agent_loses_what_waits_and_is_denied_until_it_is_resumed() {
     in_state(&desk.app, "after", "pending").await;
     tokio::time::sleep(Duration::from_millis(900)).await;
     in_state(&desk.app, "after", "pending").await;
-    assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&desk.app).await, []);
     second.shutdown().await;
     desk.app.shutdown().await;
 }

@@ -10,7 +10,7 @@ use countersign_testkit::TempData;
 use countersign_wire::{AgentBrake, AgentKey, ErrorCode, Risk, Verdict};
 use serde_json::json;
 
-use crate::agent::{Desk, colleague, in_state, listed, until, verdict};
+use crate::agent::{Desk, colleague, in_state, listed, troubles, until, verdict};
 use crate::policy::{INVOICES, acme, apply, change_all};
 
 fn bot() -> AgentKey {
@@ -99,7 +99,7 @@ async fn a_bypass_lets_one_agents_calls_run_says_so_and_ends_by_itself() {
         told[0].detail
     );
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
-    assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&desk.app).await, []);
     desk.app.shutdown().await;
 }
 
@@ -158,7 +158,7 @@ async fn a_brake_holds_a_bypass_back_and_its_end_is_seen_by_all() {
         assert_eq!(refused.code(), ErrorCode::InvalidArgs);
     }
     for app in [&desk.app, &second] {
-        assert_eq!(app.status().await.unwrap().alarms, []);
+        assert_eq!(troubles(app).await, []);
     }
     second.shutdown().await;
     desk.app.shutdown().await;

@@ -9,7 +9,8 @@ use countersign_wire::{Scope, Verdict};
 use serde_json::{Value, json};
 
 use crate::agent::{
-    Agent, Desk, LIMIT, colleague, colleague_with, in_state, line_when, listed, until, verdict,
+    Agent, Desk, LIMIT, colleague, colleague_with, in_state, line_when, listed, troubles, until,
+    verdict,
 };
 use crate::policy::{INVOICES, apply};
 use crate::ranks::SetClock;
@@ -294,7 +295,7 @@ async fn a_console_without_room_takes_what_another_one_decided_first() {
     }
     assert_eq!(agent.decision(&ids[1]).await["scope"], "session");
     clock.move_on(TURN_MS);
-    assert_eq!(narrow.app.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&narrow.app).await, []);
     wide.shutdown().await;
     narrow.app.shutdown().await;
 }

@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::agent::{Agent, Desk, colleague, in_state, inbox_ids, listed, until, verdict};
+use crate::agent::{Agent, Desk, colleague, in_state, inbox_ids, listed, troubles, until, verdict};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_consoles_one_decides_and_the_other_is_told_who() {
@@ -40,7 +40,7 @@ async fn of_two_consoles_one_decides_and_the_other_is_told_who() {
             assert_eq!(row.verdict.as_deref(), decision["verdict"].as_str());
         }
     }
-    assert_eq!(second.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&second).await, []);
     second.shutdown().await;
     desk.app.shutdown().await;
 }

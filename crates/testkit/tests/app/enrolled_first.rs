@@ -11,7 +11,9 @@ use countersign_wire::{
 };
 use serde_json::json;
 
-use crate::agent::{Desk, caught_up, colleague, colleague_options, listed, until, verdict};
+use crate::agent::{
+    Desk, caught_up, colleague, colleague_options, listed, troubles, until, verdict,
+};
 use crate::operators::{put_approval_of, put_list, sees};
 
 /// The list that stands in the bucket, and who signed it.
@@ -143,7 +145,7 @@ async fn a_console_that_starts_vouches_for_those_who_came_after_it_and_then_the_
     let next = bus.read_next(POLICY_STREAM, "$KV.CS_POLICY.operators", revision + 1);
     assert_eq!(next.await.unwrap().unwrap().seq, stands(&cem).await.0);
     for app in [&cem, &bea] {
-        assert_eq!(app.status().await.unwrap().alarms, []);
+        assert_eq!(troubles(app).await, []);
     }
     for app in [cem, bea, desk.app] {
         app.shutdown().await;

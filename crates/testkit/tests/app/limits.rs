@@ -15,7 +15,7 @@ use countersign_wire::{
 };
 use serde_json::{Value, json};
 
-use crate::agent::{Desk, colleague, in_state, listed, until, verdict};
+use crate::agent::{Desk, colleague, in_state, listed, troubles, until, verdict};
 use crate::operators::{has_alarm, put_list, sees};
 use crate::policy::{INVOICES, acme, apply, delete_key};
 use crate::setup_keys::hello;
@@ -281,7 +281,7 @@ async fn a_console_that_was_entered_while_the_clock_was_ahead_counts_once_it_is_
         .await
         .unwrap();
     in_state(&desk.app, "r1", "decided").await;
-    assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&desk.app).await, []);
     second.shutdown().await;
     desk.app.shutdown().await;
 }

@@ -19,6 +19,7 @@ mod expiry;
 mod faults;
 mod full_stream;
 mod held_back;
+mod joined;
 mod joins;
 mod limits;
 mod listed_names;

@@ -10,7 +10,7 @@ use countersign_wire::{
 };
 use nkeys::KeyPair;
 
-use crate::agent::{Agent, Desk, LIMIT, colleague, in_state, line_when, listed, verdict};
+use crate::agent::{Agent, Desk, LIMIT, colleague, in_state, line_when, listed, troubles, verdict};
 
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let wait = async {
@@ -96,7 +96,7 @@ async fn consoles_that_change_the_list_at_once_lose_nothing() {
             sees(app, key, ListedState::InForce).await;
         }
     }
-    assert_eq!(second.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&second).await, []);
     second.shutdown().await;
     desk.app.shutdown().await;
 }
@@ -158,7 +158,7 @@ async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stan
     let after = ask(&desk, &agent, &[&second], "after").await;
     sees(&second, &grace, ListedState::InForce).await;
     assert_eq!(code(&second, &after, Verdict::Approve).await, "done");
-    assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&desk.app).await, []);
     for app in [third, second, desk.app] {
         assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
         app.shutdown().await;
@@ -212,7 +212,7 @@ async fn with_approval_a_new_console_counts_only_after_an_operator_accepted_it()
     );
     assert_eq!(code(&second, &key, Verdict::Approve).await, "done");
     in_state(&desk.app, "r1", "decided").await;
-    assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&desk.app).await, []);
     second.shutdown().await;
     desk.app.shutdown().await;
 }

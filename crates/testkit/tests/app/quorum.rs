@@ -10,7 +10,7 @@ use countersign_wire::{Verdict, WorkspaceName};
 use serde_json::json;
 
 use crate::agent::{
-    Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
+    Desk, caught_up, colleague, in_state, line_when, listed, options, troubles, until, verdict,
 };
 use crate::policy::{Unreadable, alarmed, break_rules};
 
@@ -93,7 +93,7 @@ async fn a_rule_asks_for_a_second_operator_and_both_consoles_hold_to_it() {
             let row = in_state(app, id, "decided").await;
             assert_eq!(row.verdict.as_deref(), Some("approve"), "{id}");
         }
-        assert_eq!(app.status().await.unwrap().alarms, []);
+        assert_eq!(troubles(app).await, []);
         assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
         let rows = app.audit_after(0, 10_000).await.unwrap();
         let raised: Vec<_> = rows.iter().filter(|row| row.action == "quorum").collect();
@@ -138,7 +138,7 @@ async fn a_decision_of_a_console_that_did_not_know_the_rule_yet_stands_everywher
         Some("approve"),
         "one operator was enough when it was decided"
     );
-    assert_eq!(late.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&late).await, []);
     late.shutdown().await;
     desk.app.shutdown().await;
 }

@@ -14,7 +14,7 @@ use countersign_wire::{
 use nkeys::KeyPair;
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Desk, colleague_with, in_state, listed, until};
+use crate::agent::{Agent, Desk, colleague_with, in_state, listed, troubles, until};
 
 /// A clock that stands until it is moved.
 pub(crate) struct SetClock(AtomicI64);
@@ -99,7 +99,7 @@ async fn of_two_consoles_the_first_in_rank_answers_and_the_other_waits_its_turn(
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!([answers(&desk.app).await, answers(&second).await], expected);
     for app in [&desk.app, &second] {
-        assert_eq!(app.status().await.unwrap().alarms, []);
+        assert_eq!(troubles(app).await, []);
     }
     second.shutdown().await;
     desk.app.shutdown().await;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{
     Agent, Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options,
-    verdict,
+    troubles, verdict,
 };
 
 pub(crate) async fn recovered(app: &App) -> Recovery {
@@ -319,8 +319,7 @@ async fn a_late_joiner_reads_a_recovered_decision_as_who_lived_through_it_also_p
         assert_eq!(lines(&joined).await, before, "{operator}");
         assert_eq!(lines(&desk.app).await, before);
         for app in [&desk.app, &joined] {
-            let status = app.status().await.unwrap();
-            assert_eq!(status.alarms, [], "{operator}");
+            assert_eq!(troubles(app).await, [], "{operator}");
             assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
         }
         late.push((data, joined));
@@ -370,7 +369,7 @@ async fn a_console_that_says_another_stamp_than_was_seen_is_noted_and_changes_no
     assert!(matches!(outcome, PublishOutcome::Stored { .. }));
     assert_eq!(counts(&recovered(&desk.app).await), (0, 1, 0));
     caught_up(&desk.app).await;
-    assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&desk.app).await, []);
     let rows = desk.app.audit_after(0, 1_000).await.unwrap();
     let mut noted = rows
         .iter()
@@ -435,7 +434,7 @@ async fn votes_are_on_a_recovered_bus_again_and_count_there() {
     );
     for app in everybody {
         in_state(app, "open", "decided").await;
-        assert_eq!(app.status().await.unwrap().alarms, []);
+        assert_eq!(troubles(app).await, []);
         assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
     }
     for app in [cid, grace, desk.app] {

@@ -7,7 +7,9 @@ use countersign_wire::{KeyRole, PublicKey, Risk, Verdict};
 use nkeys::KeyPair;
 use serde_json::Value;
 
-use crate::agent::{Agent, Desk, caught_up, colleague, in_state, listed, options, until, verdict};
+use crate::agent::{
+    Agent, Desk, caught_up, colleague, in_state, listed, options, troubles, until, verdict,
+};
 use crate::recover::copy_all;
 
 fn state_of(app: &App, key: &PublicKey) -> Option<ListedState> {
@@ -95,7 +97,7 @@ async fn new_keys_take_over_in_every_console_and_every_old_decision_stands() {
     caught_up(&app).await;
     signs_with(&app, &human.new, &auto.new).await;
     for app in [third, second, app] {
-        assert_eq!(app.status().await.unwrap().alarms, []);
+        assert_eq!(troubles(&app).await, []);
         assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
         app.shutdown().await;
     }
@@ -191,7 +193,7 @@ async fn an_operator_under_limits_rotates_his_own_key_and_keeps_his_limits() {
         agent.decision("r1").await["decided_by"]["key"],
         rotated[0].new.as_str()
     );
-    assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&desk.app).await, []);
     second.shutdown().await;
     desk.app.shutdown().await;
 }

@@ -10,7 +10,7 @@ use countersign_wire::{Risk, Sha256Digest, Verdict};
 use serde_json::json;
 
 use crate::agent::{
-    Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
+    Desk, caught_up, colleague, in_state, line_when, listed, options, troubles, until, verdict,
 };
 use crate::policy::{Unreadable, acme, apply, break_rules, delete_key};
 
@@ -93,7 +93,7 @@ async fn a_rule_decides_and_says_so_everywhere() {
         .await
         .unwrap();
     assert_eq!(record.uses, 2);
-    assert_eq!(desk.app.status().await.unwrap().alarms, []);
+    assert_eq!(troubles(&desk.app).await, []);
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
     desk.app.shutdown().await;
 }
@@ -157,7 +157,7 @@ async fn of_two_consoles_with_rules_each_request_is_decided_once_and_nobody_is_a
         );
         let record = app.rule_record(&acme(), "test-invoices").await.unwrap();
         assert_eq!(record.uses, 60, "each counts what both decided");
-        assert_eq!(app.status().await.unwrap().alarms, []);
+        assert_eq!(troubles(app).await, []);
     }
     assert_eq!(decided, 60);
     second.shutdown().await;

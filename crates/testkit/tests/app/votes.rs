@@ -7,7 +7,7 @@ use countersign_wire::{RequestKey, Verdict, args_digest};
 use serde_json::{Value, json};
 
 use crate::agent::{
-    Agent, Desk, colleague, in_state, inbox_ids, line_when, listed, until, verdict,
+    Agent, Desk, colleague, in_state, inbox_ids, line_when, listed, troubles, until, verdict,
 };
 
 /// A request that so many operators must agree to.
@@ -191,7 +191,7 @@ async fn votes_for_different_things_do_not_add_up() {
     assert_eq!(voters(&decision), [keys[0].as_str(), keys[1].as_str()]);
     in_state(&desk.app, "r1", "decided").await;
     for app in [grace, cid, desk.app] {
-        assert_eq!(app.status().await.unwrap().alarms, []);
+        assert_eq!(troubles(&app).await, []);
         app.shutdown().await;
     }
 }
@@ -401,7 +401,7 @@ async fn only_consoles_of_those_who_voted_publish_and_the_first_in_rank_begins()
         }
     }
     for app in [grace, cid, desk.app] {
-        assert_eq!(app.status().await.unwrap().alarms, []);
+        assert_eq!(troubles(&app).await, []);
         app.shutdown().await;
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::super::narrow::Narrow;
+use crate::export;
 
 #[derive(Debug, Args)]
 pub(crate) struct History {
@@ -37,4 +38,13 @@ pub(crate) struct Export {
 pub(crate) enum Format {
     Jsonl,
     Csv,
+}
+
+impl From<Format> for export::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Jsonl => Self::Jsonl,
+            Format::Csv => Self::Csv,
+        }
+    }
 }

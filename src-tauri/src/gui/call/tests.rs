@@ -4,6 +4,7 @@
 
 mod critical;
 mod earlier;
+mod exports;
 mod history;
 mod overview;
 mod rules;

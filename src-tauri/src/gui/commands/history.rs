@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use countersign_core::domain::history::HistoryFilter;
+use countersign_core::domain::history::{Cursor, HistoryFilter, Sort, SortBy};
 use countersign_core::domain::overview::CAUGHT;
 use countersign_core::domain::search::TextQuery;
 use countersign_core::domain::{State, Timestamp};
 use countersign_view::{
-    CardState, Facet, HistoryCount, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs,
-    HistoryState, IpcError, IpcErrorCode, KeyArgs, Nothing, RequestStoryView, SavedSearch,
-    SavedSearches, SearchName,
+    CardState, Facet, HistoryCount, HistoryCursor, HistoryFacets, HistoryFilterView, HistoryPage,
+    HistoryPageArgs, HistorySort, HistorySortBy, HistoryState, IpcError, IpcErrorCode, KeyArgs,
+    Nothing, RequestStoryView, SavedSearch, SavedSearches, SearchName,
 };
 use countersign_wire::{Hiding, escape};
 
@@ -25,6 +25,8 @@ const BUDGET: Duration = Duration::from_millis(60);
 const COUNTING: Duration = Duration::from_millis(500);
 /// How long a search waits for the index of words.
 const INDEXING: Duration = Duration::from_millis(500);
+/// Larger payloads are not read for a line of the list.
+const SUMMED_UP: i64 = 256 * 1_024;
 const SAVED: &str = "saved_searches";
 const SEARCHES: usize = 200;
 const NAME: usize = 80;
@@ -38,11 +40,15 @@ pub(crate) async fn history_page(
         true => 0,
         false => desk.app.catch_up_search(INDEXING).await.map_err(fault)?,
     };
-    let page = desk
-        .app
-        .history_page(&filter, args.after, PAGE, Some(BUDGET))
-        .await
-        .map_err(fault)?;
+    let order = (sort(args.sort), args.after.map(cursor));
+    let page = desk.app.history_sorted(&filter, order, PAGE, Some(BUDGET));
+    let mut page = page.await.map_err(fault)?;
+    let ids: Vec<i64> = page.rows.iter().map(|row| row.id).collect();
+    let payloads = desk.app.payloads(&ids, SUMMED_UP);
+    let mut payloads = payloads.await.map_err(fault)?;
+    for row in &mut page.rows {
+        row.raw = payloads.remove(&row.id).unwrap_or_default();
+    }
     let own_key = desk.app.identity().human_key().to_string();
     let hiding = Hiding::new(desk.hiding_key);
     Ok(HistoryPage {
@@ -51,9 +57,32 @@ pub(crate) async fn history_page(
             .iter()
             .map(|line| history_row(line, &hiding, &own_key))
             .collect(),
-        next: page.next,
+        next: page.next.map(|next| HistoryCursor {
+            part: next.part,
+            at: next.at,
+            id: next.id,
+        }),
         unindexed,
     })
+}
+
+fn sort(view: HistorySort) -> Sort {
+    Sort {
+        by: match view.by {
+            HistorySortBy::Stored => SortBy::Stored,
+            HistorySortBy::Decided => SortBy::Decided,
+            HistorySortBy::Risk => SortBy::Risk,
+        },
+        ascending: view.ascending,
+    }
+}
+
+fn cursor(view: HistoryCursor) -> Cursor {
+    Cursor {
+        part: view.part,
+        at: view.at,
+        id: view.id,
+    }
 }
 
 pub(crate) async fn history_count(
@@ -100,7 +129,7 @@ fn words(wanted: String) -> Vec<String> {
 }
 
 /// What the page looks for, as the core understands it.
-fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError> {
+pub(super) fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError> {
     let (workspace, agent) = match view.agent {
         None => (view.workspace, None),
         Some(agent) => match agent.split_once('/') {
@@ -123,6 +152,7 @@ fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError> {
         rule: view.rule,
         front_under_ms: view.front_under_ms,
         overdue: view.overdue,
+        undecided: false,
         since: view.since_ms.map(Timestamp),
         until: view.until_ms.map(Timestamp),
         text: TextQuery::parse(&view.text),

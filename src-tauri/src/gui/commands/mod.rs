@@ -5,9 +5,11 @@ mod alarms;
 mod brakes;
 mod decide;
 mod edit;
+mod exports;
 mod history;
 mod inbox;
 mod notify;
+mod operators;
 mod overview;
 mod previews;
 mod raw;
@@ -27,12 +29,14 @@ pub(crate) use alarms::{acknowledge_alarm, alarms_list};
 pub(crate) use brakes::{brake, bypass, panic};
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_answer, check_edit, editable};
+pub(crate) use exports::{export, start_export, stop_export};
 pub(crate) use history::{
     forget_search, history_count, history_facets, history_page, request_story, save_search,
     saved_searches,
 };
 pub(crate) use inbox::{card, inbox_snapshot, reveal};
 pub(crate) use notify::notify;
+pub(crate) use operators::operators_list;
 pub(crate) use overview::overview;
 pub(crate) use previews::{preview, start_preview, stop_preview};
 pub(crate) use raw::{raw, rejected_raw};

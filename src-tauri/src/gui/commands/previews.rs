@@ -13,7 +13,7 @@ use countersign_wire::Hiding;
 use super::rules::{good, workspace};
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{history_row, past_summary, rule_effect};
+use crate::gui::view::{history_row, rule_effect};
 use crate::secrets::hiding;
 
 /// Cases of one kind that the page shows.
@@ -116,7 +116,6 @@ async fn cases(
         let line = lines.iter().find(|line| line.id == *request)?;
         Some(PreviewCase {
             row: history_row(line, &hiding, &own_key),
-            summary: past_summary(line),
             rule: *rule,
         })
     });

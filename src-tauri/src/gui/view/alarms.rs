@@ -4,7 +4,7 @@ use countersign_core::domain::AlarmCode;
 use countersign_core::domain::alarm::words;
 use countersign_core::ops::operators::Listed;
 use countersign_core::store::alarms::Alarm;
-use countersign_view::{AlarmItem, AlarmSeen};
+use countersign_view::{AlarmItem, AlarmSeen, JoinedView};
 use countersign_wire::RequestKey;
 
 use super::hidden::escape;
@@ -31,6 +31,7 @@ pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {
             .ok()
             .map(|key| key.to_string()),
         at_ms: alarm.at,
+        joined: joined(alarm, operators),
         happened: happened.to_owned(),
         next,
         lasts: AlarmCode::from_word(&alarm.code).is_some_and(AlarmCode::lasts),
@@ -39,6 +40,18 @@ pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {
             .zip(alarm.acknowledged_by.as_ref())
             .map(seen),
     }
+}
+
+/// Whoever joined last with the key that the alarm is about.
+fn joined(alarm: &Alarm, operators: &[Listed]) -> Option<JoinedView> {
+    let is_its = |line: &&Listed| {
+        alarm.code == AlarmCode::OperatorJoined.as_str() && line.key.as_str() == alarm.subject
+    };
+    let line = operators.iter().rfind(is_its)?;
+    Some(JoinedView {
+        name: escape(&line.name),
+        from_ms: line.from.0,
+    })
 }
 
 #[cfg(test)]

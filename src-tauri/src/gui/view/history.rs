@@ -17,6 +17,7 @@ use super::progress::{Delivery, decision_view, key_tail, on_bus_view, rule_ref, 
 use super::raw::raw_chunk;
 use super::row::decider;
 use super::story::{Story, state_of};
+use super::summary::line_summary;
 use crate::production::Production;
 
 /// What the story is told from.
@@ -40,6 +41,7 @@ pub(crate) fn history_row(line: &LineRow, hiding: &Hiding, own_key: &str) -> His
         agent: line.agent.clone(),
         kind: kind.and_then(|word| serde_json::from_value(word.into()).ok()),
         tool: line.tool.as_deref().map(|tool| hiding.escape(tool)),
+        summary: line_summary(line),
         risk: Risk::effective(&line.risk),
         state: state_of(line),
         verdict: line.verdict.as_deref().map(escape),

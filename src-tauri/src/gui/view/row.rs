@@ -4,18 +4,19 @@ use countersign_core::ops::cautions::Marks;
 use countersign_core::ops::listed_names::shown_name;
 use countersign_core::store::lines::LineRow;
 use countersign_view::{CardState, DecidePath, DecidedNotice, InboxRow};
-use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown, hides_whole};
+use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown};
 use serde_json::Value;
 
 use super::card::path_of;
 use super::hidden::{escape, without_secrets};
 use super::story::{read_request, state_of};
+use super::summary::{call_summary, clip};
 use super::votes::votes_count;
 use super::warning::is_warned;
 
 /// Characters of one line; the card shows everything.
 const LINE: usize = 160;
-/// Characters of one argument within the line.
+/// Characters of a thread's or a run's name.
 const VALUE: usize = 60;
 
 /// The line of a request that waits or whose verdict is on its way; none for any other.
@@ -29,7 +30,10 @@ pub(crate) fn inbox_row(line: &LineRow) -> Option<InboxRow> {
     }
     let request = read_request(line)?;
     let name = name_of(&request);
-    let summary = request.args.as_ref().map(summary).unwrap_or_default();
+    let args = request.args.as_ref();
+    let summary = args
+        .map(|args| call_summary(args, LINE))
+        .unwrap_or_default();
     let says = request
         .reason
         .as_ref()
@@ -73,7 +77,12 @@ pub(crate) fn mark<'r>(rows: impl IntoIterator<Item = &'r mut InboxRow>, marks: 
 pub(crate) fn past_summary(line: &LineRow) -> Shown {
     let request = read_request(line);
     let args = request.as_ref().and_then(|request| request.args.as_ref());
-    cut(&args.map(summary).unwrap_or_default(), LINE)
+    cut(
+        &args
+            .map(|args| call_summary(args, LINE))
+            .unwrap_or_default(),
+        LINE,
+    )
 }
 
 /// What happened to a request, for the open card and for who decided on it.
@@ -109,60 +118,6 @@ fn name_of(request: &ApprovalRequest) -> String {
         RequestKind::Form => request.title.as_ref(),
     };
     words.cloned().unwrap_or_else(|| "form".to_owned())
-}
-
-/// Key arguments on one line: `to: maria@acme.example, subject: Invoice`.
-fn summary(args: &Value) -> String {
-    let Value::Object(map) = args else {
-        return short(None, args);
-    };
-    let mut words = map
-        .iter()
-        .map(|(name, value)| format!("{name}: {}", short(Some(name), value)));
-    let mut line = words.next().unwrap_or_default();
-    for word in words {
-        if line.chars().count() > LINE {
-            break;
-        }
-        line.push_str(", ");
-        line.push_str(&word);
-    }
-    line
-}
-
-fn short(name: Option<&str>, value: &Value) -> String {
-    if hides_whole(name, value) {
-        return "hidden".to_owned();
-    }
-    match value {
-        Value::Array(items) if items.len() > 1 => format!("{} items", items.len()),
-        Value::Object(map) => {
-            let secret = map
-                .iter()
-                .any(|(name, value)| hides_whole(Some(name), value));
-            if secret {
-                format!("{} fields", map.len())
-            } else {
-                clip(&without_secrets(&value.to_string()), VALUE)
-            }
-        }
-        Value::Array(items) => {
-            let inner = items
-                .first()
-                .map(|item| short(name, item))
-                .unwrap_or_default();
-            format!("[{inner}]")
-        }
-        Value::String(text) => clip(&without_secrets(text), VALUE),
-        other => other.to_string(),
-    }
-}
-
-fn clip(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 fn cut(text: &str, limit: usize) -> Shown {

@@ -6,9 +6,8 @@ use countersign_core::App;
 use countersign_core::bus::Credentials;
 use countersign_core::domain::StallLimits;
 use countersign_core::domain::retention::{Kind, Retention};
-use countersign_core::ops::operators::Listed;
 use countersign_view::{
-    FolderView, LoginKind, OperatorLine, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
+    FolderView, LoginKind, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
 };
 
 use super::hidden::escape;
@@ -24,7 +23,6 @@ pub(crate) fn settings_view(
 ) -> SettingsView {
     let options = app.options();
     let identity = app.identity();
-    let (operators, operator_approval) = app.operators();
     let file = |path: &Option<std::path::PathBuf>| path.as_ref().map(|p| p.display().to_string());
     let key = |role: &str, key: String| OwnKey {
         role: role.to_owned(),
@@ -51,8 +49,6 @@ pub(crate) fn settings_view(
         ],
         key_place: identity.key_place().as_str().to_owned(),
         key_place_why: identity.kept().why.clone(),
-        operators: operators.iter().map(operator).collect(),
-        operator_approval,
         folders,
         retention: limits(&options.retention),
         stalls: stalls(options.stall_limits),
@@ -80,23 +76,6 @@ fn login(own_server: bool, credentials: &Credentials) -> LoginKind {
         Credentials::CredsFile(_) => LoginKind::Creds,
         Credentials::UrlUserPassword => LoginKind::Url,
         Credentials::None => LoginKind::None,
-    }
-}
-
-fn operator(listed: &Listed) -> OperatorLine {
-    OperatorLine {
-        name: escape(&listed.name),
-        key: listed.key.to_string(),
-        role: listed.role,
-        state: listed.state.as_str().to_owned(),
-        from_ms: listed.from.0,
-        until_ms: listed.until.map(|until| until.0),
-        mine: listed.mine,
-        workspaces: listed
-            .workspaces
-            .as_ref()
-            .map(|all| all.iter().map(ToString::to_string).collect()),
-        max_risk: listed.max_risk,
     }
 }
 

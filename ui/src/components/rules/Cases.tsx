@@ -33,9 +33,7 @@ export const Cases = ({
               className="min-w-0 truncate text-text hover:underline"
             >
               {row.tool === null ? row.requestId : <ShownText text={row.tool} />}{" "}
-              <span className="text-text-2">
-                <ShownText text={found.summary} />
-              </span>
+              <span className="text-text-2">{row.summary === null ? null : <ShownText text={row.summary} />}</span>
             </Link>
             <span className={refused ? "text-bad" : "text-text-3"}>
               {what(found)} <Day ms={row.decidedMs ?? row.storedMs} />

@@ -5,7 +5,7 @@ import { Button } from "../../components/Button";
 import { CommandText } from "../../components/CommandText";
 import { Overlay } from "../../components/Overlay";
 import { ShownText } from "../../components/ShownText";
-import { Moment } from "../../components/Moment";
+import { Day, Moment } from "../../components/Moment";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
 import type { AlarmItem, AlarmsView } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
@@ -44,7 +44,11 @@ const Item = ({ alarm, onSeen, onClose }: ItemProps) => {
           {alarm.code}
         </b>
         <span className="selectable min-w-0 truncate font-mono text-xs text-text-2">
-          {alarm.request === null ? (
+          {alarm.joined !== null ? (
+            <Link to="/operators" className="text-accent hover:underline" onClick={onClose}>
+              <ShownText text={alarm.subject} />
+            </Link>
+          ) : alarm.request === null ? (
             <ShownText text={alarm.subject} />
           ) : (
             <Link
@@ -61,7 +65,15 @@ const Item = ({ alarm, onSeen, onClose }: ItemProps) => {
           <Moment ms={alarm.atMs} />
         </time>
       </div>
-      <p className="selectable mt-1.5 mb-0">{alarm.happened}</p>
+      <p className="selectable mt-1.5 mb-0">
+        {alarm.joined === null ? (
+          alarm.happened
+        ) : (
+          <>
+            <ShownText text={alarm.joined.name} /> joined on <Day ms={alarm.joined.fromMs} /> and may decide here.
+          </>
+        )}
+      </p>
       <p className="selectable mt-1 mb-0 text-text-2">
         <CommandText text={alarm.next} />
       </p>

@@ -6,11 +6,13 @@ import { formatDuration } from "../../components/timeline/scale";
 import { pastOf } from "../../components/verdict";
 import { VirtualList } from "../../components/VirtualList";
 import { Moment } from "../../components/Moment";
-import type { HistoryRow } from "../../ipc/generated";
+import type { HistoryRow, HistorySort, HistorySortBy } from "../../ipc/generated";
 
 const ROW_PX = 40;
+/** Where room is short, who decided and how long it took go first: the story has both. */
 const COLUMNS =
-  "grid grid-cols-[142px_minmax(0,1.5fr)_minmax(0,1.2fr)_74px_minmax(0,1.3fr)_minmax(0,1fr)_84px] items-center gap-x-4 pr-5 pl-[17px]";
+  "grid grid-cols-[130px_minmax(0,1fr)_minmax(0,2fr)_minmax(0,1fr)_74px_minmax(0,1.2fr)_minmax(0,0.8fr)_130px_64px] max-[1200px]:grid-cols-[130px_minmax(0,1fr)_minmax(0,1.6fr)_minmax(0,0.9fr)_74px_minmax(0,1.1fr)_130px] items-center gap-x-4 pr-5 pl-[17px]";
+const WIDE = "max-[1200px]:hidden";
 
 /** What became of it, in a person's words. */
 export const outcomeOf = (row: Pick<HistoryRow, "state" | "verdict" | "errorCode">): string => {
@@ -47,6 +49,7 @@ const draw = (row: HistoryRow) => (
         <ShownText text={row.tool} />
       )}
     </span>
+    <span className="truncate text-text-2">{row.summary === null ? null : <ShownText text={row.summary} />}</span>
     <span className="min-w-0 text-text-2">
       {row.workspace === "" ? "no valid subject" : <AgentKey of={`${row.workspace}/${row.agent}`} />}
     </span>
@@ -60,39 +63,71 @@ const draw = (row: HistoryRow) => (
         </span>
       )}
     </span>
-    <span className="truncate text-text-2">
+    <span className={`truncate text-text-2 ${WIDE}`}>
       {row.mine ? "you" : row.by === null ? "" : <ShownText text={row.by} />}
       {row.origin === null || plainText(row.origin) === "operator" ? null : (
         <span className="text-text-3"> ({plainText(row.origin).replace("_", " ")})</span>
       )}
     </span>
-    <span className="text-right font-mono text-xs text-text-3">
+    <span className="whitespace-nowrap text-text-3">
+      {row.decidedMs === null ? null : <Moment ms={row.decidedMs} />}
+    </span>
+    <span className={`text-right font-mono text-xs text-text-3 ${WIDE}`}>
       {row.decidedMs === null ? "" : formatDuration(row.decidedMs - row.storedMs)}
     </span>
   </>
 );
 
+interface ColumnProps {
+  readonly by: HistorySortBy;
+  readonly label: string;
+  readonly sort: HistorySort;
+  readonly onSort: (by: HistorySortBy) => void;
+}
+
+/** The name of a column that sorts. */
+const Column = ({ by, label, sort, onSort }: ColumnProps) => {
+  const words = sort.ascending ? "ascending" : "descending";
+  return (
+    <button
+      type="button"
+      className="flex items-center gap-1 rounded text-left hover:text-text"
+      aria-label={`Sort by ${label}${sort.by === by ? `, now ${words}` : ""}`}
+      onClick={() => {
+        onSort(by);
+      }}
+    >
+      {label} <span aria-hidden="true">{sort.by === by ? (sort.ascending ? "↑" : "↓") : "↕"}</span>
+    </button>
+  );
+};
+
 interface HistoryListProps {
   readonly rows: readonly HistoryRow[];
+  readonly sort: HistorySort;
+  readonly onSort: (by: HistorySortBy) => void;
   readonly chosen: string | null;
   readonly onOpen: (key: string) => void;
   /** The last rows are on screen. */
   readonly onEnd: () => void;
 }
 
-export const HistoryList = ({ rows, chosen, onOpen, onEnd }: HistoryListProps) => (
+export const HistoryList = ({ rows, sort, onSort, chosen, onOpen, onEnd }: HistoryListProps) => (
   <>
-    <div
-      className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`}
-      aria-hidden="true"
-    >
-      <span>Stored</span>
-      <span>Tool</span>
-      <span>Agent</span>
-      <span>Risk</span>
-      <span>Outcome</span>
-      <span>By</span>
-      <span className="text-right">Waited</span>
+    <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`}>
+      <Column by="stored" label="Stored" sort={sort} onSort={onSort} />
+      <span aria-hidden="true">Tool</span>
+      <span aria-hidden="true">Arguments</span>
+      <span aria-hidden="true">Agent</span>
+      <Column by="risk" label="Risk" sort={sort} onSort={onSort} />
+      <span aria-hidden="true">Outcome</span>
+      <span aria-hidden="true" className={WIDE}>
+        By
+      </span>
+      <Column by="decided" label="Decided" sort={sort} onSort={onSort} />
+      <span aria-hidden="true" className={`text-right ${WIDE}`}>
+        Took
+      </span>
     </div>
     <VirtualList
       label="History"

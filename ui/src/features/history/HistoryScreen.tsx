@@ -8,30 +8,35 @@ import { useChosen } from "../../components/useChosen";
 import { useDesk } from "../../desk/DeskContext";
 import { gather } from "../../desk/gather";
 import { createStore, useStore } from "../../desk/store";
-import type { HistoryFilterView } from "../../ipc/generated";
+import type { HistoryCursor, HistoryFilterView, HistorySort } from "../../ipc/generated";
 import { FilterBar } from "./FilterBar";
 import { EVERYTHING, isNarrow } from "./filter";
+import { ExportBar, ExportMenu } from "./ExportMenu";
 import { HistoryList } from "./HistoryList";
+import { NEWEST, sortedBy, wordsOf } from "./sort";
+import { useExport } from "./useExport";
 import { Searches } from "./Searches";
 import { Failed } from "../../components/Failed";
 import { FilterField } from "../../components/FilterField";
 
 /** The filter that the operator chose: a look elsewhere must not lose it. */
 const ownFilter = createStore<HistoryFilterView>(EVERYTHING);
+/** The order that the operator chose. */
+const ownSort = createStore<HistorySort>(NEWEST);
 /** What was moved to or opened, for whoever comes back from a story; null while nothing was: the newest is looked at then. */
 const leftAt = createStore<string | null>(null);
 
 /** What happens to several requests is read together. */
 const GATHER_MS = 400;
 
-const useHistory = (filter: HistoryFilterView) => {
+const useHistory = (filter: HistoryFilterView, sort: HistorySort) => {
   const desk = useDesk();
   const queries = useQueryClient();
   const [behind, setBehind] = useState(false);
   const query = useInfiniteQuery({
-    queryKey: ["history", filter],
-    initialPageParam: null as number | null,
-    queryFn: ({ pageParam }) => desk.call("history_page", { filter, after: pageParam }),
+    queryKey: ["history", filter, sort],
+    initialPageParam: null as HistoryCursor | null,
+    queryFn: ({ pageParam }) => desk.call("history_page", { filter, sort, after: pageParam }),
     getNextPageParam: (page) => page.next,
     placeholderData: (before) => before,
     staleTime: 0,
@@ -41,7 +46,7 @@ const useHistory = (filter: HistoryFilterView) => {
   useEffect(() => {
     const again = gather(async () => {
       // What is read already may be older than the news; it is not broken off: where they do not cease nothing would ever be read.
-      if (queries.isFetching({ queryKey: ["history", filter], exact: true }) > 0)
+      if (queries.isFetching({ queryKey: ["history", filter, sort], exact: true }) > 0)
         await refetch({ cancelRefetch: false });
       await refetch({ cancelRefetch: false });
       setBehind(false);
@@ -56,7 +61,7 @@ const useHistory = (filter: HistoryFilterView) => {
       // Another filter is read anew by itself.
       setBehind(false);
     };
-  }, [desk, filter, queries, refetch]);
+  }, [desk, filter, queries, refetch, sort]);
   return { query, behind };
 };
 
@@ -114,7 +119,9 @@ export const HistoryScreen = () => {
   const router = useRouter();
   const { filter, asked, change: setFilter } = useFilter();
   const wanted = useDeferredValue(filter);
-  const { query, behind } = useHistory(wanted);
+  const sort = useStore(ownSort);
+  const { query, behind } = useHistory(wanted, sort);
+  const exporting = useExport();
   const count = useCount(wanted, query);
   const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
   const unindexed = query.data?.pages[0]?.unindexed ?? 0;
@@ -153,7 +160,8 @@ export const HistoryScreen = () => {
         <div className="mb-2.5 flex items-center gap-3">
           <h1 className="m-0 text-[15px] font-semibold">History</h1>
           <span className="whitespace-nowrap text-text-3" data-testid="history-count">
-            {count === null ? "" : `${count}, `}newest first
+            {count === null ? "" : `${count}, `}
+            {wordsOf(sort)}
           </span>
           {asked === undefined ? null : (
             <Button tone="quiet" className="-my-1 !py-1" onClick={back}>
@@ -170,9 +178,11 @@ export const HistoryScreen = () => {
             className="ml-auto w-[420px]"
           />
           <Searches filter={filter} onChoose={setFilter} />
+          <ExportMenu of={exporting} filter={wanted} count={count} />
         </div>
         <FilterBar filter={filter} onChange={setFilter} />
       </header>
+      <ExportBar of={exporting} />
       <Failed error={query.error} className="px-5" />
       {unindexed > 0 ? (
         <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">
@@ -192,6 +202,10 @@ export const HistoryScreen = () => {
       ) : (
         <HistoryList
           rows={rows}
+          sort={sort}
+          onSort={(by) => {
+            ownSort.set(sortedBy(sort, by));
+          }}
           chosen={chosen?.key ?? null}
           onOpen={open}
           onEnd={() => {

@@ -108,7 +108,7 @@ impl Operators {
         rotate::settle(&self.shared.identity).await;
         let own = self.shared.identity.trusted_keys();
         let entries = audit_entries::entries(before, (&self.realm, &list), &payload, &own, now);
-        let alarms = audit_entries::alarms(before, &list);
+        let alarms = audit_entries::alarms(before, (&self.realm, &list), &own);
         *self.shared.operators.write() = trusted_now(&list, now);
         *self.shared.operator_list.write() = Some(KnownList {
             list,

@@ -2,7 +2,7 @@
 //!
 //! Refuses to repeat what the list before it said.
 
-use countersign_wire::{OperatorList, Sha256Digest, TrustedKey};
+use countersign_wire::{KeyRole, OperatorEntry, OperatorList, Sha256Digest, TrustedKey};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -75,9 +75,24 @@ pub(crate) fn entries(
     told
 }
 
-/// Raises an alarm for each key that waits now, and lowers those of keys that wait no longer.
-pub(crate) fn alarms(before: Option<&OperatorList>, list: &OperatorList) -> Vec<Job> {
+/// Raises an alarm for each key that waits now and for each person who may decide from now on, and lowers those of keys
+/// that wait no longer. Whom the first list names was there before this console.
+pub(crate) fn alarms(
+    before: Option<&OperatorList>,
+    (realm, list): (&Uuid, &OperatorList),
+    own: &[TrustedKey; 2],
+) -> Vec<Job> {
     let mut jobs = Vec::new();
+    let joined = list.operators.iter().filter(|entry| {
+        before.is_some_and(|before| joins(before, entry, realm))
+            && !own.iter().any(|own| own.key == entry.key)
+    });
+    for entry in joined {
+        jobs.push(Job::Alarm {
+            code: AlarmCode::OperatorJoined,
+            subject: entry.key.to_string(),
+        });
+    }
     for waiting in &list.waiting {
         if !before.is_some_and(|list| list.is_waiting(waiting.key.as_str())) {
             jobs.push(Job::Alarm {
@@ -95,3 +110,16 @@ pub(crate) fn alarms(before: Option<&OperatorList>, list: &OperatorList) -> Vec<
     }
     jobs
 }
+
+/// Whether this term lets a person decide whose key had no open term before. A key that takes over from another one is
+/// the same person's.
+fn joins(before: &OperatorList, entry: &OperatorEntry, realm: &Uuid) -> bool {
+    let mut terms = before.operators.iter();
+    entry.role == KeyRole::Human
+        && entry.until.is_none()
+        && !terms.any(|term| term.key == entry.key && term.until.is_none())
+        && entry.predecessor(realm).is_none()
+}
+
+#[cfg(test)]
+mod tests;

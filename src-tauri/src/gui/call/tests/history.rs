@@ -75,7 +75,7 @@ async fn rows(page: &Page, filter: &Value) -> Vec<Value> {
     answer["rows"].as_array().unwrap().clone()
 }
 
-async fn found(page: &Page, filter: &Value) -> Vec<String> {
+pub(super) async fn found(page: &Page, filter: &Value) -> Vec<String> {
     let rows = rows(page, filter).await;
     rows.iter()
         .map(|row| row["requestId"].as_str().unwrap().to_owned())
@@ -167,6 +167,57 @@ async fn each_part_of_a_filter_holds_and_all_of_them_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_line_sums_its_call_up_and_each_column_that_sorts_does_so_both_ways() {
+    let page = lived().await;
+    let lines = rows(&page, &json!({})).await;
+    let summaries: Vec<Value> = lines.iter().map(|row| row["summary"].clone()).collect();
+    let of =
+        |id: &str| json!([{"kind": "text", "text": format!("invoice: {id}, note: about {id}")}]);
+    let wanted = ["r6", "r4", "r3", "r2", "r1"].map(of);
+    assert_eq!(summaries[1], json!(null), "what was no request");
+    assert_eq!([&summaries[..1], &summaries[2..]].concat(), wanted);
+    for (by, descending, ascending) in [
+        (
+            "stored",
+            ["r6", "r5", "r4", "r3", "r2", "r1"],
+            ["r1", "r2", "r3", "r4", "r5", "r6"],
+        ),
+        (
+            "decided",
+            ["r4", "r3", "r2", "r1", "r6", "r5"],
+            ["r1", "r2", "r3", "r4", "r6", "r5"],
+        ),
+    ] {
+        for (ascending, ids) in [(false, descending), (true, ascending)] {
+            let sort = json!({"by": by, "ascending": ascending});
+            let answer = page.call("history_page", json!({"filter": {}, "sort": sort}));
+            let answer = answer.await;
+            let found: Vec<&str> = answer["rows"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|row| row["requestId"].as_str().unwrap())
+                .collect();
+            assert_eq!(found, ids, "{sort}");
+        }
+    }
+    let sort = json!({"by": "risk", "ascending": false});
+    let answer = page.call(
+        "history_page",
+        json!({"filter": {"tool": "pay"}, "sort": sort}),
+    );
+    let answer = answer.await;
+    let risks: Vec<&Value> = answer["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["risk"])
+        .collect();
+    assert_eq!(risks, ["critical", "high", "low"]);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_ladder_does_not_wait_for_a_call_that_never_runs() {
     let page = lived().await;
     for (id, state) in [
@@ -249,7 +300,8 @@ async fn pages_of_a_hundred_follow_each_other_until_nothing_is_left() {
             "newest first, each once"
         );
     }
-    for after in [json!(0), json!(-1), json!(i64::MIN)] {
+    let cursor = |id: i64| json!({"part": 0, "at": 0, "id": id});
+    for after in [cursor(0), cursor(-1), cursor(i64::MIN)] {
         let answer = page
             .call("history_page", json!({"filter": {}, "after": after}))
             .await;
@@ -260,7 +312,10 @@ async fn pages_of_a_hundred_follow_each_other_until_nothing_is_left() {
         );
     }
     let last = page
-        .call("history_page", json!({"filter": {}, "after": i64::MAX}))
+        .call(
+            "history_page",
+            json!({"filter": {}, "after": cursor(i64::MAX)}),
+        )
         .await;
     assert_eq!(last["rows"][0]["requestId"], "r229");
     page.close().await;

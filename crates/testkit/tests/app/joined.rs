@@ -1,0 +1,72 @@
+//! Who may decide from now on is told until somebody has read it.
+
+use countersign_core::App;
+use countersign_testkit::TempData;
+
+use crate::agent::{Desk, caught_up, colleague, options, until};
+use crate::operators::has_alarm;
+
+const JOINED: &str = "operator_joined";
+
+async fn tells(app: &App, of: &App) -> bool {
+    has_alarm(app, JOINED, of.identity().human_key().as_str()).await
+}
+
+/// How many such alarms stand, seen or not.
+async fn count(app: &App) -> usize {
+    let alarms = app.alarms().await.unwrap();
+    alarms.iter().filter(|alarm| alarm.code == JOINED).count()
+}
+
+async fn all_seen(app: &App) -> bool {
+    let lines = app.operator_origins().await.unwrap();
+    lines.iter().all(|line| line.last_seen.is_some())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_console_tells_who_joined_after_it_until_its_operator_has_read_it() {
+    let desk = Desk::open().await;
+    let [of_grace, of_lena] = [TempData::new(), TempData::new()];
+    let grace = colleague(&desk, &of_grace, "Grace").await;
+    until("Ada's console tells of Grace", || tells(&desk.app, &grace)).await;
+    let lena = colleague(&desk, &of_lena, "Lena").await;
+    for app in [&desk.app, &grace] {
+        until("the others tell of Lena", || tells(app, &lena)).await;
+    }
+    // Nobody is told of the founder, of who was there before, and of oneself.
+    assert_eq!(
+        (
+            count(&desk.app).await,
+            count(&grace).await,
+            count(&lena).await
+        ),
+        (2, 1, 0)
+    );
+
+    // Each line says who entered it, and that its console is there.
+    let lines = desk.app.operator_origins().await.unwrap();
+    for (app, by) in [(&desk.app, &desk.app), (&grace, &grace), (&lena, &lena)] {
+        let key = app.identity().human_key();
+        let line = lines.iter().find(|line| line.line.key == key).unwrap();
+        assert_eq!(line.by, Some(by.identity().human_key()));
+    }
+    until("all were seen", || all_seen(&desk.app)).await;
+
+    let known = lena.identity().human_key().to_string();
+    for app in [lena, grace, desk.app] {
+        app.shutdown().await;
+    }
+    let app = App::start(options(&desk.data)).await.unwrap();
+    caught_up(&app).await;
+    assert!(has_alarm(&app, JOINED, &known).await, "after a restart");
+    for alarm in app.alarms().await.unwrap() {
+        app.acknowledge_alarm(alarm.id).await.unwrap();
+    }
+    app.shutdown().await;
+    let app = App::start(options(&desk.data)).await.unwrap();
+    caught_up(&app).await;
+    assert!(!has_alarm(&app, JOINED, &known).await, "it was read");
+    assert_eq!(count(&app).await, 2, "and stays in the list");
+    until("also who is gone was seen", || all_seen(&app)).await;
+    app.shutdown().await;
+}
