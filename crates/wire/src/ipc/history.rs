@@ -122,7 +122,7 @@ pub struct HistoryPage {
     /// Cursor of the next page; none at the end.
     #[ts(type = "number | null")]
     pub next: Option<i64>,
-    /// Requests whose words are not indexed yet: a search for text does not find them. 0 without a text.
+    /// Requests whose words are not indexed yet: a search for text may miss them. 0 without a text.
     #[ts(type = "number")]
     pub unindexed: u64,
 }

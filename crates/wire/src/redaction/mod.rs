@@ -4,9 +4,11 @@
 //! Refuses to be a filter for safety: it hides values from shoulders, screenshots
 //! and exports. What runs is always the unchanged value.
 
+mod commands;
 mod hiding;
 mod names;
 mod spans;
+mod tokens;
 
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};

@@ -42,9 +42,9 @@ async fn decide(writer: &mut Writer, request: Option<i64>, seq: i64, message: &s
 
 async fn one_step(writer: &mut Writer, limit: usize) -> bool {
     let mut tx = writer.begin().await.unwrap();
-    let more = step(&mut tx, limit).await.unwrap();
+    let (more, outdated) = step(&mut tx, limit).await.unwrap();
     tx.commit().await.unwrap();
-    more
+    more || outdated
 }
 
 async fn index(writer: &mut Writer) {
