@@ -4,8 +4,8 @@
 
 mod words;
 
-pub use words::{VERSION, is_unspaced_word, plain_words};
 use words::wanted_words;
+pub use words::{VERSION, is_unspaced_word, plain_words};
 
 /// Words and phrases of one query at most; what follows is not looked at.
 const TERMS: usize = 64;

@@ -170,7 +170,11 @@ pub async fn put(tx: &mut WriteConnection, step: &Step, hays: &[Hay]) -> Result<
         let mut add = sqlite.prepare("INSERT INTO requests_fts(rowid, hay) VALUES (?, ?)")?;
         for hay in hays {
             // The index does not tell small letters from capitals: it has these words.
-            if hay.before.as_ref().is_some_and(|before| before.eq_ignore_ascii_case(&hay.now)) {
+            if hay
+                .before
+                .as_ref()
+                .is_some_and(|before| before.eq_ignore_ascii_case(&hay.now))
+            {
                 continue;
             }
             if let Some(before) = &hay.before {

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use super::lines;
 use super::names::is_secret_key;
 use super::spans::{means_nothing, quoted};
 use super::tokens::begins_here;
@@ -18,13 +19,15 @@ const BYTES: usize = 4_096;
 /// Commands of one text that are read: a text that is nothing but names of programs takes no time.
 const COMMANDS: usize = 512;
 
+/// A line each; the first lines of the file say how to read it.
+const CREDENTIALS: &str = include_str!("commands.txt");
+
 /// How a command takes a credential.
+#[derive(Clone, Copy)]
 struct Credential {
-    /// Programs, with a blank between them.
-    programs: &'static str,
     /// Words or options that the command must have, all of them.
     with: &'static str,
-    /// Where: options; [`ATTACHED`], [`NAMED`], [`PAIRS`], [`LAST`]; or the number of a plain word, from 1.
+    /// Options, numbers of plain words, or [`NAMED`], [`PAIRS`], [`LAST`].
     places: &'static str,
     /// The credential begins after this character; where it is missing there is none.
     after: Option<char>,
@@ -39,93 +42,23 @@ const PAIRS: &str = "PAIRS";
 /// The last plain word.
 const LAST: &str = "LAST";
 
-const fn takes(
-    programs: &'static str,
-    with: &'static str,
-    places: &'static str,
-    after: Option<char>,
-) -> Credential {
-    Credential {
-        programs,
-        with,
-        places,
-        after,
-    }
-}
-
-const CREDENTIALS: &[Credential] = &[
-    takes("curl", "", "-u --user -U --proxy-user -E --cert", Some(':')),
-    takes("curl", "", "-b", Some('=')),
-    takes("http https xh", "", "-a --auth", Some(':')),
-    takes("etcdctl", "", "--user", Some(':')),
-    takes("smbclient rpcclient smbget", "", "-U --user", Some('%')),
-    takes("lftp", "", "-u --user", Some(',')),
-    takes("sqlplus expdp impdp sqlldr", "", "1", Some('/')),
-    takes("kubectl oc", "create secret", "--from-literal", Some('=')),
-    takes(
-        "mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlcheck mariadb mariadb-dump mariadb-admin 7z 7za 7zz",
-        "",
-        "-p+",
-        None,
-    ),
-    takes("rar unrar", "", "-p+ -hp+", None),
-    takes("xfreerdp wfreerdp xfreerdp3", "", "/p:+", None),
-    takes("mysqladmin nmcli setx", "", NAMED, None),
-    takes("aws npm pnpm yarn", "set", NAMED, None),
-    takes("aws", "put-parameter SecureString", "--value", None),
-    takes(
-        "sshpass mongo mongosh mongodump mongorestore mongoimport mongoexport cqlsh useradd usermod rdesktop psexec",
-        "",
-        "-p",
-        None,
-    ),
-    takes("docker podman nerdctl buildah helm oras crane az cf oc", "login", "-p", None),
-    takes("twine", "upload", "-p", None),
-    takes("redis-cli", "", "-a", None),
-    takes("redis-cli", "AUTH", LAST, None),
-    takes("redis-cli", "auth", LAST, None),
-    takes("sqlcmd bcp osql tsql zip unzip ipmitool mosquitto_pub mosquitto_sub", "", "-P", None),
-    takes("ldapsearch ldapadd ldapmodify ldapdelete ldappasswd ldapwhoami", "", "-w", None),
-    takes("ldappasswd", "", "-a -s", None),
-    takes("plink pscp psftp nodetool", "", "-pw", None),
-    takes("snmpget snmpset snmpwalk snmpbulkwalk", "", "-c -A -X", None),
-    takes("schtasks", "", "/rp", None),
-    takes("ssh-keygen", "", "-N -P", None),
-    takes("keytool jarsigner", "", "-storepass -keypass", None),
-    takes("openssl", "enc", "-k -K", None),
-    takes("security", "unlock-keychain", "-p", None),
-    takes("security", "add-generic-password", "-w", None),
-    takes("security", "add-internet-password", "-w", None),
-    takes("gh", "secret set", "-b --body", None),
-    takes("nuget dotnet", "push", "-k", None),
-    takes("nuget", "setapikey", "1", None),
-    takes("fly flyctl supabase doppler", "secrets set", PAIRS, None),
-    takes("vault bao", "kv put", PAIRS, None),
-    takes("vault bao cargo wandb", "login", "1", None),
-    takes("snyk", "auth", "1", None),
-    takes("ngrok", "authtoken", "1", None),
-    takes("ngrok", "add-authtoken", "1", None),
-    takes("bw", "unlock", "1", None),
-    takes("bw", "login", "2", None),
-    takes("cf", "auth", "2", None),
-    takes("wpa_passphrase", "", "2", None),
-    takes("rabbitmqctl", "add_user", "2", None),
-    takes("rabbitmqctl", "change_password", "2", None),
-    takes("mc", "alias set", "4", None),
-    takes("htpasswd", "-b", LAST, None),
-    takes("pulumi", "config set --secret", LAST, None),
-];
-
 struct Programs {
     names: AhoCorasick,
     /// What each of them takes.
-    takes: Vec<Vec<&'static Credential>>,
+    takes: Vec<Vec<Credential>>,
 }
 
 static PROGRAMS: LazyLock<Option<Programs>> = LazyLock::new(|| {
-    let mut rows: BTreeMap<&str, Vec<&Credential>> = BTreeMap::new();
-    for row in CREDENTIALS {
-        for name in row.programs.split(' ') {
+    let mut rows: BTreeMap<&str, Vec<Credential>> = BTreeMap::new();
+    for line in lines(CREDENTIALS) {
+        let mut cells = line.split(';').map(str::trim);
+        let programs = cells.next()?;
+        let row = Credential {
+            with: cells.next()?,
+            places: cells.next()?,
+            after: cells.next()?.chars().next(),
+        };
+        for name in programs.split(' ') {
             rows.entry(name).or_default().push(row);
         }
     }
@@ -201,7 +134,8 @@ impl<'t> Command<'t> {
     fn has(&self, wanted: &str) -> bool {
         (0..self.words.len()).any(|at| {
             let word = self.word(at);
-            word == wanted || bundle(word, wanted).is_some_and(|(letters, one)| letters.contains(one))
+            word == wanted
+                || bundle(word, wanted).is_some_and(|(letters, one)| letters.contains(one))
         })
     }
 
@@ -251,7 +185,8 @@ impl<'t> Command<'t> {
             return next;
         }
         let rest = word.strip_prefix(name);
-        let attached = rest.filter(|rest| rest.starts_with('=') || name.len() == 2 || name != option);
+        let attached =
+            rest.filter(|rest| rest.starts_with('=') || name.len() == 2 || name != option);
         match attached {
             Some(rest) => {
                 let value = rest.strip_prefix('=').unwrap_or(rest);
@@ -324,15 +259,24 @@ fn word(text: &str) -> usize {
         at += match (c, mark) {
             (_, Some(mark)) => {
                 // In the middle of a word it is the end of what is around the command.
-                let opens = at == 0 || text.starts_with('-') || text[..at].ends_with(['=', ':', ',', '\'', '"']);
+                let opens = at == 0
+                    || text.starts_with('-')
+                    || text[..at].ends_with(['=', ':', ',', '\'', '"']);
                 if !opens {
                     return at;
                 }
-                quoted(rest, mark).end + if quoted(rest, mark).end < rest.len() { mark.len() } else { 0 }
+                quoted(rest, mark).end
+                    + if quoted(rest, mark).end < rest.len() {
+                        mark.len()
+                    } else {
+                        0
+                    }
             }
             ('\\', _) if rest[1..].starts_with(['n', 'r', '\n', '\r', '\\']) => return at,
             ('\\', _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
-            (' ' | '\t' | '\n' | '\r' | ';' | '&' | '|' | '(' | ')' | '<' | '>' | '`', _) => return at,
+            (' ' | '\t' | '\n' | '\r' | ';' | '&' | '|' | '(' | ')' | '<' | '>' | '`', _) => {
+                return at;
+            }
             _ => c.len_utf8(),
         };
     }

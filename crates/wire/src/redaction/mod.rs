@@ -21,6 +21,11 @@ pub use hiding::{Hiding, hides_whole, leaf_text};
 pub use names::is_secret_key;
 pub use spans::{is_secret_value, secret_spans};
 
+/// The lines of a table that is kept beside the code, without its remarks.
+fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
+    table.lines().filter(|line| !line.starts_with('#'))
+}
+
 /// A hidden value: how long it is, and 8 hexadecimal digits which tell equal
 /// values from different ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema, TS)]

@@ -87,14 +87,29 @@ const USAGE_WORDS: &[&str] = &[
 
 /// Last words of a key that say where a secret is, or what it is like, and not the secret itself.
 const ABOUT_WORDS: &[&str] = &[
-    "dir", "endpoint", "expires", "expiry", "file", "helper", "length", "method", "mode", "name", "path",
-    "policy", "ref", "stdin", "ttl", "type", "uri", "url",
+    "dir", "endpoint", "expires", "expiry", "file", "helper", "length", "method", "mode", "name",
+    "path", "policy", "ref", "stdin", "ttl", "type", "uri", "url",
 ];
 
 /// Pieces without one of which no name is a secret's: most names need no closer look.
 const STEMS: [&str; 17] = [
-    "auth", "bearer", "connection", "cookie", "cred", "jwt", "key", "mnemonic", "otp", "pass", "pin", "psk", "pwd",
-    "secret", "seed", "session", "token",
+    "auth",
+    "bearer",
+    "connection",
+    "cookie",
+    "cred",
+    "jwt",
+    "key",
+    "mnemonic",
+    "otp",
+    "pass",
+    "pin",
+    "psk",
+    "pwd",
+    "secret",
+    "seed",
+    "session",
+    "token",
 ];
 
 static ANY_STEM: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -110,7 +125,9 @@ pub fn is_secret_key(name: &str) -> bool {
         return false;
     }
     let words = words(name);
-    let about = words.last().is_some_and(|last| ABOUT_WORDS.contains(&last.as_str()));
+    let about = words
+        .last()
+        .is_some_and(|last| ABOUT_WORDS.contains(&last.as_str()));
     if words.len() > 1 && (about || words[0] == "no") {
         return false;
     }
@@ -161,8 +178,13 @@ mod tests {
 
     #[test]
     fn every_word_has_a_stem() {
-        let pairs = SECRET_PAIRS.iter().map(|(one, other)| format!("{one}_{other}"));
-        let words = SECRET_WORDS.iter().chain(SECRET_ENDS).map(|word| (*word).to_owned());
+        let pairs = SECRET_PAIRS
+            .iter()
+            .map(|(one, other)| format!("{one}_{other}"));
+        let words = SECRET_WORDS
+            .iter()
+            .chain(SECRET_ENDS)
+            .map(|word| (*word).to_owned());
         for name in words.chain(pairs) {
             assert!(is_secret_key(&name), "{name}");
         }

@@ -11,64 +11,12 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use regex::Regex;
 
 use super::commands::credentials;
+use super::lines;
 use super::names::{is_plain_seed, is_secret_key};
 use super::tokens::tokens;
 
-/// Shapes that need what stands around them: words without which there is none, however they are written, and
-/// the shape, whose group is the secret.
-const SURROUNDED: &[(&str, &str)] = &[
-    // A private key in PEM, to its last line or to the end of what there is.
-    (
-        "PRIVATE KEY",
-        r"(?s)(?P<s>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|\z))",
-    ),
-    // The password of a URL. One that holds a slash is no URL any more, but a password still; `:8080/` is a port.
-    ("://", r#"://[^\s/?#"':@\[]*:(?P<s>[^\s/?#"']+)@"#),
-    (
-        "://",
-        r#"://[^\s/?#"':@\[]*:(?P<s>[0-9]*[^\s"'/?#0-9@][^\s"'/?#@]*[/?#][^\s"']*)@"#,
-    ),
-    ("bearer", r"(?i)(?-u:\b)bearer\s+(?P<s>[A-Za-z0-9\-._~+/]{12,}=*)"),
-    // Addresses that are a secret themselves: of hooks, and signed ones.
-    (
-        "hooks.slack.com",
-        r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9/]{12,})",
-    ),
-    (
-        "/webhooks/",
-        r"discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]+/(?P<s>[A-Za-z0-9_\-]{12,})",
-    ),
-    ("webhookb2", r"webhook\.office\.com/webhookb2/(?P<s>[A-Za-z0-9@/\-]{12,})"),
-    ("hooks.zapier.com", r"hooks\.zapier\.com/hooks/catch/(?P<s>[A-Za-z0-9/]{8,})"),
-    (
-        "sig= signature=",
-        r"(?:[?&;]|\\u0026)(?:sig|X-Amz-Signature|X-Goog-Signature|Signature)=(?P<s>[A-Za-z0-9%+/=_~\-]{16,})",
-    ),
-    // Telegram's bots; Mailgun's first form; Azure's and Terraform's keys.
-    (":AA", r"(?:(?-u:\b)|bot)(?P<s>[0-9]{8,10}:AA[A-Za-z0-9_\-]{33})"),
-    ("key-", r#"(?:^|[\s"'=:(,])(?P<s>key-[0-9a-f]{32})(?-u:\b)"#),
-    ("Q~", r"(?P<s>[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.\-]{31,34})"),
-    (".atlasv1.", r"(?-u:\b)(?P<s>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_\-=]{40,})"),
-    // SQL that sets a password.
-    (
-        "identified password",
-        r"(?i)(?-u:\b)(?:identified\s+(?:with\s+\S+\s+)?by|password)\s+\\?'(?P<s>[^'\\]+)",
-    ),
-    // What is handed to a program that reads a password.
-    (
-        "<<<",
-        r#"(?:sudo\s+[^|;&<\n]*-[A-Za-z]*S|passwd|--(?:password-stdin|with-token|stdin)(?-u:\b))[^|;&<\n]*<<<\s*\\?["']?(?P<s>[^\s"'\\$]+)"#,
-    ),
-    (
-        "echo printf",
-        r#"(?-u:\b)(?:echo|printf)\s+(?:-[neE]+\s+)?\\?["']?(?P<s>[^\s"'|\\$]+)(?:\\n)?\\?["']?\s*\|\s*(?:sudo\s+[^|;&\n]*-[A-Za-z]*S|(?:sudo\s+)?chpasswd|passwd|[^|;&\n]*--(?:password-stdin|with-token|stdin)(?-u:\b))"#,
-    ),
-    // What may be base64 of `user:password`.
-    ("basic", BASIC),
-];
-
-/// `Basic`, and what may be base64 of `user:password`.
-const BASIC: &str = r"(?i)(?-u:\b)basic\s+(?P<s>[A-Za-z0-9+/]{6,}={0,2})";
+/// A line each: words without which there is none, ` = `, and a shape whose group is the secret.
+const SURROUNDED: &str = include_str!("surrounded.txt");
 
 /// Words that stand between `Authorization:` and the secret.
 const SCHEMES: &[&str] = &["apikey", "basic", "bearer", "bot", "digest", "token"];
@@ -80,20 +28,18 @@ struct Shapes {
     words: AhoCorasick,
     /// The shape of each word.
     of_word: Vec<usize>,
-    shapes: Vec<Regex>,
+    shapes: Vec<(&'static str, Regex)>,
 }
 
 // The patterns are constants; a test compiles every one.
 static SHAPES: LazyLock<Option<Shapes>> = LazyLock::new(|| {
     let (mut words, mut of_word, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
-    for (needed, shape) in SURROUNDED {
-        let needed: Vec<&str> = match *needed {
-            "PRIVATE KEY" => vec![needed],
-            needed => needed.split(' ').collect(),
-        };
-        of_word.extend(needed.iter().map(|_| shapes.len()));
-        words.extend(needed);
-        shapes.push(Regex::new(shape).ok()?);
+    for (needed, shape) in lines(SURROUNDED).filter_map(|line| line.split_once(" = ")) {
+        for word in needed.split(' ') {
+            words.push(word);
+            of_word.push(shapes.len());
+        }
+        shapes.push((needed, Regex::new(shape).ok()?));
     }
     Some(Shapes {
         words: finder(&words)?,
@@ -127,7 +73,9 @@ pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
     for (at, byte) in text.bytes().enumerate() {
         match byte {
             b'=' | b':' => {
-                let Some(name) = name_before(text, at) else { continue };
+                let Some(name) = name_before(text, at) else {
+                    continue;
+                };
                 let rest = &text[at + 1..];
                 let arrow = if byte == b'=' { '>' } else { '=' };
                 let rest = rest.strip_prefix(arrow).unwrap_or(rest);
@@ -135,7 +83,9 @@ pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
             }
             b'-' => {
                 keys.extend(mailgun_key(text, at));
-                let Some(name) = option_at(text, at) else { continue };
+                let Some(name) = option_at(text, at) else {
+                    continue;
+                };
                 // Where another option follows, this one is a switch.
                 let rest = text[name.end..].trim_start_matches(BLANKS);
                 let value = text.len() - rest.len();
@@ -156,13 +106,12 @@ fn surrounded(text: &str, found: &mut Vec<Range<usize>>) {
     for hit in all.words.find_iter(text) {
         looked_for |= 1 << all.of_word[hit.pattern().as_usize()];
     }
-    for (number, shape) in all.shapes.iter().enumerate() {
+    for (number, (needed, shape)) in all.shapes.iter().enumerate() {
         if looked_for & (1 << number) == 0 {
             continue;
         }
         let hits = shape.captures_iter(text).filter_map(|hit| hit.name("s"));
-        let is_basic = SURROUNDED[number].1 == BASIC;
-        let hits = hits.filter(|hit| !is_basic || is_login(hit.as_str()));
+        let hits = hits.filter(|hit| *needed != "basic" || is_login(hit.as_str()));
         found.extend(hits.map(|hit| hit.range()));
     }
 }
@@ -174,11 +123,15 @@ const NAME: usize = 64;
 /// The name before this sign: `name=`, `"name": `, `name => `.
 fn name_before(text: &str, at: usize) -> Option<Range<usize>> {
     let before = text[..at].trim_end_matches(BLANKS);
-    let before = before.strip_suffix(['"', '\'']).map_or(before, |before| {
-        before.strip_suffix('\\').unwrap_or(before)
-    });
+    let before = before
+        .strip_suffix(['"', '\''])
+        .map_or(before, |before| before.strip_suffix('\\').unwrap_or(before));
     let bytes = before.as_bytes();
-    let long = bytes.iter().rev().take(NAME).take_while(|byte| is_of_name(**byte) || **byte == b'.');
+    let long = bytes
+        .iter()
+        .rev()
+        .take(NAME)
+        .take_while(|byte| is_of_name(**byte) || **byte == b'.');
     let begin = bytes.len() - long.count();
     let skipped = bytes[begin..].iter().position(u8::is_ascii_alphabetic)?;
     let name = begin + skipped..bytes.len();
@@ -189,9 +142,17 @@ fn name_before(text: &str, at: usize) -> Option<Range<usize>> {
 fn option_at(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let first = at == 0 || bytes[at - 1].is_ascii_whitespace();
-    let dashes = bytes[at..].iter().take(2).take_while(|byte| **byte == b'-').count();
+    let dashes = bytes[at..]
+        .iter()
+        .take(2)
+        .take_while(|byte| **byte == b'-')
+        .count();
     let begin = at + dashes;
-    let length = bytes[begin..].iter().take(NAME).take_while(|byte| is_of_name(**byte)).count();
+    let length = bytes[begin..]
+        .iter()
+        .take(NAME)
+        .take_while(|byte| is_of_name(**byte))
+        .count();
     let named = bytes.get(begin).is_some_and(u8::is_ascii_alphabetic);
     (first && dashes > 0 && named && length > 1).then_some(begin..begin + length)
 }
@@ -200,10 +161,14 @@ fn option_at(text: &str, at: usize) -> Option<Range<usize>> {
 fn mailgun_key(text: &str, at: usize) -> Option<Range<usize>> {
     let key = at.checked_sub(32)?..at + 18;
     let bytes = text.as_bytes();
-    let fits = bytes.get(key.clone())?.iter().enumerate().all(|(place, byte)| match place {
-        32 | 41 => *byte == b'-',
-        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
-    });
+    let fits = bytes
+        .get(key.clone())?
+        .iter()
+        .enumerate()
+        .all(|(place, byte)| match place {
+            32 | 41 => *byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        });
     let apart = |byte: Option<&u8>| byte.is_none_or(|byte| !is_of_name(*byte));
     let alone = (key.start == 0 || apart(bytes.get(key.start - 1))) && apart(bytes.get(key.end));
     (fits && alone).then_some(key)

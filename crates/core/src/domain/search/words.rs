@@ -68,7 +68,11 @@ pub fn is_unspaced_word(word: &str) -> bool {
 fn fold(part: char, word: &mut String) {
     if !is_accent(part) {
         let upper = part.to_lowercase().flat_map(char::to_uppercase);
-        word.extend(upper.flat_map(char::to_lowercase).filter(|part| !is_accent(*part)));
+        word.extend(
+            upper
+                .flat_map(char::to_lowercase)
+                .filter(|part| !is_accent(*part)),
+        );
     }
 }
 
@@ -80,7 +84,9 @@ fn push(words: &mut String, word: &str) {
     let mut rest = word.as_str();
     while let Some(first) = rest.chars().next() {
         let unspaced = is_unspaced(first);
-        let end = rest.find(|c| is_unspaced(c) != unspaced).unwrap_or(rest.len());
+        let end = rest
+            .find(|c| is_unspaced(c) != unspaced)
+            .unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         rest = after;
         if !unspaced {
@@ -180,7 +186,11 @@ mod tests {
             ("abc", "abc", false),
             ("", "", false),
         ] {
-            assert_eq!(wanted_words(text), (words.to_owned(), beginning), "{text:?}");
+            assert_eq!(
+                wanted_words(text),
+                (words.to_owned(), beginning),
+                "{text:?}"
+            );
         }
     }
 
