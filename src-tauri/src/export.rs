@@ -12,7 +12,7 @@ use countersign_core::domain::history::HistoryFilter;
 use countersign_core::store::audit_refs::AuditRef;
 use countersign_core::store::export::ExportRow;
 use countersign_core::store::lines::LineRow;
-use countersign_core::{App, OpError};
+use countersign_core::{App, Fault};
 use countersign_wire::{Sha256Digest, json_ascii_safe};
 use serde_json::{Map, Value, json};
 
@@ -41,7 +41,7 @@ impl Format {
 }
 
 /// Writes into the audit log that data is about to leave the console.
-pub(crate) async fn record(app: &App, format: Format) -> Result<(), OpError> {
+pub(crate) async fn record(app: &App, format: Format) -> Result<(), Fault> {
     let console = app.identity().console_id.to_string();
     let detail = json!({ "what": "history", "format": format.as_str() });
     app.record("export", console, detail).await
@@ -63,8 +63,8 @@ pub(crate) async fn piece(
     filter: &HistoryFilter,
     format: Format,
     after: Option<i64>,
-) -> Result<Piece, OpError> {
-    let failed = |error: std::io::Error| OpError::Failed(format!("the export: {error}"));
+) -> Result<Piece, Fault> {
+    let failed = |error: std::io::Error| Fault::failed(format!("the export: {error}"));
     let mut bytes = Vec::new();
     if (format, after) == (Format::Csv, None) {
         csv::heading(&mut bytes).map_err(failed)?;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use countersign_core::OpError;
+use countersign_core::Fault;
 
 /// A file that is not whole yet; removed unless it is finished.
 pub(crate) struct Unfinished {
@@ -15,7 +15,7 @@ pub(crate) struct Unfinished {
 
 impl Unfinished {
     /// Makes it beside `target`, readable by nobody else.
-    pub(crate) fn create(target: &Path) -> Result<Self, OpError> {
+    pub(crate) fn create(target: &Path) -> Result<Self, Fault> {
         countersign_core::unfinished::remove_beside(target);
         let mut path = target.as_os_str().to_owned();
         path.push(format!(".{}.unfinished", std::process::id()));
@@ -26,7 +26,7 @@ impl Unfinished {
             .mode(0o600)
             .open(&path)
             .map_err(|error| {
-                OpError::Environment(format!(
+                Fault::environment(format!(
                     "{}: {error}; choose a folder that exists and that you may write to",
                     path.display()
                 ))

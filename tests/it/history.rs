@@ -67,6 +67,38 @@ async fn words_find_a_request_as_soon_as_it_can_be_seen_and_secrets_find_nothing
     assert_eq!(desk.run(&["history", "--by", "Nobody"]).code, 2);
 }
 
+/// Sentences of scripts that put no blank between words, asked as an agent does and looked for as a person does.
+#[tokio::test]
+async fn a_word_is_found_inside_a_sentence_without_blanks() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    for (id, body) in [
+        ("ja", "明日の会議は東京都庁で行います。資料を添付しました。"),
+        ("zh", "请把发票发送给财务部门，金额为五百元。"),
+        ("th", "กรุณาส่งใบแจ้งหนี้ไปที่ฝ่ายบัญชี"),
+        ("de", "Lieferung an die Hauptstraße, ﬁle 7"),
+        ("el", "Η Αθήνα είναι πρωτεύουσα"),
+    ] {
+        agent
+            .ask(&agent.request(id).args(json!({ "body": body })))
+            .await;
+        desk.show_in_state(id, "pending");
+    }
+    for (query, id) in [
+        ("東京", "ja"),
+        ("会議", "ja"),
+        ("明日の会議は東京都庁で行います", "ja"),
+        ("发票", "zh"),
+        ("ใบแจ้งหนี้", "th"),
+        ("hauptstrasse", "de"),
+        ("file", "de"),
+        ("αθηνα", "el"),
+    ] {
+        assert_eq!(found(&desk, query), [id], "{query}");
+    }
+}
+
 #[tokio::test]
 async fn an_export_says_what_the_history_says_and_what_the_audit_log_knows() {
     let (desk, _console) = desk().await;

@@ -9,12 +9,16 @@ use sqlx::SqliteConnection;
 
 use super::direct::WriteConnection;
 use super::{Reader, StoreError};
-use crate::domain::search::{Term, TextQuery};
+use crate::domain::search::{self, Term, TextQuery};
 
 /// Key in `meta` of the last request whose words are in the index.
 const REQUESTS: &str = "searched_requests";
 /// Key in `meta` of the last decision whose message is in the index.
 const DECISIONS: &str = "searched_decisions";
+/// Key in `meta` of the version of the words in the index.
+const VERSION: &str = "search_version";
+/// Key in `meta` of the last request whose words were read again for this version.
+const AGAIN: &str = "searched_again";
 /// Bytes of payloads read in one step.
 const STEP_BYTES: usize = 4 * 1024 * 1024;
 
@@ -27,6 +31,8 @@ pub struct Unread {
     pub raw: Vec<u8>,
     /// What the operator told the agent.
     pub message: Option<String>,
+    /// Its words in the index; none when it is not there.
+    pub before: Option<String>,
 }
 
 /// A request whose decision has come since its words were read.
@@ -47,10 +53,13 @@ pub struct Step {
     pub unread: Vec<Unread>,
     /// Messages of decisions.
     pub later: Vec<LaterMessage>,
-    /// Whether there is more than this.
+    /// Whether there is more that no search finds.
     pub more: bool,
+    /// Whether there are words of another version, which are found as they are until they are read again.
+    pub outdated: bool,
     requests: Option<i64>,
     decisions: Option<i64>,
+    again: Option<i64>,
 }
 
 fn place(sqlite: &Connection, key: &str) -> rusqlite::Result<i64> {
@@ -63,30 +72,48 @@ fn place(sqlite: &Connection, key: &str) -> rusqlite::Result<i64> {
 pub async fn next(tx: &mut WriteConnection, limit: usize) -> Result<Step, StoreError> {
     tx.direct(|sqlite| {
         let mut step = Step::default();
-        let mut select = sqlite.prepare(
-            "SELECT r.id, r.raw, d.message FROM requests r LEFT JOIN decisions d ON d.request = r.id
-             WHERE r.id > ? ORDER BY r.id",
-        )?;
-        let mut rows = select.query([place(sqlite, REQUESTS)?])?;
-        let mut bytes = 0;
-        while let Some(row) = rows.next()? {
-            if step.unread.len() >= limit || bytes >= STEP_BYTES {
-                step.more = true;
-                break;
-            }
-            let unread = Unread {
-                id: row.get(0)?,
-                raw: row.get(1)?,
-                message: row.get(2)?,
-            };
-            bytes += unread.raw.len();
-            step.requests = Some(unread.id);
-            step.unread.push(unread);
-        }
+        let indexed = place(sqlite, REQUESTS)?;
+        step.more = read(sqlite, limit, (indexed, i64::MAX), &mut step.unread)?;
+        step.requests = step.unread.last().map(|last| last.id);
         later(sqlite, limit, &mut step)?;
+        step.outdated = indexed > 0 && place(sqlite, VERSION)? != search::VERSION;
+        if step.outdated && step.unread.is_empty() && step.later.is_empty() {
+            let again = place(sqlite, AGAIN)?;
+            step.outdated = read(sqlite, limit, (again, indexed), &mut step.unread)?;
+            step.again = step.unread.last().map(|last| last.id);
+        }
         Ok(step)
     })
     .await
+}
+
+/// Requests after one and up to another. Returns whether there are more of them.
+fn read(
+    sqlite: &Connection,
+    limit: usize,
+    (after, to): (i64, i64),
+    unread: &mut Vec<Unread>,
+) -> rusqlite::Result<bool> {
+    let mut select = sqlite.prepare(
+        "SELECT r.id, r.raw, d.message, t.hay FROM requests r LEFT JOIN decisions d ON d.request = r.id
+         LEFT JOIN request_text t ON t.request = r.id WHERE r.id > ? AND r.id <= ? ORDER BY r.id",
+    )?;
+    let mut rows = select.query([after, to])?;
+    let mut bytes = 0;
+    while let Some(row) = rows.next()? {
+        if unread.len() >= limit || bytes >= STEP_BYTES {
+            return Ok(true);
+        }
+        let raw: Vec<u8> = row.get(1)?;
+        bytes += raw.len();
+        unread.push(Unread {
+            id: row.get(0)?,
+            raw,
+            message: row.get(2)?,
+            before: row.get(3)?,
+        });
+    }
+    Ok(false)
 }
 
 fn later(sqlite: &Connection, limit: usize, step: &mut Step) -> rusqlite::Result<()> {
@@ -139,6 +166,14 @@ pub async fn put(tx: &mut WriteConnection, step: &Step, hays: &[Hay]) -> Result<
         )?;
         let mut add = sqlite.prepare("INSERT INTO requests_fts(rowid, hay) VALUES (?, ?)")?;
         for hay in hays {
+            // The index does not tell small letters from capitals: it has these words.
+            if hay
+                .before
+                .as_ref()
+                .is_some_and(|before| before.eq_ignore_ascii_case(&hay.now))
+            {
+                continue;
+            }
             if let Some(before) = &hay.before {
                 drop.execute(params![hay.id, before])?;
             }
@@ -149,7 +184,13 @@ pub async fn put(tx: &mut WriteConnection, step: &Step, hays: &[Hay]) -> Result<
             "INSERT INTO meta(key, value) VALUES (?, ?)
              ON CONFLICT(key) DO UPDATE SET value = excluded.value",
         )?;
-        for (key, place) in [(REQUESTS, step.requests), (DECISIONS, step.decisions)] {
+        let version = (!step.outdated).then_some(search::VERSION);
+        for (key, place) in [
+            (REQUESTS, step.requests),
+            (DECISIONS, step.decisions),
+            (AGAIN, if step.outdated { step.again } else { Some(0) }),
+            (VERSION, version),
+        ] {
             if let Some(place) = place {
                 note.execute(params![key, place.to_string()])?;
             }
@@ -189,13 +230,15 @@ pub(super) fn expression(query: &TextQuery) -> Option<String> {
     (!terms.is_empty()).then(|| terms.join(" AND "))
 }
 
-/// How many requests a search would not find yet.
+/// How many requests a search may miss: their words are not in the index yet, or as another version wrote them.
 pub async fn unread(reader: &Reader) -> Result<i64, StoreError> {
-    Ok(sqlx::query_scalar(
-        "SELECT count(*) FROM requests WHERE id > coalesce(
-           (SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?), 0)",
-    )
-    .bind(REQUESTS)
-    .fetch_one(&reader.0)
-    .await?)
+    let sql = "WITH place(key, at) AS (SELECT key, CAST(value AS INTEGER) FROM meta),
+      indexed(at) AS (SELECT coalesce((SELECT at FROM place WHERE key = ?), 0))
+      SELECT (SELECT count(*) FROM requests WHERE id > (SELECT at FROM indexed))
+           + (SELECT count(*) FROM requests WHERE id <= (SELECT at FROM indexed)
+              AND id > coalesce((SELECT at FROM place WHERE key = ?), 0)
+              AND coalesce((SELECT at FROM place WHERE key = ?), 0) <> ?)";
+    let query = sqlx::query_scalar(sql).bind(REQUESTS).bind(AGAIN);
+    let query = query.bind(VERSION).bind(search::VERSION);
+    Ok(query.fetch_one(&reader.0).await?)
 }

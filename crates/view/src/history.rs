@@ -211,7 +211,7 @@ pub struct HistoryPage {
     pub rows: Vec<HistoryRow>,
     /// Cursor of the next page; none at the end.
     pub next: Option<HistoryCursor>,
-    /// Requests whose words are not indexed yet: a search for text does not find them. 0 without a text.
+    /// Requests whose words are not indexed yet: a search for text may miss them. 0 without a text.
     #[ts(type = "number")]
     pub unindexed: u64,
 }

@@ -120,7 +120,12 @@ pub(crate) async fn bring_up_to_date(settings: &Settings, out: Output) -> Result
             app.shutdown().await;
             match done {
                 Ok(0) => return Ok(()),
-                Ok(left) => format!("{left} requests are left"),
+                Ok(left) => {
+                    out.remark(&format!(
+                        "{left} requests are not indexed yet; this search may miss them"
+                    ));
+                    return Ok(());
+                }
                 Err(error) => error.to_string(),
             }
         }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use countersign_core::domain::history::HistoryFilter;
-use countersign_core::{App, OpError};
+use countersign_core::{App, Fault};
 use parking_lot::Mutex;
 
 use crate::export::{self, Format};
@@ -57,9 +57,9 @@ impl Running {
         self.cancelled.store(true, Ordering::SeqCst);
     }
 
-    fn goes_on(&self) -> Result<(), OpError> {
+    fn goes_on(&self) -> Result<(), Fault> {
         match self.cancelled.load(Ordering::SeqCst) {
-            true => Err(OpError::Failed(
+            true => Err(Fault::failed(
                 "the export was cancelled; no file was written".to_owned(),
             )),
             false => Ok(()),
@@ -72,9 +72,9 @@ impl Running {
         app: &App,
         filter: &HistoryFilter,
         format: Format,
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         let failed = |error: std::io::Error| {
-            OpError::Environment(format!(
+            Fault::environment(format!(
                 "{}: {error}; no file was written",
                 self.file.display()
             ))

@@ -1630,7 +1630,7 @@ rows: Array<HistoryRow>,
  */
 next: number | null, 
 /**
- * Requests whose words are not indexed yet: a search for text does not find them. 0 without a text.
+ * Requests whose words are not indexed yet: a search for text may miss them. 0 without a text.
  */
 unindexed: number, };
 

@@ -35,16 +35,16 @@ pub(super) async fn apply(
     limit: usize,
     done: Option<oneshot::Sender<bool>>,
 ) -> Result<(), StoreError> {
-    let more = step(batch.tx, limit).await?;
-    ledger.searchable_in = more.then_some(BETWEEN_STEPS);
+    let (more, outdated) = step(batch.tx, limit).await?;
+    ledger.searchable_in = (more || outdated).then_some(BETWEEN_STEPS);
     if let Some(done) = done {
         batch.answer(done, more);
     }
     Ok(())
 }
 
-/// Indexes what comes next. Returns whether there is more.
-async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool, StoreError> {
+/// Indexes what comes next. Returns whether there is more of that, and whether there are words of another version.
+async fn step(tx: &mut WriteConnection, limit: usize) -> Result<(bool, bool), StoreError> {
     let step = search_index::next(tx, limit).await?;
     let mut hays = Vec::with_capacity(step.unread.len() + step.later.len());
     for row in &step.unread {
@@ -53,7 +53,7 @@ async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool, StoreError
             hays.push(Hay {
                 id: row.id,
                 now: search_text::of_request(&row.raw, row.message.as_deref()),
-                before: None,
+                before: row.before.clone(),
             });
         }
     }
@@ -69,12 +69,13 @@ async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool, StoreError
     }
     search_index::put(tx, &step, &hays).await?;
     let more = audit_refs::step(tx, limit * AUDIT_ROWS).await?;
-    Ok(step.more || more)
+    Ok((step.more || more, step.outdated))
 }
 
 impl App {
     /// Indexes what has arrived, until everything can be found or `limit` is over. Returns how many
-    /// requests a search does not find yet: 0 when everything is indexed; all that is left where this process only reads.
+    /// requests a search may miss: 0 when everything is indexed; all that is left where this process only reads. Words of
+    /// another version are found as they are, and read again when the writer rests.
     ///
     /// # Errors
     /// `ErrorCode::Store`; `ErrorCode::ReadOnly` when the store takes no writes.
@@ -83,10 +84,7 @@ impl App {
         while self.role() != Role::Reader {
             let (done, more) = oneshot::channel();
             self.submit(Job::Index(WANTED_STEP, Some(done))).await?;
-            if !self.answer(more).await? {
-                return Ok(0);
-            }
-            if Instant::now() >= give_up {
+            if !self.answer(more).await? || Instant::now() >= give_up {
                 break;
             }
         }

@@ -6,9 +6,9 @@
 use countersign_wire::{is_secret_key, request_fields, secret_spans};
 use serde_json::Value;
 
-use crate::domain::search::plain_words;
+use crate::domain::search::{is_unspaced_word, plain_words};
 
-/// Bytes of a request's words.
+/// Bytes of a request's words, before those without blanks are cut into pairs.
 const LONGEST: usize = 8 * 1024;
 /// Bytes of the words of a decision's message, beside those.
 const LONGEST_MESSAGE: usize = 2 * 1024;
@@ -47,14 +47,15 @@ const LOOKED_AT: usize = 32 * 1024;
 
 struct Words {
     text: String,
-    longest: usize,
+    /// Bytes that there is room for.
+    room: usize,
 }
 
 impl Words {
-    fn new(longest: usize) -> Self {
+    fn new(room: usize) -> Self {
         Self {
             text: String::new(),
-            longest,
+            room,
         }
     }
 
@@ -143,10 +144,15 @@ impl Words {
 
     fn word(&mut self, text: &str) {
         for word in plain_words(text).split(' ') {
-            let room = self.longest.saturating_sub(self.text.len() + 1);
-            if word.is_empty() || word.chars().count() > WORD || word.len() > room {
+            // Of overlapping pairs each stands for its first character.
+            let bytes = match word.chars().next() {
+                Some(first) if is_unspaced_word(word) => first.len_utf8(),
+                _ => word.len() + 1,
+            };
+            if word.is_empty() || word.chars().count() > WORD || bytes > self.room {
                 continue;
             }
+            self.room -= bytes;
             if !self.text.is_empty() {
                 self.text.push(' ');
             }
@@ -203,8 +209,8 @@ mod tests {
         let words = of(&request, Some("Not today, please."));
         assert_eq!(
             words,
-            "send_mail Mailing because to maria acme.example lines amount 1250.5 Grüße explained rm rf tmp x \
-             looks which around left text second first Not today please"
+            "send_mail mailing because to maria acme.example lines amount 1250.5 grusse explained rm rf tmp x \
+             looks which around left text second first not today please"
         );
     }
 
@@ -271,7 +277,7 @@ mod tests {
                 "history": vec![json!({ "content": text }); times],
             });
             let words = of(&request, Some(&text.repeat(times)));
-            prop_assert!(words.len() <= LONGEST + LONGEST_MESSAGE + 1);
+            prop_assert!(words.len() <= 3 * (LONGEST + LONGEST_MESSAGE));
             prop_assert!(words.split(' ').all(|word| word.chars().count() <= WORD));
         }
 

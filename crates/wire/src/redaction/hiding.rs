@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::names::is_plain_seed;
 use super::{Redacted, is_secret_key, secret_spans};
 use crate::digest::Sha256Digest;
 use crate::shown::{Segment, Shown, escape, escape_lines};
@@ -139,7 +140,8 @@ pub fn hides_whole(name: Option<&str>, value: &Value) -> bool {
         Value::String(text) => !text.is_empty(),
         _ => true,
     };
-    holds && name.is_some_and(is_secret_key)
+    let hides = |name| is_secret_key(name) && !is_plain_seed(name, &leaf_text(value));
+    holds && name.is_some_and(hides)
 }
 
 /// A value's text as it is hidden and revealed: a string itself, anything else as JSON.

@@ -4,9 +4,11 @@
 //! Refuses to be a filter for safety: it hides values from shoulders, screenshots
 //! and exports. What runs is always the unchanged value.
 
+mod commands;
 mod hiding;
 mod names;
 mod spans;
+mod tokens;
 
 use data_encoding::HEXLOWER;
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -17,6 +19,11 @@ use sha2::Sha256;
 pub use hiding::{Hiding, hides_whole, leaf_text};
 pub use names::is_secret_key;
 pub use spans::{is_secret_value, secret_spans};
+
+/// The lines of a table that is kept beside the code, without its remarks.
+fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
+    table.lines().filter(|line| !line.starts_with('#'))
+}
 
 /// A hidden value: how long it is, and 8 hexadecimal digits which tell equal
 /// values from different ones.

@@ -2,10 +2,15 @@
 //!
 //! Refuses to ask for an exact name: a key is cut into words, however it is written.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// Words that mark a key as secret when they stand as a word of the key.
 const SECRET_WORDS: &[&str] = &[
     "apikey",
     "auth",
+    "authkey",
     "authorization",
     "bearer",
     "cookie",
@@ -13,6 +18,7 @@ const SECRET_WORDS: &[&str] = &[
     "credentials",
     "creds",
     "jwt",
+    "keypass",
     "mnemonic",
     "otp",
     "pass",
@@ -21,10 +27,12 @@ const SECRET_WORDS: &[&str] = &[
     "passwd",
     "password",
     "pin",
+    "psk",
     "pwd",
     "secret",
     "secrets",
     "seed",
+    "storepass",
     "token",
     "tokens",
 ];
@@ -77,10 +85,52 @@ const USAGE_WORDS: &[&str] = &[
     "reasoning",
 ];
 
+/// Last words of a key that say where a secret is, or what it is like, and not the secret itself.
+const ABOUT_WORDS: &[&str] = &[
+    "dir", "endpoint", "expires", "expiry", "file", "helper", "length", "method", "mode", "name",
+    "path", "policy", "ref", "stdin", "ttl", "type", "uri", "url",
+];
+
+/// Pieces without one of which no name is a secret's: most names need no closer look.
+const STEMS: [&str; 17] = [
+    "auth",
+    "bearer",
+    "connection",
+    "cookie",
+    "cred",
+    "jwt",
+    "key",
+    "mnemonic",
+    "otp",
+    "pass",
+    "pin",
+    "psk",
+    "pwd",
+    "secret",
+    "seed",
+    "session",
+    "token",
+];
+
+static ANY_STEM: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true).build(STEMS).ok()
+});
+
 /// Whether a key's name says that its value is secret: `api_key`,
-/// `clientSecret`, `X-Auth-Token`, but not `max_tokens`, `input_tokens`, `token_count` or `keyboard`.
+/// `clientSecret`, `X-Auth-Token`, but not `max_tokens`, `input_tokens`, `token_count`,
+/// `password_file` or `keyboard`.
 pub fn is_secret_key(name: &str) -> bool {
+    if ANY_STEM.as_ref().is_some_and(|stems| !stems.is_match(name)) {
+        return false;
+    }
     let words = words(name);
+    let about = words
+        .last()
+        .is_some_and(|last| ABOUT_WORDS.contains(&last.as_str()));
+    if words.len() > 1 && (about || words[0] == "no") {
+        return false;
+    }
     let counts = words
         .iter()
         .any(|word| COUNT_WORDS.contains(&word.as_str()));
@@ -96,6 +146,11 @@ pub fn is_secret_key(name: &str) -> bool {
         || words
             .windows(2)
             .any(|pair| SECRET_PAIRS.contains(&(&pair[0], &pair[1])))
+}
+
+/// Whether a number under this name starts a generator of random numbers: `--seed 42`.
+pub(super) fn is_plain_seed(name: &str, value: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("seed") && value.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The words of a name in lower case: cut at punctuation and at a change to capitals.
@@ -115,4 +170,23 @@ fn words(name: &str) -> Vec<String> {
         lower_before = character.is_lowercase() || character.is_ascii_digit();
     }
     words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_has_a_stem() {
+        let pairs = SECRET_PAIRS
+            .iter()
+            .map(|(one, other)| format!("{one}_{other}"));
+        let words = SECRET_WORDS
+            .iter()
+            .chain(SECRET_ENDS)
+            .map(|word| (*word).to_owned());
+        for name in words.chain(pairs) {
+            assert!(is_secret_key(&name), "{name}");
+        }
+    }
 }

@@ -5,118 +5,177 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 use regex::Regex;
 
-use super::names::is_secret_key;
+use super::commands::credentials;
+use super::lines;
+use super::names::{is_plain_seed, is_secret_key};
+use super::tokens::tokens;
 
-/// What may stand before a token: no letter or digit of a longer word, or the letter of an escape such as `\n`.
-const BEFORE: &str = r"(?:(?-u:\b)|_|\\[nrtbf])";
-
-/// Shapes of tokens by their beginning, as their makers document them.
-const TOKENS: &[&str] = &[
-    // Seeds of nkeys.
-    r"S[ACNOUX][A-Z2-7]{56}",
-    // JSON Web Tokens, and whatever else is base64 of `{"`.
-    r"eyJ[A-Za-z0-9_\-]{9,}(?:\.[A-Za-z0-9_\-=]*)*",
-    // Amazon.
-    r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{12,}",
-    // GitHub and GitLab.
-    r"(?:gh[oprsu]_|github_pat_)[A-Za-z0-9_]{12,}",
-    r"gl(?:pat|dt|rt|ptt|soat)-[A-Za-z0-9_\-]{12,}",
-    // Slack.
-    r"(?:xox[a-z]|xapp)-[A-Za-z0-9\-]{10,}",
-    r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/]{12,}",
-    // Models: OpenAI, Anthropic, Hugging Face.
-    r"sk-[A-Za-z0-9_\-]{12,}",
-    r"hf_[A-Za-z0-9]{12,}",
-    // Stripe.
-    r"[srp]k_(?:live|test)_[A-Za-z0-9]{8,}",
-    // Google, SendGrid, Shopify, DigitalOcean, npm, PyPI.
-    r"AIza[A-Za-z0-9_\-]{12,}",
-    r"ya29\.[A-Za-z0-9_\-.]{12,}",
-    r"SG\.[A-Za-z0-9_\-.]{12,}",
-    r"(?:shpat_|shpss_|dop_v1_|doo_v1_|npm_)[A-Za-z0-9]{12,}",
-    r"pypi-[A-Za-z0-9_\-]{12,}",
-    // Telegram bots.
-    r"[0-9]{8,10}:[A-Za-z0-9_\-]{35}",
-];
-
-/// Shapes that need what stands around them; the group is the secret.
-const SURROUNDED: &[&str] = &[
-    // A private key in PEM, to its last line or to the end of what there is.
-    r"(?s)(?P<s>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|\z))",
-    // The password of a URL. One that holds a slash is no URL any more, but a password still; `:8080/` is a port.
-    r#"://[^\s/?#"':@\[]*:(?P<s>[^\s/?#"']+)@"#,
-    r#"://[^\s/?#"':@\[]*:(?P<s>[0-9]*[^\s"'/?#0-9@][^\s"'/?#@]*[/?#][^\s"']*)@"#,
-    r"(?i)(?-u:\b)bearer\s+(?P<s>[A-Za-z0-9\-._~+/]{12,}=*)",
-];
-
-/// `Basic`, and what may be base64 of `user:password`.
-const BASIC: &str = r"(?i)(?-u:\b)basic\s+(?P<s>[A-Za-z0-9+/]{6,}={0,2})";
-
-/// A name and the sign after it: `name=`, `"name": `, `name: `, `name => `.
-const ASSIGNED: &str =
-    r#"(?P<name>[A-Za-z][A-Za-z0-9_.\-]{1,63})(?:\\?["'])?[ \t]{0,4}(?:=>|:=|[:=])[ \t]{0,4}"#;
-
-/// An option of a command: `--name `.
-const OPTION: &str = r"(?:^|\s)--?(?P<name>[A-Za-z][A-Za-z0-9_\-]{1,63})[ \t]+";
+/// A line each: words without which there is none, ` = `, and a shape whose group is the secret.
+const SURROUNDED: &str = include_str!("surrounded.txt");
 
 /// Words that stand between `Authorization:` and the secret.
-const SCHEMES: &[&str] = &["basic", "bearer", "digest", "token"];
+const SCHEMES: &[&str] = &["apikey", "basic", "bearer", "bot", "digest", "token"];
 
 /// What is no value of a secret.
-const NOTHING: &[&str] = &["true", "false", "null", "none", "undefined"];
+const NOTHING: &[&str] = &["true", "false", "yes", "no", "null", "none", "undefined"];
 
 struct Shapes {
-    /// All tokens in one, then each of what is surrounded.
-    shapes: Vec<Regex>,
-    basic: Option<Regex>,
-    names: Vec<Regex>,
+    words: AhoCorasick,
+    /// The shape of each word.
+    of_word: Vec<usize>,
+    shapes: Vec<(&'static str, Regex)>,
 }
 
 // The patterns are constants; a test compiles every one.
-static SHAPES: LazyLock<Shapes> = LazyLock::new(|| {
-    let tokens = format!("{BEFORE}(?P<s>{})", TOKENS.join("|"));
-    let shapes = [tokens.as_str()].into_iter().chain(SURROUNDED.to_vec());
-    Shapes {
-        shapes: shapes.filter_map(|shape| Regex::new(shape).ok()).collect(),
-        basic: Regex::new(BASIC).ok(),
-        names: [ASSIGNED, OPTION]
-            .iter()
-            .filter_map(|shape| Regex::new(shape).ok())
-            .collect(),
+static SHAPES: LazyLock<Option<Shapes>> = LazyLock::new(|| {
+    let (mut words, mut of_word, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
+    for (needed, shape) in lines(SURROUNDED).filter_map(|line| line.split_once(" = ")) {
+        for word in needed.split(' ') {
+            words.push(word);
+            of_word.push(shapes.len());
+        }
+        shapes.push((needed, Regex::new(shape).ok()?));
     }
+    Some(Shapes {
+        words: finder(&words)?,
+        of_word,
+        shapes,
+    })
 });
+
+/// Finds any of these words in one pass, whether in capitals or not.
+fn finder(words: &[&str]) -> Option<AhoCorasick> {
+    AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::DFA))
+        .match_kind(MatchKind::LeftmostLongest)
+        .ascii_case_insensitive(true)
+        .build(words)
+        .ok()
+}
 
 /// Where in a text secrets stand, in bytes: in order, not empty and apart from each other.
 pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
-    let shapes = &*SHAPES;
-    let mut found = Vec::new();
-    let in_group = |shape: &Regex, found: &mut Vec<Range<usize>>| {
-        let captures = shape.captures_iter(text);
-        found.extend(captures.filter_map(|hit| hit.name("s").map(|secret| secret.range())));
+    let mut found = tokens(text);
+    found.extend(credentials(text));
+    surrounded(text, &mut found);
+    let mut named = |name: Range<usize>, at: usize| {
+        if names_secret(text, name.clone()) {
+            let value = value_at(text, at);
+            found.extend(value.filter(|at| !is_plain_seed(&text[name], &text[at.clone()])));
+        }
     };
-    for shape in &shapes.shapes {
-        in_group(shape, &mut found);
-    }
-    if let Some(basic) = &shapes.basic {
-        let mut maybe = Vec::new();
-        in_group(basic, &mut maybe);
-        found.extend(maybe.into_iter().filter(|at| is_login(&text[at.clone()])));
-    }
-    for shape in &shapes.names {
-        for hit in shape.captures_iter(text) {
-            let (Some(whole), Some(name)) = (hit.get(0), hit.name("name")) else {
-                continue;
-            };
-            if names_secret(text, name.range()) {
-                found.extend(value_at(text, whole.end()));
+    let mut keys = Vec::new();
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'=' | b':' => {
+                let Some(name) = name_before(text, at) else {
+                    continue;
+                };
+                let rest = &text[at + 1..];
+                let arrow = if byte == b'=' { '>' } else { '=' };
+                let rest = rest.strip_prefix(arrow).unwrap_or(rest);
+                named(name, text.len() - rest.trim_start_matches(BLANKS).len());
             }
+            b'-' => {
+                keys.extend(mailgun_key(text, at));
+                let Some(name) = option_at(text, at) else {
+                    continue;
+                };
+                // Where another option follows, this one is a switch.
+                let rest = text[name.end..].trim_start_matches(BLANKS);
+                let value = text.len() - rest.len();
+                if value > name.end && option_at(text, value).is_none() {
+                    named(name, value);
+                }
+            }
+            _ => {}
         }
     }
+    found.extend(keys);
     joined(found)
+}
+
+fn surrounded(text: &str, found: &mut Vec<Range<usize>>) {
+    let Some(all) = &*SHAPES else { return };
+    let mut looked_for = 0_u32;
+    for hit in all.words.find_iter(text) {
+        looked_for |= 1 << all.of_word[hit.pattern().as_usize()];
+    }
+    for (number, (needed, shape)) in all.shapes.iter().enumerate() {
+        if looked_for & (1 << number) == 0 {
+            continue;
+        }
+        let hits = shape.captures_iter(text).filter_map(|hit| hit.name("s"));
+        let hits = hits.filter(|hit| *needed != "basic" || is_login(hit.as_str()));
+        found.extend(hits.map(|hit| hit.range()));
+    }
+}
+
+const BLANKS: [char; 2] = [' ', '\t'];
+/// Characters of a name.
+const NAME: usize = 64;
+
+/// The name before this sign: `name=`, `"name": `, `name => `.
+fn name_before(text: &str, at: usize) -> Option<Range<usize>> {
+    let before = text[..at].trim_end_matches(BLANKS);
+    let before = before
+        .strip_suffix(['"', '\''])
+        .map_or(before, |before| before.strip_suffix('\\').unwrap_or(before));
+    let bytes = before.as_bytes();
+    let long = bytes
+        .iter()
+        .rev()
+        .take(NAME)
+        .take_while(|byte| is_of_name(**byte) || **byte == b'.');
+    let begin = bytes.len() - long.count();
+    let skipped = bytes[begin..].iter().position(u8::is_ascii_alphabetic)?;
+    let name = begin + skipped..bytes.len();
+    (name.len() > 1).then_some(name)
+}
+
+/// The name of the option that begins here: `--name`.
+fn option_at(text: &str, at: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let first = at == 0 || bytes[at - 1].is_ascii_whitespace();
+    let dashes = bytes[at..]
+        .iter()
+        .take(2)
+        .take_while(|byte| **byte == b'-')
+        .count();
+    let begin = at + dashes;
+    let length = bytes[begin..]
+        .iter()
+        .take(NAME)
+        .take_while(|byte| is_of_name(**byte))
+        .count();
+    let named = bytes.get(begin).is_some_and(u8::is_ascii_alphabetic);
+    (first && dashes > 0 && named && length > 1).then_some(begin..begin + length)
+}
+
+/// Mailgun's second form, around its first hyphen: 32, 8 and 8 hexadecimal digits.
+fn mailgun_key(text: &str, at: usize) -> Option<Range<usize>> {
+    let key = at.checked_sub(32)?..at + 18;
+    let bytes = text.as_bytes();
+    let fits = bytes
+        .get(key.clone())?
+        .iter()
+        .enumerate()
+        .all(|(place, byte)| match place {
+            32 | 41 => *byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        });
+    let apart = |byte: Option<&u8>| byte.is_none_or(|byte| !is_of_name(*byte));
+    let alone = (key.start == 0 || apart(bytes.get(key.start - 1))) && apart(bytes.get(key.end));
+    (fits && alone).then_some(key)
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// Whether a text holds anything that looks like a secret.
@@ -154,7 +213,7 @@ fn value_at(text: &str, at: usize) -> Option<Range<usize>> {
 }
 
 /// What stands between two quotes; to the end where the second one is missing.
-fn quoted(rest: &str, quote: &str) -> Range<usize> {
+pub(super) fn quoted(rest: &str, quote: &str) -> Range<usize> {
     let start = quote.len();
     let mut from = start;
     while let Some(found) = rest[from..].find(quote) {
@@ -209,7 +268,12 @@ fn word(rest: &str) -> Option<Range<usize>> {
         return next;
     }
     let call = rest[long..].starts_with('(');
-    (!call && !NOTHING.contains(&lower.as_str())).then_some(0..word.len())
+    (!call && !means_nothing(word)).then_some(0..word.len())
+}
+
+/// Whether this is no value of a secret.
+pub(super) fn means_nothing(value: &str) -> bool {
+    NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
 fn joined(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {
@@ -231,8 +295,6 @@ mod tests {
 
     #[test]
     fn every_shape_is_looked_for() {
-        assert_eq!(SHAPES.shapes.len(), 1 + SURROUNDED.len());
-        assert!(SHAPES.basic.is_some());
-        assert_eq!(SHAPES.names.len(), 2);
+        assert!(SHAPES.is_some());
     }
 }

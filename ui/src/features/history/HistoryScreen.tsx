@@ -186,7 +186,7 @@ export const HistoryScreen = () => {
       <Failed error={query.error} className="px-5" />
       {unindexed > 0 ? (
         <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">
-          The words of {unindexed.toLocaleString("en")} requests are not indexed yet: this search does not find those.
+          The words of {unindexed.toLocaleString("en")} requests are not indexed yet: this search may miss them.
         </p>
       ) : null}
       {rows.length === 0 && query.hasNextPage !== true ? (

@@ -7,8 +7,8 @@ use countersign_wire::{
 };
 
 use super::edit::Listed;
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::policy_history;
 
@@ -30,10 +30,7 @@ pub struct Origin {
 
 impl App {
     /// The list of operators, each line with who entered it and when its console was last heard.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn operator_origins(&self) -> Result<Vec<Origin>, OpError> {
+    pub async fn operator_origins(&self) -> Result<Vec<Origin>, Fault> {
         let signers = self.term_signers().await?;
         let (listed, _) = self.operators();
         let consoles = self.inner.shared.consoles.read();
@@ -46,7 +43,7 @@ impl App {
     }
 
     /// Who signed the first list that has a term, by its key and beginning.
-    async fn term_signers(&self) -> Result<BTreeMap<(PublicKey, Timestamp), PublicKey>, OpError> {
+    async fn term_signers(&self) -> Result<BTreeMap<(PublicKey, Timestamp), PublicKey>, Fault> {
         let key = PolicyKey::Operators.to_string();
         let (mut before_row, mut bytes) = (i64::MAX, 0_usize);
         let mut lists = Vec::new();

@@ -43,9 +43,9 @@ async fn decide(writer: &mut Writer, request: Option<i64>, seq: i64, message: &s
 
 async fn one_step(writer: &mut Writer, limit: usize) -> bool {
     let mut tx = writer.begin().await.unwrap();
-    let more = step(&mut tx, limit).await.unwrap();
+    let (more, outdated) = step(&mut tx, limit).await.unwrap();
     tx.commit().await.unwrap();
-    more
+    more || outdated
 }
 
 async fn index(writer: &mut Writer) {
@@ -89,6 +89,199 @@ async fn all_words_a_phrase_and_a_prefix_are_found_newest_first() {
         assert_eq!(found(&reader, text).await, rows, "{text}");
     }
     assert_eq!(found_below(&reader, "refund", Some(other)).await, [refund]);
+}
+
+/// What a text holds, and words by which people look for it; then words that it does not hold.
+const WRITTEN: &[(&str, &[&str], &[&str])] = &[
+    // Chinese: parts of a sentence without blanks.
+    (
+        "请把发票发送给财务部门，金额为五百元。",
+        &[
+            "发票",
+            "财务",
+            "财务部门",
+            "五百元",
+            "元",
+            "请把发票发送给财务部门",
+            "\"发送给财务\"",
+            "发票 金额",
+            "财*",
+        ],
+        &["票据", "门金", "发财"],
+    ),
+    (
+        "服务器v2已重启，联系admin@例え.jp",
+        &["服务器", "重启", "v2", "admin", "例え"],
+        &["重起"],
+    ),
+    ("繁體中文的報告在這裡", &["報告", "中文"], &["报告"]),
+    // Japanese: Han, both kana, half width.
+    (
+        "明日の会議は東京都庁で行います。資料を添付しました。",
+        &[
+            "東京",
+            "会議",
+            "京都",
+            "明日の会議は東京都庁で行います",
+            "添付し",
+            "資料 会議",
+            "庁",
+        ],
+        &["大阪", "ます資料", "会東"],
+    ),
+    (
+        "サーバーのデータを削除する",
+        &["サーバー", "データ", "削除", "ﾃﾞｰﾀ"],
+        &["テータ"],
+    ),
+    (
+        "東京タワー3号館",
+        &["タワー", "東京タワー", "3号館", "号館"],
+        &["タワ号"],
+    ),
+    // Thai, Lao, Khmer, Burmese; Korean with its particles.
+    (
+        "กรุณาส่งใบแจ้งหนี้ไปที่ฝ่ายบัญชี",
+        &["ใบแจ้งหนี้", "บัญชี", "ฝ่ายบัญชี", "กรุณา", "แจ้ง"],
+        &["ใบเสร็จ"],
+    ),
+    ("ลบไฟล์ทั้งหมด", &["ไฟล์", "ทั้งหมด", "ลบ"], &["โฟลเดอร์"]),
+    ("ກະລຸນາສົ່ງໃບເກັບເງິນ", &["ໃບເກັບເງິນ"], &["ໃບຮັບ"]),
+    ("សូមផ្ញើវិក្កយបត្រ", &["វិក្កយបត្រ", "ផ្ញើ"], &["លុប"]),
+    ("ကျေးဇူးပြု၍ငွေတောင်းခံလွှာပို့ပါ", &["ငွေတောင်းခံလွှာ"], &["ဖျက်"]),
+    (
+        "내일 회의는 서울에서 합니다",
+        &["회의", "서울", "회의는 서울에서"],
+        &["부산"],
+    ),
+    // Small letters, capitals and what stands for them.
+    (
+        "Hauptstraße 5, GROẞMARKT",
+        &[
+            "hauptstrasse",
+            "HAUPTSTRASSE",
+            "hauptstra*",
+            "großmarkt",
+            "grossmarkt",
+        ],
+        &["strase"],
+    ),
+    ("Straße", &["strasse", "STRASSE", "straße"], &["strase"]),
+    (
+        "Maßnahme, Fuß, weiß",
+        &["massnahme", "fuss", "weiss"],
+        &["mas"],
+    ),
+    // Ligatures and other forms of the same letters.
+    (
+        "ﬁle ﬂow oﬃce diﬀ",
+        &["file", "flow", "office", "diff"],
+        &["fle"],
+    ),
+    ("ＡＣＭＥ １２３", &["acme", "123"], &["acm"]),
+    ("m² Ⅻ ①", &["m2", "xii", "1"], &["m3"]),
+    // Accents.
+    (
+        "Η Αθήνα είναι πρωτεύουσα",
+        &["αθηνα", "ΑΘΗΝΑ", "ειναι", "πρωτευουσα"],
+        &["αθην"],
+    ),
+    (
+        "ο λογαριασμός",
+        &["λογαριασμος", "ΛΟΓΑΡΙΑΣΜΟΣ", "λογαριασμοσ"],
+        &["λογαρ"],
+    ),
+    ("ΐ ϋ ῥόδον Ὀδυσσεύς", &["ροδον", "οδυσσευς"], &["ροδο"]),
+    (
+        "Zürich, café, naïve, Ångström",
+        &["zurich", "cafe", "naive", "angstrom"],
+        &["zuerich"],
+    ),
+    ("Ёлка ещё", &["елка", "еще"], &["елк"]),
+    ("İstanbul, ılık", &["istanbul", "ilik"], &["stanbul"]),
+    ("שָׁלוֹם مُحَمَّد", &["שלום", "محمد"], &["שלו"]),
+    ("नमस्ते दुनिया", &["नमस्ते", "दुनिया"], &["नमस"]),
+    // What nobody sees.
+    (
+        "Donau\u{ad}dampf pass\u{200b}port",
+        &["donaudampf", "passport"],
+        &["donau"],
+    ),
+];
+
+#[tokio::test]
+async fn words_are_found_in_every_script_and_however_they_are_written() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let mut rows = Vec::new();
+    for (seq, (text, ..)) in (1..).zip(WRITTEN) {
+        rows.push(add(&mut writer, seq, text).await);
+    }
+    index(&mut writer).await;
+    let mut wrong = Vec::new();
+    for (row, (text, has, lacks)) in rows.iter().zip(WRITTEN) {
+        for (words, held) in [(has, true), (lacks, false)] {
+            for word in *words {
+                if found(&reader, word).await.contains(row) != held {
+                    wrong.push(format!("{word:?} of {text:?}: held is {held}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let check = "INSERT INTO requests_fts(requests_fts, rank) VALUES ('integrity-check', 1)";
+    sqlx::query(check)
+        .execute(&mut *writer.connection)
+        .await
+        .unwrap();
+}
+
+/// As a version that folded nothing left it.
+async fn outdate(writer: &mut Writer) {
+    for sql in [
+        "INSERT INTO requests_fts(requests_fts) VALUES ('delete-all')",
+        "UPDATE request_text SET hay = CASE request WHEN 1 THEN 'send_mail Straße 5' ELSE 'send_mail Plain' END",
+        "INSERT INTO requests_fts(requests_fts) VALUES ('rebuild')",
+        "DELETE FROM meta WHERE key = 'search_version'",
+    ] {
+        sqlx::query(sql)
+            .execute(&mut *writer.connection)
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn words_of_another_version_are_found_until_they_are_read_again_behind_what_arrives() {
+    let (_folder, mut writer, reader) = temporary().await;
+    let street = add(&mut writer, 1, "Straße 5").await;
+    for seq in 2..=5 {
+        add(&mut writer, seq, "Plain").await;
+    }
+    index(&mut writer).await;
+    outdate(&mut writer).await;
+    assert_eq!(search_index::unread(&reader).await.unwrap(), 5);
+    assert!(found(&reader, "strasse").await.is_empty());
+    // What arrives comes first, and all of it can be searched meanwhile.
+    let new = add(&mut writer, 6, "Gruß").await;
+    assert!(one_step(&mut writer, 2).await);
+    assert_eq!(found(&reader, "gruss").await, [new]);
+    assert_eq!(found(&reader, "plain").await.len(), 4);
+    let mut left = Vec::new();
+    while one_step(&mut writer, 2).await {
+        left.push(search_index::unread(&reader).await.unwrap());
+        writer.reopen().await.unwrap();
+        assert_eq!(found(&reader, "plain").await.len(), 4);
+    }
+    assert_eq!(left, [4, 2]);
+    assert_eq!(search_index::unread(&reader).await.unwrap(), 0);
+    assert_eq!(found(&reader, "strasse").await, [street]);
+    assert!(!one_step(&mut writer, 2).await);
+    assert_eq!(found(&reader, "send_mail").await.len(), 6);
+    let check = "INSERT INTO requests_fts(requests_fts, rank) VALUES ('integrity-check', 1)";
+    sqlx::query(check)
+        .execute(&mut *writer.connection)
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
