@@ -397,8 +397,10 @@ CREATE TABLE request_text(
   hay     TEXT NOT NULL
 ) STRICT;
 
+-- The program folds the words and cuts those of scripts without blanks (`domain/search/words`); here they are only
+-- parted at blanks.
 CREATE VIRTUAL TABLE requests_fts USING fts5(hay, content='request_text', content_rowid='request',
-  prefix='2 3', tokenize="unicode61 remove_diacritics 2 tokenchars '_-.'");
+  prefix='2 3', tokenize="ascii tokenchars '_-.'");
 -- What retention removes leaves the index at once and not with a later merge. From the beginning: an
 -- index that was deleted from in the other way keeps what it hid.
 INSERT INTO requests_fts(requests_fts, rank) VALUES ('secure-delete', 1);
