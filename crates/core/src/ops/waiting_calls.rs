@@ -17,7 +17,7 @@ use crate::domain::Timestamp;
 use crate::domain::brakes::Brakes;
 use crate::policy::evaluate::amount;
 use crate::policy::{Asked, By, Conditions, Outcome, Setting, Uses, evaluate};
-use crate::runtime::App;
+use crate::runtime::{App, joined};
 use crate::store::to_judge::{self, WaitingRow};
 use crate::store::{Reader, StoreError};
 
@@ -178,6 +178,6 @@ impl App {
                 }
             })
         });
-        Ok(judging.await??)
+        Ok(judging.await.map_err(joined)??)
     }
 }
