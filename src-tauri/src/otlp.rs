@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_core::{App, OpError};
+use countersign_core::{App, Fault};
 use countersign_otlp::export::{Collector, Destination};
 use countersign_otlp::receiver::{NotStored, Options, Receiver, ReceiverError, Sink, Storing};
 use countersign_otlp::translate::Event;
@@ -50,14 +50,13 @@ pub(crate) struct Listening {
 
 impl Listening {
     /// # Errors
-    /// [`OpError::Environment`] when a token cannot be used.
-    fn options(&self) -> Result<Options, OpError> {
+    /// `ErrorCode::Environment` when a token cannot be used.
+    fn options(&self) -> Result<Options, Fault> {
         let mut tokens = HashMap::new();
         for (agent, path) in &self.token_files {
             if tokens.insert(token(path)?, agent.clone()).is_some() {
-                return Err(OpError::Environment(
-                    "two agents under [otlp.token_files] in config.toml have the same token; give each its own"
-                        .to_owned(),
+                return Err(Fault::environment(
+                    "two agents under [otlp.token_files] in config.toml have the same token; give each its own",
                 ));
             }
         }
@@ -73,14 +72,14 @@ impl Listening {
 }
 
 /// The digest of the token in a file: the token itself is not kept.
-fn token(path: &Path) -> Result<Sha256Digest, OpError> {
+fn token(path: &Path) -> Result<Sha256Digest, Fault> {
     let shown = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
-        OpError::Environment(format!("the token file {shown} cannot be read: {error}"))
+        Fault::environment(format!("the token file {shown} cannot be read: {error}"))
     })?;
     let token = text.trim();
     if token.len() < TOKEN_MIN {
-        return Err(OpError::Environment(format!(
+        return Err(Fault::environment(format!(
             "the token in {shown} has fewer than {TOKEN_MIN} characters; `openssl rand -hex 32` makes one"
         )));
     }
@@ -98,18 +97,18 @@ impl Otlp {
     /// Starts what the settings switch on.
     ///
     /// # Errors
-    /// [`OpError::Environment`] when an address cannot be had, [`OpError::Usage`] when it may not be used.
-    pub(crate) async fn start(app: &App, settings: &Settings) -> Result<Self, OpError> {
+    /// `ErrorCode::Environment` when an address cannot be had, `ErrorCode::Usage` when it may not be used.
+    pub(crate) async fn start(app: &App, settings: &Settings) -> Result<Self, Fault> {
         let stop = watch::Sender::new(false);
         let collector = settings.export.as_ref().map(Collector::new).transpose();
-        let collector = collector.map_err(|error| OpError::Usage(error.to_string()))?;
+        let collector = collector.map_err(|error| Fault::usage(error.to_string()))?;
         let receiver = match &settings.receiver {
             Some(listening) => {
                 let sink = Arc::new(Bus(app.clone()));
                 let receiver = Receiver::start(listening.options()?, sink).await;
                 Some(receiver.map_err(|error| match error {
-                    ReceiverError::NotLoopback(_) => OpError::Usage(error.to_string()),
-                    ReceiverError::Listen { .. } => OpError::Environment(error.to_string()),
+                    ReceiverError::NotLoopback(_) => Fault::usage(error.to_string()),
+                    ReceiverError::Listen { .. } => Fault::environment(error.to_string()),
                 })?)
             }
             None => None,

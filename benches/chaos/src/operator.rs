@@ -12,7 +12,7 @@ use countersign_core::ops::DecideCommand;
 use countersign_core::ops::setup::SetupChange;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::store::lines::Filter;
-use countersign_core::{App, OpError, Options};
+use countersign_core::{App, Fault, Options};
 use countersign_wire::{AgentBrake, AgentKey, RequestKey, Risk, Verdict};
 use futures::future::join_all;
 use rand::rngs::StdRng;
@@ -163,7 +163,7 @@ async fn spare(app: &App, random: &mut StdRng) -> anyhow::Result<()> {
     tell(app.change_setup(&agent, &change).await)
 }
 
-fn tell<T>(done: Result<T, OpError>) -> anyhow::Result<()> {
+fn tell<T>(done: Result<T, Fault>) -> anyhow::Result<()> {
     if let Err(error) = done {
         eprintln!("the shared policy was not changed: {error}");
     }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use countersign_domain::Fault;
+
 /// What can go wrong on the bus; each message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum BusError {
@@ -259,5 +261,34 @@ impl BusError {
             path: path.into(),
             source,
         }
+    }
+}
+
+impl From<BusError> for Fault {
+    fn from(error: BusError) -> Self {
+        let message = error.to_string();
+        match error {
+            BusError::Unreachable { .. }
+            | BusError::Disconnected
+            | BusError::ConnectionLost { .. }
+            | BusError::NoLeader { .. }
+            | BusError::TooManyConnections { .. }
+            | BusError::TimedOut { .. } => Self::bus_unreachable(message),
+            _ => Self::environment(message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_wire::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn a_bus_that_is_full_for_a_moment_is_one_that_is_out_of_reach() {
+        let url = "nats://127.0.0.1:4222".to_owned();
+        let told = Fault::from(BusError::TooManyConnections { url });
+        assert_eq!(told.code, ErrorCode::BusUnreachable, "{told}");
     }
 }

@@ -3,15 +3,14 @@
 //! Knows no window and prints nothing. [`App`] is the one handle: the window, the command line and
 //! the tests are its subscribers.
 
-pub mod error;
 pub mod ops;
 pub mod runtime;
 
 pub use countersign_bus as bus;
 pub use countersign_bus::clock;
 pub use countersign_domain as domain;
+pub use countersign_domain::Fault;
 pub use countersign_keys::{data_dir, identity, unfinished};
 pub use countersign_rules as policy;
 pub use countersign_store as store;
-pub use error::OpError;
 pub use runtime::{App, AppEvent, Options, Role};

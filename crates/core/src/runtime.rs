@@ -3,6 +3,7 @@
 //! Refuses to run twice in one data folder.
 
 mod connect;
+mod ended;
 mod offline;
 mod options;
 mod shared;
@@ -20,14 +21,15 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+use crate::Fault;
 use crate::bus::{Bus, EmbeddedServer};
 use crate::data_dir::{ConsoleLock, DataDir};
-use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::job::Job;
 use crate::ops::presence;
 use crate::store::Reader;
 
+pub(crate) use ended::{joined, stopped};
 pub use options::{Options, WAITING_LIMIT};
 pub(crate) use shared::Shared;
 pub use shared::{AppEvent, Health, Positions, StreamPlace};
@@ -191,17 +193,17 @@ impl App {
         self.inner.server.as_ref()
     }
 
-    pub(crate) async fn submit(&self, job: Job) -> Result<(), OpError> {
+    pub(crate) async fn submit(&self, job: Job) -> Result<(), Fault> {
         self.inner
             .shared
             .jobs
             .send(job)
             .await
-            .map_err(|_| OpError::stopped())
+            .map_err(|_| stopped())
     }
 
     /// Waits for the writer's answer; without one nothing was written.
-    pub(crate) async fn answer<T>(&self, reply: oneshot::Receiver<T>) -> Result<T, OpError> {
+    pub(crate) async fn answer<T>(&self, reply: oneshot::Receiver<T>) -> Result<T, Fault> {
         if let Ok(answer) = reply.await {
             return Ok(answer);
         }
@@ -209,23 +211,23 @@ impl App {
         let mut health = self.health();
         let told = health.wait_for(|health| health.store_failed.is_some());
         match tokio::time::timeout(std::time::Duration::from_secs(1), told).await {
-            Ok(Ok(health)) => Err(OpError::ReadOnly(
+            Ok(Ok(health)) => Err(Fault::read_only(
                 health.store_failed.clone().unwrap_or_default(),
             )),
-            _ => Err(OpError::stopped()),
+            _ => Err(stopped()),
         }
     }
 
     /// Writes an entry into the audit log (a reveal, an export).
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] when it cannot be written.
+    /// `ErrorCode::ReadOnly` when it cannot be written.
     pub async fn record(
         &self,
         action: &'static str,
         subject: String,
         detail: serde_json::Value,
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         let (done, written) = oneshot::channel();
         self.submit(Job::Record {
             action,

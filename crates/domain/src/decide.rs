@@ -3,9 +3,9 @@
 //! Refuses a verdict on anything that is not pending, is past its deadline, was shown with other
 //! arguments than are stored, or that the agent cannot honour.
 
-use countersign_wire::Verdict;
+use countersign_wire::{RequestKey, Verdict};
 
-use super::{RequestRecord, State, Timestamp};
+use super::{Fault, RequestRecord, State, Timestamp};
 
 /// Whether the call surely does not go on after this verdict. An answer takes its place, and the approver to
 /// whom it is escalated may allow it.
@@ -89,6 +89,34 @@ pub enum DecideRefusal {
         "what the bus holds as your vote does not verify, and a vote cannot be changed; deny it, or let the other operators agree"
     )]
     VoidVote,
+}
+
+impl DecideRefusal {
+    /// As a fault that names the request and, where somebody was first, who that was.
+    #[must_use]
+    pub fn fault(&self, key: &RequestKey, who: &str) -> Fault {
+        let message = format!("{key}: {self}");
+        match self {
+            Self::AlreadyDecided(state) => return already(key, *state, who),
+            Self::Expired => return Fault::too_late(key),
+            Self::AlreadyVoted => Fault::already_decided(message),
+            Self::NotApprovable(_)
+            | Self::VoidVote
+            | Self::AgentStopped { .. }
+            | Self::NeedsMoreOperators(_) => Fault::not_approvable(message),
+            Self::VerdictNotAllowed { .. } | Self::AsksForAnswer | Self::BeyondLimit { .. } => {
+                Fault::verdict_not_allowed(message)
+            }
+            Self::DigestDiffers { .. } => Fault::digest_differs(message),
+        }
+        .about(key)
+    }
+}
+
+/// Somebody was first: who, what and when.
+#[must_use]
+pub fn already(key: &RequestKey, state: State, who: &str) -> Fault {
+    Fault::already_decided(format!("{key} is already {state}: {who}")).about(key)
 }
 
 /// Checks `wanted` against the request and gives the verdict to send.

@@ -10,6 +10,7 @@ pub mod cautions;
 pub mod decide;
 pub mod delivery;
 pub mod fate;
+mod fault;
 pub mod history;
 pub mod hold;
 pub mod incident;
@@ -28,8 +29,9 @@ pub mod trace;
 
 pub use agreement::is_vote;
 pub use alarm::AlarmCode;
-pub use decide::{Authority, DecideRefusal, check_decide, ends_the_call};
+pub use decide::{Authority, DecideRefusal, already, check_decide, ends_the_call};
 pub use delivery::Delivery;
+pub use fault::Fault;
 pub use incident::{INCIDENTS, Incident};
 pub use life_cycle::{State, Step};
 pub use request::RequestRecord;

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use countersign_domain::Fault;
 use countersign_wire::without_login;
 use nix::fcntl::{Flock, FlockArg};
 use nix::sys::signal::kill;
@@ -117,9 +118,6 @@ pub struct KeysLock {
 
 impl DataDir {
     /// Opens the folder, or makes it. The console's own folder is closed to others (0700).
-    ///
-    /// # Errors
-    /// [`DataDirError::Io`].
     pub fn open(path: &Path) -> Result<Self, DataDirError> {
         let failed = |error| DataDirError::Io {
             path: path.to_owned(),
@@ -229,9 +227,6 @@ impl DataDir {
     }
 
     /// Tells other processes where the bus is.
-    ///
-    /// # Errors
-    /// [`DataDirError::Io`].
     pub fn write_runtime(&self, info: &RuntimeInfo) -> Result<(), DataDirError> {
         let text = serde_json::to_vec(info).map_err(io::Error::from);
         let path = self.0.join("runtime.json");
@@ -290,6 +285,24 @@ fn write_through(unfinished: &Path, path: &Path, text: &[u8]) -> io::Result<()> 
         let _ = fs::remove_file(unfinished);
     }
     written
+}
+
+impl From<DataDirError> for Fault {
+    fn from(error: DataDirError) -> Self {
+        match error.takes_no_writes() {
+            true => Self::read_only(error.to_string()),
+            false => Self::environment(error.to_string()),
+        }
+    }
+}
+
+/// The data folder holds no console's store.
+#[must_use]
+pub fn no_console(folder: &Path) -> Fault {
+    Fault::environment(format!(
+        "{} holds no console's data yet; start one with `countersign serve` or open the window",
+        folder.display()
+    ))
 }
 
 #[cfg(test)]

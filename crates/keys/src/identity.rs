@@ -18,6 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use countersign_domain::Fault;
 use countersign_wire::{Hiding, KeyRole, PublicKey, TrustedKey};
 use nkeys::KeyPair;
 use parking_lot::RwLock;
@@ -111,9 +112,6 @@ fn system(console: Uuid) -> Arc<dyn SeedStore> {
 impl Identity {
     /// Reads the identity of a data folder, or makes it. Only the process that holds the folder's
     /// lock may make one: two makers would sign with keys that are not on disk.
-    ///
-    /// # Errors
-    /// [`IdentityError`].
     pub fn load_or_create(
         data: &DataDir,
         operator: &str,
@@ -124,9 +122,6 @@ impl Identity {
     }
 
     /// The identity of a data folder, made if nobody runs there and there is none.
-    ///
-    /// # Errors
-    /// [`IdentityError`].
     pub fn open(data: &DataDir, operator: &str, choice: KeyChoice) -> Result<Self, IdentityError> {
         match data.try_lock() {
             Ok(Some(lock)) => Self::load_or_create(data, operator, choice, &lock),
@@ -264,18 +259,12 @@ impl Identity {
     }
 
     /// Takes the lock under which signing keys are changed, if no other process holds it.
-    ///
-    /// # Errors
-    /// [`IdentityError::Folder`].
     pub fn try_lock(&self) -> Result<Option<KeysLock>, IdentityError> {
         Ok(self.data.try_lock_keys()?)
     }
 
     /// The pair that is to take over from a role's key; kept, and not in use yet. To be called by one
     /// process at a time ([`Identity::try_lock`]). Blocks.
-    ///
-    /// # Errors
-    /// [`IdentityError`].
     pub fn next(&self, role: KeyRole) -> Result<KeyPair, IdentityError> {
         signing::next(&*self.seeds, role, self.signing().key(role))
     }
@@ -390,6 +379,12 @@ fn login(path: &Path, missing: Missing) -> Result<KeyPair, IdentityError> {
             path: path.to_owned(),
             error,
         }),
+    }
+}
+
+impl From<IdentityError> for Fault {
+    fn from(error: IdentityError) -> Self {
+        Self::environment(error.to_string())
     }
 }
 

@@ -25,9 +25,6 @@ pub enum Unsure {
 }
 
 /// Whether an argument is what the rule asks for.
-///
-/// # Errors
-/// [`Unsure`].
 pub fn holds(test: &ArgTest, value: Option<&Value>, reach: Reach) -> Result<bool, Unsure> {
     let value = value.ok_or(Unsure::Missing)?;
     let mut all = true;
@@ -63,9 +60,6 @@ pub fn holds(test: &ArgTest, value: Option<&Value>, reach: Reach) -> Result<bool
 
 /// Whether two JSON values are the same; numbers by their value. Items of other types are unsure wherever
 /// they stand, and so is null but where the rule writes it.
-///
-/// # Errors
-/// [`Unsure::WrongType`].
 pub fn same(wanted: &Value, value: &Value) -> Result<bool, Unsure> {
     Ok(match (wanted, value) {
         (Value::Null, value) => value.is_null(),

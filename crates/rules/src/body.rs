@@ -21,9 +21,6 @@ const HEADER_LINES: usize = 2;
 pub struct NoToml;
 
 /// Writes a rule, field by field.
-///
-/// # Errors
-/// [`NoToml`].
 pub fn write_rule(rule: &Rule) -> Result<String, NoToml> {
     let mut whole = match rule.to_json() {
         Value::Object(map) => map,

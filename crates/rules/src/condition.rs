@@ -103,9 +103,6 @@ pub struct Condition {
 
 impl Condition {
     /// Compiles a condition.
-    ///
-    /// # Errors
-    /// [`ConditionFault`].
     pub fn compile(source: &str) -> Result<Self, ConditionFault> {
         if source.len() > SOURCE_MAX {
             return Err(ConditionFault::TooLong);

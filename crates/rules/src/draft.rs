@@ -70,9 +70,6 @@ fn why(matcher: Option<Matcher>) -> &'static str {
 
 /// Drafts an approve that matches this call and none with another argument. `taken` says which ids are
 /// given out already.
-///
-/// # Errors
-/// [`DraftFault`].
 pub fn draft(
     asked: &Asked<'_>,
     grant: Grant,

@@ -69,9 +69,6 @@ pub fn read_set(value: &Value, list: &'static str) -> Result<Vec<Rule>, Vec<Prob
 
 /// Reads `{schema, rules: [...]}` as it stands in the shared policy: an empty list as matcher, which nobody can
 /// write here, matches nothing.
-///
-/// # Errors
-/// As [`read_set`].
 pub fn read_stored(value: &Value) -> Result<Vec<Rule>, Vec<Problem>> {
     let found = Found {
         stored: true,

@@ -41,9 +41,6 @@ pub struct Heard {
 }
 
 /// Notes signs of life. Returns whether a copy was heard that was not known.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note(tx: &mut WriteConnection, heard: &[Heard]) -> Result<bool, StoreError> {
     tx.direct(|sqlite| {
         let mut again = sqlite.prepare_cached(
@@ -76,9 +73,6 @@ pub async fn note(tx: &mut WriteConnection, heard: &[Heard]) -> Result<bool, Sto
 }
 
 /// The known copies of all agents, those heard last first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<InstanceRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT ws, agent, instance_id, first_seen, last_seen FROM agent_instances

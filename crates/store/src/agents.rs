@@ -36,9 +36,6 @@ pub struct AgentRow {
 }
 
 /// All agents by name.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<AgentRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT ws, name, key, framework, last_seen, enrolled_at, revoked_at, hello_at, hello_fault, credentials
@@ -49,9 +46,6 @@ pub async fn all(reader: &Reader) -> Result<Vec<AgentRow>, StoreError> {
 }
 
 /// The last readable hello of an agent, as received.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn hello(reader: &Reader, ws: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
     let found: Option<Option<Vec<u8>>> =
         sqlx::query_scalar("SELECT hello FROM agents WHERE ws = ? AND name = ?")
@@ -63,9 +57,6 @@ pub async fn hello(reader: &Reader, ws: &str, name: &str) -> Result<Option<Vec<u
 }
 
 /// The states of an agent's credentials, as its last hello told them: JSON.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn credentials(reader: &Reader, agent: &AgentKey) -> Result<Option<String>, StoreError> {
     let found: Option<Option<String>> =
         sqlx::query_scalar("SELECT credentials FROM agents WHERE ws = ? AND name = ?")
@@ -92,9 +83,6 @@ impl HelloKnown {
 }
 
 /// When the last hello of each agent was stored.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn hellos_known(reader: &Reader) -> Result<Vec<(AgentKey, HelloKnown)>, StoreError> {
     let rows: Vec<(String, String, Option<i64>, Option<i64>)> =
         sqlx::query_as("SELECT ws, name, hello_at, tools_unknown_at FROM agents")
@@ -111,9 +99,6 @@ pub async fn hellos_known(reader: &Reader) -> Result<Vec<(AgentKey, HelloKnown)>
 }
 
 /// What agents declare of their setup keys: JSON.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn setup_schemas(reader: &Reader) -> Result<Vec<(AgentKey, String)>, StoreError> {
     let rows: Vec<(String, String, String)> = sqlx::query_as(
         "SELECT ws, name, setup_schema FROM agents WHERE setup_schema IS NOT NULL ORDER BY ws, name",
@@ -127,9 +112,6 @@ pub async fn setup_schemas(reader: &Reader) -> Result<Vec<(AgentKey, String)>, S
 }
 
 /// Gives an agent a login key.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn enroll(
     tx: &mut SqliteConnection,
     agent: &AgentKey,
@@ -150,9 +132,6 @@ pub async fn enroll(
 }
 
 /// Takes an agent's login key away. Returns whether it had one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn revoke(
     tx: &mut SqliteConnection,
     agent: &AgentKey,
@@ -185,9 +164,6 @@ pub struct NewHello<'m> {
 }
 
 /// Notes a hello.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note_hello(
     tx: &mut SqliteConnection,
     agent: &AgentKey,
@@ -212,9 +188,6 @@ pub async fn note_hello(
 }
 
 /// Notes that an agent's last hello cannot be read; what the one before said stands.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note_unreadable(
     tx: &mut SqliteConnection,
     agent: &AgentKey,
@@ -237,9 +210,6 @@ pub async fn note_unreadable(
 
 /// The setup keys that an agent's last hello declared: a list or a map of `bs_*` fields, as it wrote
 /// them. None when it declared none.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn setup_schema(
     tx: &mut SqliteConnection,
     agent: &AgentKey,
@@ -256,9 +226,6 @@ pub async fn setup_schema(
 }
 
 /// The same for who only reads.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn setup_schema_of(
     reader: &Reader,
     agent: &AgentKey,
@@ -267,9 +234,6 @@ pub async fn setup_schema_of(
 }
 
 /// Notes that agents are alive, each with the time at which it was heard.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note_alive(
     tx: &mut WriteConnection,
     heard: &[(AgentKey, Timestamp)],

@@ -28,9 +28,6 @@ pub struct Alarm {
 }
 
 /// Raises an alarm; the same one again is one alarm with a new time, that nobody has seen yet.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn raise(
     tx: &mut SqliteConnection,
     code: &str,
@@ -47,9 +44,6 @@ pub async fn raise(
 }
 
 /// Raises an alarm that is told once: one that stands already stays as it is. Returns whether it is new.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn raise_once(
     tx: &mut SqliteConnection,
     code: &str,
@@ -68,9 +62,6 @@ pub async fn raise_once(
 }
 
 /// Raises an alarm about an agent; one that stands and was not acknowledged stays as it is. Returns whether it is new.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn raise_unseen(
     tx: &mut SqliteConnection,
     code: &str,
@@ -91,9 +82,6 @@ pub async fn raise_unseen(
 }
 
 /// Whether this alarm stands, acknowledged or not.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn stands(
     tx: &mut SqliteConnection,
     code: &str,
@@ -105,9 +93,6 @@ pub async fn stands(
 }
 
 /// Whether `most` alarms of a code about requests of an agent (`WS/AGENT`) wait to be acknowledged.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn are_many(
     tx: &mut SqliteConnection,
     code: &str,
@@ -127,9 +112,6 @@ pub async fn are_many(
 }
 
 /// Ends an alarm whose cause is gone. Returns whether it stood.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn clear(
     tx: &mut SqliteConnection,
     code: &str,
@@ -144,17 +126,11 @@ pub async fn clear(
 }
 
 /// What the alarms of a code are about, outside a transaction.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_code(reader: &Reader, code: &str) -> Result<Vec<String>, StoreError> {
     subjects(&mut *reader.0.acquire().await?, code).await
 }
 
 /// What the alarms of a code are about.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn subjects(tx: &mut SqliteConnection, code: &str) -> Result<Vec<String>, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT subject FROM alarms WHERE code = ?")
@@ -166,9 +142,6 @@ pub async fn subjects(tx: &mut SqliteConnection, code: &str) -> Result<Vec<Strin
 
 /// Notes that a person has seen an alarm. None where there is none of this number; the first one who
 /// said so stays.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn acknowledge(
     tx: &mut SqliteConnection,
     id: i64,
@@ -187,9 +160,6 @@ pub async fn acknowledge(
 }
 
 /// The alarm of a number.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn get(tx: &mut SqliteConnection, id: i64) -> Result<Option<Alarm>, StoreError> {
     let alarm = sqlx::query_as(
         "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE id = ?",
@@ -198,9 +168,6 @@ pub async fn get(tx: &mut SqliteConnection, id: i64) -> Result<Option<Alarm>, St
 }
 
 /// The alarms about one thing, oldest first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn about(reader: &Reader, subject: &str) -> Result<Vec<Alarm>, StoreError> {
     let alarms = sqlx::query_as(
         "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE subject = ? ORDER BY id",
@@ -209,9 +176,6 @@ pub async fn about(reader: &Reader, subject: &str) -> Result<Vec<Alarm>, StoreEr
 }
 
 /// The newest alarms that nobody has acknowledged, newest first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn newest(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
     let alarms = sqlx::query_as(
         "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE acknowledged_at IS NULL ORDER BY at DESC, id DESC LIMIT ?",
@@ -220,9 +184,6 @@ pub async fn newest(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
 }
 
 /// The newest alarms, seen or not, newest first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
     let alarms = sqlx::query_as(
         "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms ORDER BY at DESC, id DESC LIMIT ?",

@@ -48,9 +48,6 @@ pub struct AnsweredRow {
 }
 
 /// Answers after this row, at most `limit`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn after(reader: &Reader, row: i64, limit: i64) -> Result<Vec<AnsweredRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT d.id, d.ws, d.agent, d.request_id, r.id IS NOT NULL AS known, r.tool, r.risk, r.trace_id, r.span_id,
@@ -67,9 +64,6 @@ pub async fn after(reader: &Reader, row: i64, limit: i64) -> Result<Vec<Answered
 }
 
 /// The last row there is; 0 without any.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn last(reader: &Reader) -> Result<i64, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT coalesce(max(id), 0) FROM decisions")

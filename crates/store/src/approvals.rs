@@ -25,9 +25,6 @@ pub struct ApprovalRow {
 
 /// Requests of a workspace behind row `after` that people decided, in the order in which they came; those
 /// left out whose payload is gone.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn by_people(
     reader: &Reader,
     ws: &str,

@@ -9,9 +9,6 @@ const LISTED: usize = 10_000;
 
 /// Who has asked, and when each asker's last request was stored, ms. One step of the index an agent,
 /// however many requests there are.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreError> {
     let mut connection = reader.0.acquire().await?;
     let mut found: Vec<(String, String, i64)> = Vec::new();
@@ -35,17 +32,11 @@ pub async fn all(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreErr
 }
 
 /// How many requests of each agent wait.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn waiting(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreError> {
     waiting_by_agent(&mut *reader.0.acquire().await?).await
 }
 
 /// How many requests of each agent wait for an answer.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn waiting_by_agent(
     tx: &mut SqliteConnection,
 ) -> Result<Vec<(String, String, i64)>, StoreError> {

@@ -144,9 +144,6 @@ pub struct StoredAnchor {
 /// The end of the chain as this transaction sees it.
 ///
 /// Read anew in every transaction: other processes append to the same chain.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn head(tx: &mut SqliteConnection) -> Result<Head, StoreError> {
     let last: Option<(i64, Vec<u8>)> =
         sqlx::query_as("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
@@ -171,9 +168,6 @@ fn wrong_hash() -> StoreError {
 }
 
 /// The end of the chain, outside a transaction.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn current_head(reader: &Reader) -> Result<Head, StoreError> {
     head(&mut *reader.0.acquire().await?).await
 }
@@ -226,9 +220,6 @@ pub async fn append(tx: &mut WriteConnection, entries: &[Entry]) -> Result<(), S
 }
 
 /// Rows after `seq`, oldest first, at most `limit`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn after(reader: &Reader, seq: i64, limit: i64) -> Result<Vec<Row>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT seq, prev, hash, at, actor, action, subject, detail FROM audit
@@ -242,9 +233,6 @@ pub async fn after(reader: &Reader, seq: i64, limit: i64) -> Result<Vec<Row>, St
 
 /// The newest row of one of these actions on this subject; `request`, `decide` and `decision` are in no
 /// index and are not found.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn last_of(
     reader: &Reader,
     subject: &str,
@@ -265,9 +253,6 @@ pub async fn last_of(
 }
 
 /// Details of all rows of one action on one subject, oldest first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn details_of(
     reader: &Reader,
     action: &str,
@@ -281,9 +266,6 @@ pub async fn details_of(
 }
 
 /// Whether a row of this action on this subject is written.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn is_written(
     tx: &mut SqliteConnection,
     action: &str,
@@ -298,9 +280,6 @@ pub async fn is_written(
 }
 
 /// Hash of one row.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn hash_at(reader: &Reader, seq: i64) -> Result<Option<Vec<u8>>, StoreError> {
     Ok(sqlx::query_scalar("SELECT hash FROM audit WHERE seq = ?")
         .bind(seq)
@@ -309,9 +288,6 @@ pub async fn hash_at(reader: &Reader, seq: i64) -> Result<Option<Vec<u8>>, Store
 }
 
 /// Keeps a signed head that the bus has acknowledged.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn insert_anchor(
     tx: &mut SqliteConnection,
     anchor: &StoredAnchor,
@@ -330,9 +306,6 @@ pub async fn insert_anchor(
 }
 
 /// All anchors, oldest first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn anchors(reader: &Reader) -> Result<Vec<StoredAnchor>, StoreError> {
     Ok(
         sqlx::query_as("SELECT seq, payload, sig, stream_seq, epoch FROM anchors ORDER BY seq")
@@ -342,9 +315,6 @@ pub async fn anchors(reader: &Reader) -> Result<Vec<StoredAnchor>, StoreError> {
 }
 
 /// Where the last anchor stands in the stream of this epoch.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn last_anchor_in(reader: &Reader, epoch: &str) -> Result<Option<i64>, StoreError> {
     // By the key of the table: one is added every minute, for years.
     Ok(sqlx::query_scalar(
@@ -356,9 +326,6 @@ pub async fn last_anchor_in(reader: &Reader, epoch: &str) -> Result<Option<i64>,
 }
 
 /// Number of the last row that is anchored on the bus; 0 when none is.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn anchored_seq(reader: &Reader) -> Result<i64, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT coalesce(max(seq), 0) FROM anchors")

@@ -106,9 +106,6 @@ fn parts(subject: &str) -> Option<[&str; 3]> {
 }
 
 /// The rows of the log about these requests, oldest first within each, at most `most` of one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_requests(
     reader: &Reader,
     ids: &[i64],

@@ -32,9 +32,6 @@ fn plain(path: &Path) -> SqliteConnectOptions {
 }
 
 /// Pages that a copy will have at most, times their size.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn expected_bytes(source: &Path) -> Result<u64, StoreError> {
     let mut connection = pool::options(source).read_only(true).connect().await?;
     let bytes: i64 = sqlx::query_scalar(
@@ -51,9 +48,6 @@ pub async fn expected_bytes(source: &Path) -> Result<u64, StoreError> {
 ///
 /// It is one read transaction: a console goes on writing meanwhile, and its log grows until the copy
 /// is done. `wanted` is asked again and again; false ends the copy with an error.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn copy(
     source: &Path,
     target: &Path,
@@ -87,9 +81,6 @@ pub async fn inspect(target: &Path) -> Result<Head, StoreError> {
 }
 
 /// Adds what a backup carries beside the tables, and closes the copy.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn carry(target: &Path, files: &[Carried]) -> Result<(), StoreError> {
     let mut connection = plain(target)
         .journal_mode(SqliteJournalMode::Delete)
@@ -157,9 +148,6 @@ pub async fn whole(file: &Path) -> Result<(), StoreError> {
 }
 
 /// Makes a store of a backup: what it carried beside the tables leaves no trace in the file.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn unload(writer: &mut Writer) -> Result<(), StoreError> {
     sqlx::query("PRAGMA secure_delete = ON")
         .execute(&mut *writer.connection)
@@ -171,9 +159,6 @@ pub async fn unload(writer: &mut Writer) -> Result<(), StoreError> {
 }
 
 /// Whether the chain of a store has a row of this number and hash.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn contains(writer: &mut Writer, head: &Head) -> Result<bool, StoreError> {
     if head.seq == 0 {
         return Ok(true);

@@ -84,9 +84,6 @@ pub struct BundledPolicy {
 
 impl Reader {
     /// The store as it is now.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
     pub async fn snapshot(&self) -> Result<Snapshot, StoreError> {
         Ok(Snapshot(self.0.begin().await?))
     }
@@ -94,9 +91,6 @@ impl Reader {
 
 impl Snapshot {
     /// Rows of the log behind `seq`, a page.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
     pub async fn log(&mut self, seq: i64) -> Result<Vec<Row>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT seq, prev, hash, at, actor, action, subject, detail FROM audit
@@ -109,9 +103,6 @@ impl Snapshot {
     }
 
     /// Values of the policy behind row `id`, a page.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
     pub async fn policy(&mut self, id: i64) -> Result<Vec<BundledPolicy>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT id, key, revision, payload, signer, sig FROM policy_history
@@ -124,9 +115,6 @@ impl Snapshot {
     }
 
     /// Requests behind row `id`, a page.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
     pub async fn requests(&mut self, id: i64) -> Result<Vec<BundledRequest>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT id, ws, agent, request_id, request_digest, stored_at, deadline_at, state, raw
@@ -139,9 +127,6 @@ impl Snapshot {
     }
 
     /// Decisions behind row `id`, a page.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
     pub async fn decisions(&mut self, id: i64) -> Result<Vec<BundledDecision>, StoreError> {
         Ok(sqlx::query_as(
             "SELECT id, ws, agent, request_id, payload, key, sig, stream_seq, stored_at, effective, fault
@@ -154,9 +139,6 @@ impl Snapshot {
     }
 
     /// Number of the last row of the log.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn head(&mut self) -> Result<super::audit::Head, StoreError> {
         super::audit::head(&mut self.0).await
     }

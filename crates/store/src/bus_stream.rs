@@ -22,9 +22,6 @@ pub struct Position {
 }
 
 /// All positions.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<Position>, StoreError> {
     Ok(
         // A value of the shared policy is kept with its revision, which is its sequence, and an anchor with its own.
@@ -42,9 +39,6 @@ pub async fn all(reader: &Reader) -> Result<Vec<Position>, StoreError> {
 }
 
 /// The first sequence of a stream that is not projected under this epoch; 1 when none is.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn next_seq(
     tx: &mut SqliteConnection,
     stream: &str,
@@ -60,9 +54,6 @@ pub async fn next_seq(
 }
 
 /// Remembers under which epoch a stream was met first; a position that is known stays.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn remember(
     tx: &mut SqliteConnection,
     stream: &str,
@@ -80,9 +71,6 @@ pub async fn remember(
 }
 
 /// Notes that a stream which holds all that was read has another epoch now. False where it is the known one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn renew(
     tx: &mut SqliteConnection,
     stream: &str,
@@ -97,9 +85,6 @@ pub async fn renew(
 }
 
 /// Begins a stream anew that was made or numbered anew.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn restart(
     tx: &mut SqliteConnection,
     stream: &str,
@@ -114,9 +99,6 @@ pub async fn restart(
 }
 
 /// Moves a position forward, in the transaction of the rows that it stands for.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn advance(
     tx: &mut WriteConnection,
     stream: &str,

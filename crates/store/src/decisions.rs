@@ -100,9 +100,6 @@ const COLUMNS: &str = "id, request, ws, agent, request_id, decision_id, payload,
 
 /// Inserts rows; a row whose key or position is taken is left out. Returns the stream sequences of
 /// what was inserted, in the order of the rows.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn insert(
     tx: &mut WriteConnection,
     rows: &[NewDecision<'_>],
@@ -154,9 +151,6 @@ pub async fn insert(
 }
 
 /// Decisions that came before these requests.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn orphans(
     tx: &mut SqliteConnection,
     keys: &[RequestKey],
@@ -216,9 +210,6 @@ impl Outcome {
 }
 
 /// The decisions on these requests, in no order.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn outcomes(
     tx: &mut SqliteConnection,
     keys: &[RequestKey],
@@ -242,9 +233,6 @@ pub async fn outcomes(
 }
 
 /// How many decisions wait for their request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn count_orphans(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT count(*) FROM decisions WHERE request IS NULL")
@@ -267,9 +255,6 @@ pub struct Adopted {
 }
 
 /// Joins orphans to their requests.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn adopt(tx: &mut SqliteConnection, adopted: &[Adopted]) -> Result<(), StoreError> {
     for piece in pieces(adopted) {
         let mut query = QueryBuilder::<Sqlite>::new("");
@@ -295,9 +280,6 @@ pub async fn adopt(tx: &mut SqliteConnection, adopted: &[Adopted]) -> Result<(),
 }
 
 /// The decision on one request, as this transaction sees it.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn stored(
     tx: &mut SqliteConnection,
     key: &RequestKey,
@@ -314,9 +296,6 @@ pub async fn stored(
 }
 
 /// Writes how a decision reads after what came later was known.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn change_effective(
     tx: &mut SqliteConnection,
     id: i64,
@@ -333,9 +312,6 @@ pub async fn change_effective(
 }
 
 /// The decision on one request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_request(
     reader: &Reader,
     key: &RequestKey,

@@ -200,9 +200,6 @@ impl<'w> Transaction<'w> {
     }
 
     /// As [`Transaction::commit`], and leaves a long log to whoever asks for [`super::Writer::log_is_long`].
-    ///
-    /// # Errors
-    /// As [`Transaction::commit`].
     pub async fn commit_only(mut self) -> Result<(), StoreError> {
         self.end().await
     }

@@ -26,9 +26,6 @@ impl KeyRow {
 
 /// Notes requests, each with the time at which an execution counts as one without a decision; the first
 /// time that is noted stands. Returns how many requests are new.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note(
     tx: &mut SqliteConnection,
     rows: &[(RequestKey, Option<Timestamp>)],
@@ -59,9 +56,6 @@ pub async fn note(
 }
 
 /// Takes those of these requests out that are noted.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn take(
     tx: &mut SqliteConnection,
     keys: &[RequestKey],
@@ -80,9 +74,6 @@ pub async fn take(
 }
 
 /// Requests whose time has come, at most a page; they are looked at once.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn due(tx: &mut SqliteConnection, now: Timestamp) -> Result<Vec<RequestKey>, StoreError> {
     let rows: Vec<KeyRow> = sqlx::query_as(
         "UPDATE early_receipts SET look_at = NULL WHERE (ws, agent, request_id) IN
@@ -97,9 +88,6 @@ pub async fn due(tx: &mut SqliteConnection, now: Timestamp) -> Result<Vec<Reques
 }
 
 /// The earliest time at which a request is to be looked at.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn next_look(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
     let earliest: Option<i64> =
         sqlx::query_scalar("SELECT min(look_at) FROM early_receipts WHERE look_at IS NOT NULL")
@@ -109,9 +97,6 @@ pub async fn next_look(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, S
 }
 
 /// How many requests are noted.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn count(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar("SELECT count(*) FROM early_receipts")
         .fetch_one(tx)

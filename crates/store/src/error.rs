@@ -1,5 +1,6 @@
 //! What can go wrong with the file, and what it means for whoever writes to it.
 
+use countersign_domain::Fault;
 use sqlx::migrate::MigrateError;
 
 const SQLITE_BUSY: i32 = 5;
@@ -168,6 +169,17 @@ impl StoreError {
             Self::Sqlite(error) => code_of(error),
             Self::Direct(error) => Some(error.sqlite_error()?.extended_code),
             _ => None,
+        }
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Older(_) => Self::environment(message),
+            _ if error.is_read_only() || error.is_damaged() => Self::read_only(message),
+            _ => Self::failed(message),
         }
     }
 }

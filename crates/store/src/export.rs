@@ -26,9 +26,6 @@ pub struct ExportRow {
 }
 
 /// Those of these requests, in no order.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_requests(reader: &Reader, ids: &[i64]) -> Result<Vec<ExportRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT r.id, r.request_digest, d.decision_id, d.payload, d.key, d.stored_at AS decision_stored_at,

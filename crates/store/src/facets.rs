@@ -24,9 +24,6 @@ pub struct Facets {
 }
 
 /// Reads them.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn read(reader: &Reader) -> Result<Facets, StoreError> {
     let mut facets = Facets {
         workspaces: workspaces(reader, MOST).await?,

@@ -30,9 +30,6 @@ pub struct Page {
 
 /// The page after row `after`, at most `limit` rows. Once `budget` is over, what was found by then is the
 /// page; without one it is looked for until the page is full.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn page(
     reader: &Reader,
     filter: &HistoryFilter,
@@ -95,9 +92,6 @@ pub struct Count {
 }
 
 /// Counts all that pass the filter. Once `budget` is over, what was counted by then, the newest, is the count.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn count(
     reader: &Reader,
     filter: &HistoryFilter,

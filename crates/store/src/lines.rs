@@ -182,9 +182,6 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
 
 /// Requests that wait for an operator, earliest deadline first, one at a time: all of them as they are
 /// at one moment, however many. `each` must not wait: the log of the store grows meanwhile.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn inbox(
     reader: &Reader,
     filter: &Filter,
@@ -203,9 +200,6 @@ pub async fn inbox(
 }
 
 /// All requests, newest first, from the one before row `before` on.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn history(
     reader: &Reader,
     filter: &Filter,
@@ -224,9 +218,6 @@ pub async fn history(
 }
 
 /// These rows, with payloads.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreError> {
     let mut rows = Vec::with_capacity(ids.len());
     for piece in super::bulk::pieces(ids) {
@@ -248,9 +239,6 @@ pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreE
 }
 
 /// One request by its key.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn by_key(reader: &Reader, key: &RequestKey) -> Result<Option<LineRow>, StoreError> {
     let mut query = select(true);
     query.push(" AND r.ws = ");
@@ -263,9 +251,6 @@ pub async fn by_key(reader: &Reader, key: &RequestKey) -> Result<Option<LineRow>
 }
 
 /// All requests with this id, whoever asks; `rejected:SEQ` too.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn by_request_id(reader: &Reader, id: &str) -> Result<Vec<LineRow>, StoreError> {
     let mut query = select(true);
     query.push(" AND r.request_id = ");
@@ -277,9 +262,6 @@ pub async fn by_request_id(reader: &Reader, id: &str) -> Result<Vec<LineRow>, St
 /// The nearest earlier decided call of the same tool in the workspace, with its payload: one of the same agent
 /// before any of another, and one that a person decided before any that a rule did. Calls that are further
 /// back than the newest `limit` of the tool and of the agent are not found.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn earlier_decided(
     reader: &Reader,
     call: ToolCall<'_>,

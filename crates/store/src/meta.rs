@@ -18,9 +18,6 @@ pub const LADDER_SWEPT: &str = "ladder_swept";
 pub const ANSWERS_TOLD: &str = "answers_told";
 
 /// Reads one value as a transaction sees it.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn stored(tx: &mut SqliteConnection, key: &str) -> Result<Option<String>, StoreError> {
     Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
         .bind(key)
@@ -32,9 +29,6 @@ pub async fn stored(tx: &mut SqliteConnection, key: &str) -> Result<Option<Strin
 pub const RECOVERED: &str = "recovered";
 
 /// Reads one value.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn get(reader: &Reader, key: &str) -> Result<Option<String>, StoreError> {
     Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
         .bind(key)
@@ -43,9 +37,6 @@ pub async fn get(reader: &Reader, key: &str) -> Result<Option<String>, StoreErro
 }
 
 /// Writes one value. Returns whether it is another one than before.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn put(tx: &mut SqliteConnection, key: &str, value: &str) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO meta(key, value) VALUES (?, ?)
@@ -59,9 +50,6 @@ pub async fn put(tx: &mut SqliteConnection, key: &str, value: &str) -> Result<bo
 }
 
 /// Empties one value. Returns whether it held something.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn clear(tx: &mut SqliteConnection, key: &str) -> Result<bool, StoreError> {
     let done = sqlx::query("UPDATE meta SET value = '' WHERE key = ? AND value <> ''")
         .bind(key)

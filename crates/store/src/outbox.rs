@@ -71,9 +71,6 @@ pub async fn insert(
 }
 
 /// Removes a request's closed row so that another answer may be queued.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn clear_failed(tx: &mut SqliteConnection, request: i64) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM outbox WHERE request = ? AND state IN ('late', 'lost')")
         .bind(request)
@@ -83,9 +80,6 @@ pub async fn clear_failed(tx: &mut SqliteConnection, request: i64) -> Result<(),
 }
 
 /// The row of a request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_request(
     tx: &mut SqliteConnection,
     request: i64,
@@ -98,17 +92,11 @@ pub async fn of_request(
 }
 
 /// The same, outside a transaction.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn read(reader: &Reader, request: i64) -> Result<Option<OutboxRow>, StoreError> {
     of_request(&mut *reader.0.acquire().await?, request).await
 }
 
 /// Deletes a held row: undone or dropped.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn delete_held(tx: &mut SqliteConnection, request: i64) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM outbox WHERE request = ? AND state = 'holding'")
         .bind(request)
@@ -118,17 +106,11 @@ pub async fn delete_held(tx: &mut SqliteConnection, request: i64) -> Result<(), 
 }
 
 /// Held rows whose release has come, at most a page.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn due(tx: &mut SqliteConnection, now: Timestamp) -> Result<Vec<OutboxRow>, StoreError> {
     page(tx, "state = 'holding'", now.0, None).await
 }
 
 /// Held rows, at most a page: whoever needs all asks again once these are gone.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn held(tx: &mut SqliteConnection) -> Result<Vec<OutboxRow>, StoreError> {
     page(tx, "state = 'holding'", i64::MAX, None).await
 }
@@ -137,9 +119,6 @@ pub async fn held(tx: &mut SqliteConnection) -> Result<Vec<OutboxRow>, StoreErro
 pub type Place = (i64, String);
 
 /// Rows that are signed and not known to be stored, at most [`PAGE`] from behind `after` on.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn queued(
     tx: &mut SqliteConnection,
     after: Option<&Place>,
@@ -175,9 +154,6 @@ async fn page(
 }
 
 /// The earliest release of all held rows.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn next_release(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
     let earliest: Option<i64> =
         sqlx::query_scalar("SELECT min(release_at) FROM outbox WHERE state = 'holding'")
@@ -188,9 +164,6 @@ pub async fn next_release(tx: &mut SqliteConnection) -> Result<Option<Timestamp>
 
 /// Begins holds anew at `now` that reach further than `longest_ms` from there: as long as that, or half the time that is
 /// left to the request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn shorten_holds(
     tx: &mut SqliteConnection,
     now: Timestamp,
@@ -209,9 +182,6 @@ pub async fn shorten_holds(
 }
 
 /// Signs held rows: from now on they are on their way.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn release(
     tx: &mut SqliteConnection,
     signed: &[(String, String)],
@@ -228,9 +198,6 @@ pub async fn release(
 
 /// Closes the open rows of these requests, given the `decision_id` that the stream holds for each:
 /// our own means stored, any other means lost. Writes what that changes in the requests.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn settle(
     tx: &mut WriteConnection,
     on_stream: &[(i64, String)],
@@ -254,9 +221,6 @@ pub async fn settle(
 
 /// Closes a row of which the stream's leader said that another decision stands there. Returns its
 /// subject, none when it was closed already.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn close_lost(
     tx: &mut SqliteConnection,
     decision_id: &str,
@@ -271,9 +235,6 @@ pub async fn close_lost(
 
 /// Removes a row that is not to be sent after all. Returns its payload and signature, none when it was closed
 /// already.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn take_back(
     tx: &mut SqliteConnection,
     decision_id: &str,
@@ -287,9 +248,6 @@ pub async fn take_back(
 }
 
 /// Closes a row whose deadline passed before it was stored.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn close_late(tx: &mut SqliteConnection, decision_id: &str) -> Result<bool, StoreError> {
     let done =
         sqlx::query("UPDATE outbox SET state = 'late' WHERE decision_id = ? AND state = 'queued'")
@@ -300,9 +258,6 @@ pub async fn close_late(tx: &mut SqliteConnection, decision_id: &str) -> Result<
 }
 
 /// Notes a try that led to nothing.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note_attempt(
     tx: &mut SqliteConnection,
     decision_id: &str,
@@ -317,9 +272,6 @@ pub async fn note_attempt(
 }
 
 /// How many decisions and votes are held or on their way.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn count_open(reader: &Reader) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT (SELECT count(*) FROM outbox WHERE state = 'holding')
@@ -331,9 +283,6 @@ pub async fn count_open(reader: &Reader) -> Result<i64, StoreError> {
 }
 
 /// Why the oldest row that was tried in vain is not on the bus yet.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn oldest_error(reader: &Reader) -> Result<Option<String>, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT last_error FROM outbox WHERE state = 'queued' AND last_error IS NOT NULL
@@ -344,9 +293,6 @@ pub async fn oldest_error(reader: &Reader) -> Result<Option<String>, StoreError>
 }
 
 /// How many decisions and votes are signed and not known to be stored.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn under_way(reader: &Reader) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT (SELECT count(*) FROM outbox WHERE state = 'queued')

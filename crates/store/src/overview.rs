@@ -20,9 +20,6 @@ type Row = (
 );
 
 /// Hands every request that passes the time and the workspace of a filter to `each`.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn facts(
     reader: &Reader,
     filter: &HistoryFilter,
@@ -52,9 +49,6 @@ pub async fn facts(
 }
 
 /// How many answers are overdue on their way.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn overdue(reader: &Reader) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar("SELECT count(code) FROM stalls")
         .fetch_one(&reader.0)

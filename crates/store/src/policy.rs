@@ -40,9 +40,6 @@ impl PolicyRow {
 }
 
 /// One value; none when its key was deleted.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn get(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreError> {
     Ok(
         sqlx::query_as("SELECT key, revision, payload, signer, sig FROM policy WHERE key = ? AND length(payload) > 0")
@@ -53,9 +50,6 @@ pub async fn get(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreE
 }
 
 /// Every value, and for every deleted key that it was: what is on the bus and not newer is known.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn remembered(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     Ok(
         sqlx::query_as("SELECT key, revision, payload, signer, sig FROM policy ORDER BY key")
@@ -65,9 +59,6 @@ pub async fn remembered(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
 }
 
 /// Every value, the list of operators first: it says who signed the others.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT key, revision, payload, signer, sig FROM policy WHERE length(payload) > 0
@@ -78,9 +69,6 @@ pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
 }
 
 /// The values of `panic` and of every agent's `pause` and `bypass`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn brakes(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT key, revision, payload, signer, sig FROM policy
@@ -92,9 +80,6 @@ pub async fn brakes(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
 }
 
 /// The bucket counts its revisions anew: whatever it brings is newer than what is kept.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn forget_revisions(tx: &mut SqliteConnection) -> Result<(), StoreError> {
     sqlx::query("UPDATE policy SET revision = 0")
         .execute(tx)
@@ -103,9 +88,6 @@ pub async fn forget_revisions(tx: &mut SqliteConnection) -> Result<(), StoreErro
 }
 
 /// Replaces a value. False when the same value stood there already.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn put(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<bool, StoreError> {
     let written = sqlx::query(
         "INSERT INTO policy(key, revision, payload, signer, sig) VALUES (?1, ?2, ?3, ?4, ?5)

@@ -8,9 +8,6 @@ use super::policy::PolicyRow;
 use super::{Reader, StoreError};
 
 /// Adds a value; the same one again changes nothing.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn add(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO policy_history(key, revision, payload, signer, sig) VALUES (?, ?, ?, ?, ?)
@@ -27,9 +24,6 @@ pub async fn add(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<(), Store
 }
 
 /// Whether a signed value was accepted once.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn has(reader: &Reader, key: &str, sig: &str) -> Result<bool, StoreError> {
     Ok(
         sqlx::query_scalar(
@@ -43,9 +37,6 @@ pub async fn has(reader: &Reader, key: &str, sig: &str) -> Result<bool, StoreErr
 }
 
 /// Whether a signed value was accepted at that revision of its key.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn stood(
     reader: &Reader,
     (key, revision): (&str, u64),
@@ -62,9 +53,6 @@ pub async fn stood(
 }
 
 /// Values of one key, the last accepted first, at most `limit` before row `before`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_key(
     reader: &Reader,
     key: &str,
@@ -84,9 +72,6 @@ pub async fn of_key(
 }
 
 /// The last value of a key that was accepted; a deletion is none.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn last_value(reader: &Reader, key: &str) -> Result<Option<PolicyRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT key, revision, payload, signer, sig FROM policy_history
@@ -98,9 +83,6 @@ pub async fn last_value(reader: &Reader, key: &str) -> Result<Option<PolicyRow>,
 }
 
 /// Values in the order in which they were accepted, at most `limit` behind row `after`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn after(
     reader: &Reader,
     after: i64,

@@ -6,9 +6,6 @@ use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
 /// Keeps the body of a digest.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn keep(
     tx: &mut SqliteConnection,
     digest: &str,
@@ -27,9 +24,6 @@ pub async fn keep(
 }
 
 /// The body of a digest that a decision named.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn body(reader: &Reader, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT body FROM policy_versions WHERE digest = ?")

@@ -44,9 +44,6 @@ pub struct Writer {
 impl Writer {
     /// Lets the file grow to so many pages and no further, as a full disk does: for tests. The limit is
     /// read again whenever the connection is replaced.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
     pub async fn limit_pages(&mut self, limit: Arc<AtomicU32>) -> Result<(), StoreError> {
         self.page_limit = Some(limit);
         self.apply_page_limit().await
@@ -96,9 +93,6 @@ impl Writer {
 
     /// Takes the write lock where nobody has it, so that [`Writer::begin`] does not wait; false when somebody else
     /// has it.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`].
     pub async fn try_lock(&mut self) -> Result<bool, StoreError> {
         self.connection.try_lock(BUSY_LIMIT).await
     }
@@ -211,9 +205,6 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
 }
 
 /// As [`open`], and tells how far it is where a store of before takes its time.
-///
-/// # Errors
-/// As [`open`].
 pub async fn open_telling(path: &Path, told: &Updates) -> Result<(Writer, Reader), StoreError> {
     let mut writer = writing(path).create_if_missing(true).connect().await?;
     bring_up(&MIGRATIONS, &mut writer, told).await?;
@@ -289,9 +280,6 @@ fn has_log(path: &Path) -> bool {
 }
 
 /// Looks through the pages of an existing file for as long as `limit`, before anybody writes to it.
-///
-/// # Errors
-/// [`StoreError::Damaged`], [`StoreError::Corrupt`].
 pub async fn look_through(path: &Path, limit: Duration) -> Result<(), StoreError> {
     const STEPS: i32 = 10_000;
     match std::fs::metadata(path) {

@@ -38,9 +38,6 @@ pub struct ToldRequest {
 }
 
 /// The request `WS/AGENT/ID`, or one whose subject named none; none where its row is gone.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn request(reader: &Reader, name: &str) -> Result<Option<ToldRequest>, StoreError> {
     let (ws, agent, id) = parts(name).unwrap_or(("", "", name));
     Ok(sqlx::query_as(
@@ -86,9 +83,6 @@ pub struct ToldDecision {
 }
 
 /// The decision on `WS/AGENT/ID`; none where its row is gone.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn decision(reader: &Reader, name: &str) -> Result<Option<ToldDecision>, StoreError> {
     let (ws, agent, id) = parts(name).unwrap_or(("", "", name));
     Ok(sqlx::query_as(
@@ -105,9 +99,6 @@ pub async fn decision(reader: &Reader, name: &str) -> Result<Option<ToldDecision
 
 /// How the decision on `WS/AGENT/ID` reads, and how the log says so in the last row behind `after` that reads
 /// it anew; none where the decision is gone.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn reading(
     reader: &Reader,
     name: &str,
@@ -130,9 +121,6 @@ pub async fn reading(
 }
 
 /// The first request that does not read as its decision does, and whether it has one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn unlike_decision(reader: &Reader) -> Result<Option<(String, bool)>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT iif(r.ws = '', r.request_id, r.ws || '/' || r.agent || '/' || r.request_id), d.id IS NOT NULL
@@ -153,9 +141,6 @@ pub async fn unlike_decision(reader: &Reader) -> Result<Option<(String, bool)>, 
 }
 
 /// The bytes of the vote `WS/AGENT/ID/KEY`; none where its row is gone.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn vote_bytes(reader: &Reader, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
     let Some((request, voter)) = name.rsplit_once('/') else {
         return Ok(None);
@@ -175,9 +160,6 @@ pub async fn vote_bytes(reader: &Reader, name: &str) -> Result<Option<Vec<u8>>, 
 }
 
 /// Whether a policy value has the bytes of this digest.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn policy_has(reader: &Reader, key: &str, digest: &str) -> Result<bool, StoreError> {
     let bytes: Option<Vec<u8>> = sqlx::query_scalar("SELECT payload FROM policy WHERE key = ?")
         .bind(key)
@@ -187,9 +169,6 @@ pub async fn policy_has(reader: &Reader, key: &str, digest: &str) -> Result<bool
 }
 
 /// The first digest of a rule set whose words are others.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn other_version(reader: &Reader) -> Result<Option<String>, StoreError> {
     let mut rows = sqlx::query_as::<_, (String, Vec<u8>)>(
         "SELECT digest, body FROM policy_versions ORDER BY digest",
@@ -204,9 +183,6 @@ pub async fn other_version(reader: &Reader) -> Result<Option<String>, StoreError
 }
 
 /// The first row that no audit entry names: somebody put it there.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn unaudited(reader: &Reader) -> Result<Option<(&'static str, String)>, StoreError> {
     const NAME: &str = "iif(ws = '', request_id, ws || '/' || agent || '/' || request_id)";
     for (table, actions) in [

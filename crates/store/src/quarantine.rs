@@ -27,9 +27,6 @@ pub struct Quarantined {
 }
 
 /// Keeps a message.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn insert(tx: &mut SqliteConnection, row: &Quarantined) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO quarantine(stream, stream_epoch, stream_seq, subject, raw, code, detail, at)
@@ -49,9 +46,6 @@ pub async fn insert(tx: &mut SqliteConnection, row: &Quarantined) -> Result<(), 
 }
 
 /// Counts one more message of a sender on a day, and returns how many it has sent then.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn count(tx: &mut SqliteConnection, sender: &str, day: i64) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar(
         "INSERT INTO quarantine_days(sender, day, messages) VALUES (?, ?, 1)
@@ -86,9 +80,6 @@ async fn find<'e>(
 }
 
 /// The decision on this subject that contradicts the one that is kept.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn contradicting(
     reader: &Reader,
     subject: &str,
@@ -97,9 +88,6 @@ pub async fn contradicting(
 }
 
 /// Whether there is one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn is_contradicted(tx: &mut SqliteConnection, subject: &str) -> Result<bool, StoreError> {
     Ok(find(tx, subject).await?.is_some())
 }

@@ -5,9 +5,6 @@
 use super::{StoreError, WriteConnection};
 
 /// Waiting requests for which rules asked for more operators.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn raised(tx: &mut WriteConnection) -> Result<Vec<i64>, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT id FROM requests WHERE state <> 'decided' AND state = 'pending'
@@ -19,9 +16,6 @@ pub async fn raised(tx: &mut WriteConnection) -> Result<Vec<i64>, StoreError> {
 
 /// Notes what the rules ask for, 1 where they ask for no more than the request does. Returns whether that
 /// changed anything: a request that is decided, or one that somebody voted on, is not lowered.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note(tx: &mut WriteConnection, request: i64, needed: u8) -> Result<bool, StoreError> {
     let kept = (needed > 1).then_some(needed);
     let done = sqlx::query(

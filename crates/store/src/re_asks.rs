@@ -28,9 +28,6 @@ pub struct EarlierCall {
 /// For each of these rows the newest call that was decided, by the server's stamps, before it was asked, and
 /// that has its workspace, agent, tool and argument digest; rows without one are left out. The same in every
 /// console, whenever it was read.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of(reader: &Reader, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, StoreError> {
     let found: Vec<Repeating> = sqlx::query_as(
         "SELECT r.id AS asked, e.id, e.ws, e.agent, e.request_id, e.verdict, d.decided_by, d.message, e.decided_at

@@ -38,9 +38,6 @@ pub struct StoredReceipt {
 }
 
 /// Inserts receipts; a repeated one is left out. Returns the stream sequences of what was inserted.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn insert(
     tx: &mut SqliteConnection,
     rows: &[NewReceipt],
@@ -92,9 +89,6 @@ pub struct Reported {
 }
 
 /// All receipts of these requests, as this transaction sees them, in the order of each request's stream.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_requests(
     tx: &mut SqliteConnection,
     keys: &[RequestKey],
@@ -118,9 +112,6 @@ pub async fn of_requests(
 }
 
 /// All receipts of one request, oldest first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_request(
     reader: &Reader,
     key: &RequestKey,

@@ -12,9 +12,6 @@ pub(super) const OF_REQUEST: &str =
     LEFT JOIN agents a ON a.ws = r.ws AND a.name = r.agent";
 
 /// The moment for a request's tool.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_request(reader: &Reader, id: i64) -> Result<Option<Timestamp>, StoreError> {
     let sql = format!("SELECT {OF_REQUEST} WHERE r.id = ?");
     let at: Option<Option<i64>> = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
@@ -25,9 +22,6 @@ pub async fn of_request(reader: &Reader, id: i64) -> Result<Option<Timestamp>, S
 }
 
 /// Agent, tool and moment (ms) of every tool of a workspace that is known here and has one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_workspace(
     reader: &Reader,
     ws: &str,

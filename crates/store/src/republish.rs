@@ -43,9 +43,6 @@ pub struct Known {
 }
 
 /// How many of a kind there are.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn count(reader: &Reader, kind: Kind) -> Result<u64, StoreError> {
     let query = match kind {
         Kind::Decision => "SELECT count(*) FROM decisions",
@@ -57,9 +54,6 @@ pub async fn count(reader: &Reader, kind: Kind) -> Result<u64, StoreError> {
 
 /// The server's stamp of the first decision, vote or request that was read behind a sequence of its stream; none where
 /// there is none.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn first_behind(
     reader: &Reader,
     stream: Stream,
@@ -86,9 +80,6 @@ pub async fn first_behind(
 }
 
 /// Those after a row, in the order in which they were stored, at most `limit`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn page(
     reader: &Reader,
     kind: Kind,
@@ -131,9 +122,6 @@ pub struct Again<'a> {
 
 /// Notes where the very same message stands in a stream that was made or numbered anew; the stamp of its
 /// first storing (ms). None when another one is known, or this one at this epoch.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn moved(tx: &mut SqliteConnection, again: Again<'_>) -> Result<Option<i64>, StoreError> {
     let (table, of_voter, stamp) = match again.voter {
         None => ("decisions", "?8 IS NULL", "stored_at"),

@@ -39,9 +39,6 @@ impl StateChange {
 }
 
 /// Puts the deadline back to where it was before a tighten.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn loosen(
     tx: &mut sqlx::SqliteConnection,
     record: &RequestRecord,
@@ -55,9 +52,6 @@ pub async fn loosen(
 }
 
 /// Writes life-cycle changes.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn change_states(
     tx: &mut WriteConnection,
     changes: &[StateChange],
@@ -111,9 +105,6 @@ fn put(statement: &mut Statement<'_>, change: &StateChange) -> rusqlite::Result<
 }
 
 /// Raises rungs of the ladder.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn change_delivery(
     tx: &mut WriteConnection,
     changes: &[(i64, Delivery)],

@@ -137,9 +137,6 @@ const RECORD: &str = "SELECT id, ws, agent, request_id, state, delivery, risk, a
 /// Inserts rows; a row whose key or stream position is taken is left out.
 ///
 /// Returns (row number, stream sequence) of what was inserted.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn insert(
     tx: &mut WriteConnection,
     rows: &[NewRequest<'_>],
@@ -205,9 +202,6 @@ pub async fn insert(
 }
 
 /// The records of these keys by their key.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn records_by_key(
     tx: &mut WriteConnection,
     keys: &[RequestKey],
@@ -217,9 +211,6 @@ pub async fn records_by_key(
 }
 
 /// The records of these keys, in their order; unknown keys are left out.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn records(
     tx: &mut WriteConnection,
     keys: &[RequestKey],
@@ -249,9 +240,6 @@ pub async fn records(
 }
 
 /// The records of these rows, in their order; unknown rows are left out.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn records_by_id(
     tx: &mut WriteConnection,
     ids: &[i64],
@@ -278,9 +266,6 @@ fn known(found: Vec<Read>) -> Result<Vec<RequestRecord>, StoreError> {
 
 /// Notes where the very same request stands in a stream that was made or numbered anew; its stamps stay.
 /// False when another one is known, or this one at this epoch.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn moved(tx: &mut SqliteConnection, row: &NewRequest<'_>) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "UPDATE requests SET stream_epoch = ?5, stream_seq = ?6
@@ -298,9 +283,6 @@ pub async fn moved(tx: &mut SqliteConnection, row: &NewRequest<'_>) -> Result<bo
 }
 
 /// Shortens a deadline: the first tighten counts, and none lengthens. Returns whether it did.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn tighten(
     tx: &mut SqliteConnection,
     id: i64,
@@ -320,9 +302,6 @@ pub async fn tighten(
 }
 
 /// Notes when a withdraw was stored; the first counts.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note_withdrawn(
     tx: &mut SqliteConnection,
     id: i64,
@@ -337,9 +316,6 @@ pub async fn note_withdrawn(
 }
 
 /// Row numbers of an agent's requests that can still be denied, oldest first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn open_of(
     tx: &mut SqliteConnection,
     agent: &AgentKey,
@@ -357,9 +333,6 @@ pub async fn open_of(
 }
 
 /// When an operator last ended a call of an agent, of those from row `oldest` on.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn last_ended(
     tx: &mut SqliteConnection,
     agent: &AgentKey,
@@ -379,9 +352,6 @@ pub async fn last_ended(
 }
 
 /// The agent's clock and the server's stamp of a request: what a tighten is measured against.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn clocks(
     tx: &mut SqliteConnection,
     id: i64,
@@ -395,9 +365,6 @@ pub async fn clocks(
 }
 
 /// Row numbers of pending requests whose deadline is at or before `now`, earliest first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn overdue(
     tx: &mut SqliteConnection,
     now: Timestamp,
@@ -414,9 +381,6 @@ pub async fn overdue(
 }
 
 /// The earliest deadline of all pending requests.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn next_deadline(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
     let earliest: Option<i64> =
         sqlx::query_scalar("SELECT min(deadline_at) FROM requests WHERE state = 'pending'")
@@ -426,9 +390,6 @@ pub async fn next_deadline(tx: &mut SqliteConnection) -> Result<Option<Timestamp
 }
 
 /// Payload of a request as received, as a transaction sees it.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn payload(tx: &mut SqliteConnection, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
     Ok(sqlx::query_scalar("SELECT raw FROM requests WHERE id = ?")
         .bind(id)
@@ -437,9 +398,6 @@ pub async fn payload(tx: &mut SqliteConnection, id: i64) -> Result<Option<Vec<u8
 }
 
 /// How many requests wait and how many were rejected.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn counts(reader: &Reader) -> Result<(i64, i64), StoreError> {
     Ok(sqlx::query_as(
         "SELECT (SELECT count(*) FROM requests WHERE state = 'pending'),

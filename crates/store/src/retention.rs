@@ -36,9 +36,6 @@ pub struct Gone {
 }
 
 /// The moment of which everything older no longer fits into `bytes`; none while everything fits.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn oversized_before(
     reader: &Reader,
     kind: Kind,
@@ -67,9 +64,6 @@ pub async fn oversized_before(
 }
 
 /// What may go, oldest first where that costs nothing; at most 10,000.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn find(reader: &Reader, kind: Kind, before: Timestamp) -> Result<Vec<Item>, StoreError> {
     match kind {
         Kind::Requests => {
@@ -119,18 +113,12 @@ pub async fn find(reader: &Reader, kind: Kind, before: Timestamp) -> Result<Vec<
 }
 
 /// Freed pages are overwritten from here on, until [`stop_erasing`].
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn start_erasing(tx: &mut SqliteConnection) -> Result<(), StoreError> {
     sqlx::query("PRAGMA secure_delete = ON").execute(tx).await?;
     Ok(())
 }
 
 /// Ends what [`start_erasing`] began: the hot path does not pay for it.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn stop_erasing(tx: &mut SqliteConnection) -> Result<(), StoreError> {
     sqlx::query("PRAGMA secure_delete = OFF")
         .execute(tx)
@@ -209,9 +197,6 @@ async fn empty(
 }
 
 /// When the payload of a request was removed, and the digest that it had; none while it is here.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn removed(reader: &Reader, id: i64) -> Result<Option<(Timestamp, String)>, StoreError> {
     let row: Option<(i64, String)> = sqlx::query_as(
         "SELECT removed.at, requests.request_digest FROM removed
@@ -225,9 +210,6 @@ pub async fn removed(reader: &Reader, id: i64) -> Result<Option<(Timestamp, Stri
 
 /// Whether a request that the audit log says was emptied is empty, marked so, and still has the digest
 /// that the log names.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn is_emptied(reader: &Reader, name: &str, digest: &str) -> Result<bool, StoreError> {
     let mut parts = name.splitn(3, '/');
     let (ws, agent, id) = match (parts.next(), parts.next(), parts.next()) {

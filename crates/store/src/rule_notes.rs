@@ -27,9 +27,6 @@ pub struct RuleNote {
 }
 
 /// Adds a note; false when it is there already.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn insert(tx: &mut SqliteConnection, note: &RuleNote) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "INSERT INTO rule_notes(request, ws, rule_id, rule_version, kind, detail, policy_digest, at)

@@ -19,9 +19,6 @@ pub struct RuleRecord {
 }
 
 /// What a rule did so far.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_rule(reader: &Reader, ws: &str, rule_id: &str) -> Result<RuleRecord, StoreError> {
     Ok(sqlx::query_as(
         "SELECT
@@ -38,9 +35,6 @@ pub async fn of_rule(reader: &Reader, ws: &str, rule_id: &str) -> Result<RuleRec
 }
 
 /// What every rule of a workspace did so far, and how many calls it has approved after `since`, by its id.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_workspace(
     reader: &Reader,
     ws: &str,

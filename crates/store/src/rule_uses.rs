@@ -30,9 +30,6 @@ pub struct RuleUse {
 }
 
 /// Notes decisions that are on their way; what was refused has left nothing there.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn insert(tx: &mut WriteConnection, uses: &[RuleUse]) -> Result<(), StoreError> {
     if uses.is_empty() {
         return Ok(());
@@ -61,9 +58,6 @@ pub async fn insert(tx: &mut WriteConnection, uses: &[RuleUse]) -> Result<(), St
 }
 
 /// Notes what the stream says of these requests, whichever console decided them.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn take_up(tx: &mut WriteConnection, requests: &[i64]) -> Result<(), StoreError> {
     if requests.is_empty() {
         return Ok(());
@@ -85,9 +79,6 @@ pub async fn take_up(tx: &mut WriteConnection, requests: &[i64]) -> Result<(), S
 }
 
 /// Forgets a decision that came too late or lost.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn forget(tx: &mut SqliteConnection, decision_id: &str) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM rule_uses WHERE decision_id = ?")
         .bind(decision_id)
@@ -118,9 +109,6 @@ pub struct Approvals<'a> {
 }
 
 /// How many calls a rule has approved.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn approved(tx: &mut SqliteConnection, of: Approvals<'_>) -> Result<u64, StoreError> {
     let sql = format!("SELECT count(*) {APPROVED}");
     let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
@@ -134,9 +122,6 @@ pub async fn approved(tx: &mut SqliteConnection, of: Approvals<'_>) -> Result<u6
 }
 
 /// The rows of the calls that a rule has approved, the newest first, at most `limit`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn approved_calls(
     tx: &mut SqliteConnection,
     of: Approvals<'_>,

@@ -60,9 +60,6 @@ fn place(sqlite: &Connection, key: &str) -> rusqlite::Result<i64> {
 }
 
 /// What comes next, at most `limit` of each kind.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn next(tx: &mut WriteConnection, limit: usize) -> Result<Step, StoreError> {
     tx.direct(|sqlite| {
         let mut step = Step::default();
@@ -193,9 +190,6 @@ pub(super) fn expression(query: &TextQuery) -> Option<String> {
 }
 
 /// How many requests a search would not find yet.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn unread(reader: &Reader) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT count(*) FROM requests WHERE id > coalesce(

@@ -31,9 +31,6 @@ pub struct PastRow {
 
 /// Requests of a workspace behind row `after`, in the order in which they came; those left out that were
 /// rejected or whose payload is gone.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn page(
     reader: &Reader,
     ws: &str,
@@ -51,9 +48,6 @@ pub async fn page(
 }
 
 /// How many requests [`page`] gives at most.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn count(reader: &Reader, ws: &str, since: i64) -> Result<u64, StoreError> {
     let count: i64 = sqlx::query_scalar(
         "SELECT count(*) FROM requests WHERE ws = ? AND stored_at >= ? AND state <> 'rejected'",

@@ -26,9 +26,6 @@ pub struct WholeSpan {
 }
 
 /// One span with its payload.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn one(reader: &Reader, id: i64) -> Result<Option<WholeSpan>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT id, ws, agent, span_id, parent_span_id, name, kind, status, started_at, ended_at,
@@ -41,9 +38,6 @@ pub async fn one(reader: &Reader, id: i64) -> Result<Option<WholeSpan>, StoreErr
 
 /// Hands the payload of each row to `each`, one at a time and in their order, until it breaks. Returns
 /// whether all were read.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn each(
     reader: &Reader,
     ids: &[i64],

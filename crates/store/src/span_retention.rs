@@ -20,9 +20,6 @@ pub struct SpanPiece {
 }
 
 /// The moment of which everything older no longer fits into `bytes`; none while everything fits.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn oversized_before(
     reader: &Reader,
     bytes: u64,
@@ -49,9 +46,6 @@ pub async fn oversized_before(
 }
 
 /// What may go, oldest first; at most `limit` pieces.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn find(
     reader: &Reader,
     before: Timestamp,

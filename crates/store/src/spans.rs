@@ -169,9 +169,6 @@ pub async fn upsert(
 }
 
 /// The spans of a trace, earliest first, at most `limit`. Agents share trace ids.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_trace(
     reader: &Reader,
     trace_id: &str,
@@ -205,9 +202,6 @@ pub async fn of_trace(
 }
 
 /// The requests that name a trace, and those that its spans name; oldest first, at most `limit`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn gates_of_trace(
     reader: &Reader,
     trace_id: &str,
@@ -232,9 +226,6 @@ pub async fn gates_of_trace(
 }
 
 /// The traces that spans of a request belong to, newest first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn traces_of_request(
     reader: &Reader,
     (ws, agent, request_id): (&str, &str, &str),
@@ -251,9 +242,6 @@ pub async fn traces_of_request(
 }
 
 /// The trace that a request names itself.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn trace_of_request(reader: &Reader, id: i64) -> Result<Option<String>, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT trace_id FROM requests WHERE id = ?")
@@ -265,9 +253,6 @@ pub async fn trace_of_request(reader: &Reader, id: i64) -> Result<Option<String>
 }
 
 /// The bodies of these rows, as received, with their row numbers.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn bodies(reader: &Reader, ids: &[i64]) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
     let mut found = Vec::with_capacity(ids.len());
     for piece in pieces(ids) {

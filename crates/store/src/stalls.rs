@@ -85,9 +85,6 @@ impl WatchedRow {
 }
 
 /// What is known of these requests' answers.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn look_up(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<Watched>, StoreError> {
     let mut found = Vec::with_capacity(ids.len());
     for piece in pieces(ids) {
@@ -117,9 +114,6 @@ pub async fn look_up(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<Watch
 }
 
 /// Looks at an answer again at `look_at`; no alarm is raised for it.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn park(
     tx: &mut SqliteConnection,
     request: i64,
@@ -129,9 +123,6 @@ pub async fn park(
 }
 
 /// Notes that an alarm is raised for an answer.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn mark(
     tx: &mut SqliteConnection,
     request: i64,
@@ -160,9 +151,6 @@ async fn put(
 }
 
 /// Watches an answer no longer.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn forget(tx: &mut SqliteConnection, request: i64) -> Result<(), StoreError> {
     sqlx::query("DELETE FROM stalls WHERE request = ?")
         .bind(request)
@@ -172,9 +160,6 @@ pub async fn forget(tx: &mut SqliteConnection, request: i64) -> Result<(), Store
 }
 
 /// Those of these requests that are watched.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn watched_of(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
     let mut found = Vec::new();
     for piece in pieces(ids) {
@@ -194,9 +179,6 @@ pub async fn watched_of(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<i6
 }
 
 /// Requests to be looked at by now, the longest overdue first.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn due(
     tx: &mut SqliteConnection,
     now: Timestamp,
@@ -212,9 +194,6 @@ pub async fn due(
 }
 
 /// Requests whose decision is signed since before `since` and still in the outbox, without an alarm.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn unsent(
     tx: &mut SqliteConnection,
     since: Timestamp,
@@ -232,9 +211,6 @@ pub async fn unsent(
 }
 
 /// When the oldest decision in the outbox was signed.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn oldest_unsent(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
     let oldest: Option<i64> = sqlx::query_scalar(
         "SELECT release_at FROM outbox WHERE state = 'queued'
@@ -247,9 +223,6 @@ pub async fn oldest_unsent(tx: &mut SqliteConnection) -> Result<Option<Timestamp
 }
 
 /// The earliest time at which an answer is to be looked at.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn next_look(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
     let earliest: Option<i64> =
         sqlx::query_scalar("SELECT min(look_at) FROM stalls WHERE code IS NULL")
@@ -259,9 +232,6 @@ pub async fn next_look(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, S
 }
 
 /// How many answers are watched, and for how many an alarm is raised.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn counts(tx: &mut SqliteConnection) -> Result<(i64, i64), StoreError> {
     Ok(sqlx::query_as("SELECT count(*), count(code) FROM stalls")
         .fetch_one(tx)
@@ -282,9 +252,6 @@ pub struct Unswept {
 }
 
 /// Decisions after row `after`, in the order of their arrival.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn unswept(
     tx: &mut SqliteConnection,
     after: i64,

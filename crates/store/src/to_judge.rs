@@ -8,9 +8,6 @@ use super::{StoreError, redefined};
 use crate::domain::Timestamp;
 
 /// Row numbers of requests that wait behind row `after`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn waiting(
     tx: &mut SqliteConnection,
     after: i64,
@@ -37,9 +34,6 @@ pub struct ToJudge {
 
 /// What a judgement needs of these requests, in their order; none where a row is not known. Whether its
 /// payload is wanted stands beside each: what has just arrived is still at hand.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn read(
     tx: &mut WriteConnection,
     wanted: &[(i64, bool)],

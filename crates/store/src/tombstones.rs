@@ -34,9 +34,6 @@ pub struct Tombstone {
 }
 
 /// Keeps a message for a request that is not here yet; the first of its kind counts.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn insert(
     tx: &mut SqliteConnection,
     key: &RequestKey,
@@ -59,9 +56,6 @@ pub async fn insert(
 }
 
 /// What came before this request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn get(
     tx: &mut SqliteConnection,
     key: &RequestKey,
@@ -83,9 +77,6 @@ pub async fn get(
 }
 
 /// How many messages wait for their request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn count(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar("SELECT count(*) FROM tombstones")
         .fetch_one(tx)
@@ -93,9 +84,6 @@ pub async fn count(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
 }
 
 /// Drops what has found its request. Returns how many there were.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn drop_used(tx: &mut SqliteConnection, key: &RequestKey) -> Result<i64, StoreError> {
     let done = sqlx::query("DELETE FROM tombstones WHERE ws = ? AND agent = ? AND request_id = ?")
         .bind(key.workspace.as_ref())

@@ -43,9 +43,6 @@ pub struct Earlier {
 
 /// How an agent's earlier calls of a tool ended that were stored at `since` or later: those among the newest
 /// `limit` calls of the tool and the newest `limit` of the agent.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn of_tool(
     reader: &Reader,
     call: ToolCall<'_>,
@@ -86,9 +83,6 @@ pub async fn of_tool(
 
 /// How long each decision of a person took that was stored at `since` or later, ms: those about the newest
 /// `limit` requests that people decided.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn people_took(
     reader: &Reader,
     since: Timestamp,

@@ -71,9 +71,6 @@ pub struct Definitions<'a> {
 /// Puts the tools of a hello in the place of those of the one before. What is no longer listed is remembered:
 /// a tool that comes back otherwise is a changed one. Returns what changed since it was approved. To be called before
 /// the hello is noted with its agent.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn replace(
     tx: &mut WriteConnection,
     agent: &AgentKey,
@@ -136,9 +133,6 @@ pub async fn replace(
 }
 
 /// Notes that nothing could be read of a hello: it may define any tool otherwise.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note_unread(
     tx: &mut WriteConnection,
     agent: &AgentKey,
@@ -240,9 +234,6 @@ fn note_unknown(
 /// Notes that a person let these calls run, each with the server's stamp of the decision: their tools
 /// are approved as they are described. A hello that came after a call was asked is not approved by it:
 /// the person may have seen the one before.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note_approved(
     tx: &mut WriteConnection,
     calls: &[(i64, Timestamp)],
@@ -284,9 +275,6 @@ pub async fn note_approved(
 }
 
 /// The tools of all agents, in the order of their hellos; last those that no hello lists and a person approved.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<ToolRow>, StoreError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM tools
@@ -299,9 +287,6 @@ pub async fn all(reader: &Reader) -> Result<Vec<ToolRow>, StoreError> {
 }
 
 /// One tool of one agent.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn one(
     reader: &Reader,
     ws: &str,

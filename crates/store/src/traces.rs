@@ -68,9 +68,6 @@ pub(super) fn touch<'a>(
 }
 
 /// The traces that were last written to, at most `limit`, from the one before `before` on.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn page(
     reader: &Reader,
     before: Option<i64>,
@@ -86,9 +83,6 @@ pub async fn page(
 }
 
 /// The trace of a row.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn trace_id(reader: &Reader, id: i64) -> Result<Option<String>, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT trace_id FROM traces WHERE id = ?")
@@ -99,9 +93,6 @@ pub async fn trace_id(reader: &Reader, id: i64) -> Result<Option<String>, StoreE
 }
 
 /// What a list says of a trace; none where it has no span.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn figures(reader: &Reader, trace_id: &str) -> Result<Option<TraceFigures>, StoreError> {
     let found: TraceFigures = sqlx::query_as(
         "WITH part AS MATERIALIZED (

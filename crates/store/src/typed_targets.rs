@@ -20,9 +20,6 @@ pub struct TypedTargetRow {
 }
 
 /// The choice for one tool of an agent.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_tool(
     reader: &Reader,
     ws: &str,
@@ -40,9 +37,6 @@ pub async fn of_tool(
 }
 
 /// Every choice.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn all(reader: &Reader) -> Result<Vec<TypedTargetRow>, StoreError> {
     Ok(
         sqlx::query_as("SELECT ws, agent, tool, pointer FROM typed_targets")

@@ -5,9 +5,6 @@ use sqlx::SqliteConnection;
 use super::{Reader, StoreError};
 
 /// Reads one value.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn get(reader: &Reader, key: &str) -> Result<Option<String>, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT value FROM ui_state WHERE key = ?")

@@ -20,9 +20,6 @@ pub struct Place {
 /// Requests that ended on this console without an answer on the bus: withdrawn, expired or rejected
 /// here, no stored decision and nothing in the outbox. Of at most `limit` (1 or more) that ended, from `after` on; with the
 /// place to go on from, none at the end.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn page(
     tx: &mut SqliteConnection,
     after: Place,
@@ -59,9 +56,6 @@ pub async fn page(
 }
 
 /// Those of these requests that [`page`] would give.
-///
-/// # Errors
-/// [`StoreError`].
 pub async fn of(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
     let mut found = Vec::new();
     for piece in pieces(ids) {
@@ -89,9 +83,6 @@ pub async fn of(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<i64>, Stor
 const WHY_MAX: i64 = 1_000;
 
 /// Why a request is rejected, as its agent is told: `code: what is wrong`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn why(tx: &mut SqliteConnection, id: i64) -> Result<Option<String>, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT substr(error_code || ': ' || coalesce(error_detail, ''), 1, ?2) FROM requests WHERE id = ?1",
@@ -103,9 +94,6 @@ pub async fn why(tx: &mut SqliteConnection, id: i64) -> Result<Option<String>, S
 }
 
 /// What another console had room for is no rejected message here.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn forgive(tx: &mut SqliteConnection, id: i64) -> Result<(), StoreError> {
     sqlx::query("UPDATE requests SET error_code = NULL, error_detail = NULL WHERE id = ?")
         .bind(id)

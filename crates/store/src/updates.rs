@@ -86,9 +86,6 @@ pub(super) async fn refuse_older(
 }
 
 /// The last migration of a store that this version does not know; none where it knows all.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn unknown_step(reader: &Reader) -> Result<Option<i64>, StoreError> {
     let done: Vec<i64> =
         sqlx::query_scalar("SELECT version FROM _sqlx_migrations ORDER BY version DESC")

@@ -54,9 +54,6 @@ pub async fn insert(tx: &mut SqliteConnection, row: &OutgoingVote) -> Result<(),
 }
 
 /// Rows of a state whose release is at or before `until`, earliest first, at most [`PAGE`].
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn in_state(
     tx: &mut SqliteConnection,
     state: &str,
@@ -75,9 +72,6 @@ pub async fn in_state(
 }
 
 /// The earliest release of all held votes.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn next_release(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
     let earliest: Option<i64> = sqlx::query_scalar(
         "SELECT min(release_at) FROM vote_outbox
@@ -90,9 +84,6 @@ pub async fn next_release(tx: &mut SqliteConnection) -> Result<Option<Timestamp>
 
 /// Begins holds anew at `now` that reach further than `longest_ms` from there: as long as that, or half the time that is
 /// left to the request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn shorten_holds(
     tx: &mut SqliteConnection,
     now: Timestamp,
@@ -111,9 +102,6 @@ pub async fn shorten_holds(
 }
 
 /// Deletes a request's held vote: undone or dropped. Returns whether there was one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn delete_held(tx: &mut SqliteConnection, request: i64) -> Result<bool, StoreError> {
     let done = sqlx::query("DELETE FROM vote_outbox WHERE request = ? AND state = 'holding'")
         .bind(request)
@@ -123,9 +111,6 @@ pub async fn delete_held(tx: &mut SqliteConnection, request: i64) -> Result<bool
 }
 
 /// Signs a held vote: from now on it is on its way.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn release(
     tx: &mut SqliteConnection,
     vote_id: &str,
@@ -142,9 +127,6 @@ pub async fn release(
 }
 
 /// Notes what the stream holds of a key's vote on a request: our own means stored, another one lost.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn settle(
     tx: &mut SqliteConnection,
     request: i64,
@@ -164,9 +146,6 @@ pub async fn settle(
 }
 
 /// Closes a vote that is on its way as `lost` or `late`. Returns the request's row.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn close(
     tx: &mut SqliteConnection,
     vote_id: &str,
@@ -182,9 +161,6 @@ pub async fn close(
 }
 
 /// Closes what is held or on its way for a request that is decided: it is of no use any more.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn close_of(tx: &mut SqliteConnection, request: i64) -> Result<(), StoreError> {
     sqlx::query(
         "UPDATE vote_outbox SET state = 'lost' WHERE request = ? AND state IN ('holding', 'queued')",
@@ -196,9 +172,6 @@ pub async fn close_of(tx: &mut SqliteConnection, request: i64) -> Result<(), Sto
 }
 
 /// Notes a try that led to nothing.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn note_attempt(
     tx: &mut SqliteConnection,
     vote_id: &str,
@@ -224,9 +197,6 @@ pub enum OwnVote {
 }
 
 /// Whether a key has voted on a request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn voted(
     tx: &mut SqliteConnection,
     key: &str,
@@ -255,9 +225,6 @@ pub async fn voted(
 }
 
 /// Where a vote stands.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn state(reader: &Reader, vote_id: &str) -> Result<Option<String>, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT state FROM vote_outbox WHERE vote_id = ?")

@@ -101,9 +101,6 @@ const COLUMNS: &str = "v.id, v.ws, v.agent, v.request_id, v.key, v.vote_id, v.ve
 
 /// Inserts rows; a second vote of one key on one request is left out. Returns the stream sequences of
 /// what was inserted.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn insert(tx: &mut SqliteConnection, rows: &[NewVote]) -> Result<Vec<i64>, StoreError> {
     let mut inserted = Vec::with_capacity(rows.len());
     for piece in pieces(rows) {
@@ -143,9 +140,6 @@ pub async fn insert(tx: &mut SqliteConnection, rows: &[NewVote]) -> Result<Vec<i
 }
 
 /// Votes that came before these requests.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn orphans(
     tx: &mut SqliteConnection,
     keys: &[RequestKey],
@@ -170,9 +164,6 @@ pub async fn orphans(
 }
 
 /// How many votes wait for their request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn count_orphans(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT count(*) FROM votes WHERE request IS NULL")
@@ -182,9 +173,6 @@ pub async fn count_orphans(tx: &mut SqliteConnection) -> Result<i64, StoreError>
 }
 
 /// Joins a vote to its request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn adopt(
     tx: &mut SqliteConnection,
     id: i64,
@@ -201,9 +189,6 @@ pub async fn adopt(
 }
 
 /// The votes on a request that stand, in the order of the stream.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn standing(
     tx: &mut SqliteConnection,
     request: i64,
@@ -217,17 +202,11 @@ pub async fn standing(
 }
 
 /// The same, outside a transaction.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_request(reader: &Reader, request: i64) -> Result<Vec<StoredVote>, StoreError> {
     standing(&mut *reader.0.acquire().await?, request).await
 }
 
 /// Rows of waiting requests behind `after` on which votes stand, at most `limit`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn undecided(
     tx: &mut SqliteConnection,
     after: i64,

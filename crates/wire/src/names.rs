@@ -99,7 +99,9 @@ text_newtype!(
 );
 
 /// One agent of one workspace. Written `WORKSPACE/AGENT`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct AgentKey {
     /// The workspace.
@@ -110,7 +112,9 @@ pub struct AgentKey {
 
 /// What identifies a request: always taken from the NATS subject. Written
 /// `WORKSPACE/AGENT/REQUEST_ID`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct RequestKey {
     /// The workspace.

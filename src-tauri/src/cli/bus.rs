@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use countersign_core::OpError;
+use countersign_core::Fault;
 use countersign_core::bus::{
     AgentAccess, Bus, BusIdentity, BusOptions, ConsoleAccess, Credentials, account_claims,
     permissions_block,
@@ -39,9 +39,8 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
             "the console's own server needs no preparation; name an outside one with --nats-url",
         ));
     };
-    let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
-    let identity =
-        Identity::open(&data, &options.operator, settings.keys).map_err(OpError::from)?;
+    let data = DataDir::open(&settings.data_dir).map_err(Fault::from)?;
+    let identity = Identity::open(&data, &options.operator, settings.keys).map_err(Fault::from)?;
     let bus = Bus::connect(BusOptions {
         url,
         credentials: options.credentials,
@@ -50,7 +49,7 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
         allow_single_account: options.allow_single_account,
     })
     .await
-    .map_err(OpError::from)?;
+    .map_err(Fault::from)?;
     // A folder that knows its realm makes no other one: its decisions are signed for that.
     let known = remembered_realm(&data).await?;
     let made = async {
@@ -58,7 +57,7 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
         if let Some(most) = options.requests_max_bytes {
             bus.limit_requests(most).await?;
         }
-        Ok::<_, OpError>(found)
+        Ok::<_, Fault>(found)
     };
     let found = made.await;
     bus.close().await;
@@ -88,7 +87,7 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     Failure::answered(told.map_err(Failure::from), answer)
 }
 
-async fn made(bus: &Bus, known: Option<Uuid>, replicas: usize) -> Result<BusIdentity, OpError> {
+async fn made(bus: &Bus, known: Option<Uuid>, replicas: usize) -> Result<BusIdentity, Fault> {
     let Some(realm) = known else {
         return Ok(bus.ensure(true, replicas).await?);
     };
@@ -102,7 +101,7 @@ pub(crate) async fn permissions(
     out: Output,
     jwt: bool,
 ) -> Result<(), Failure> {
-    let data = DataDir::open(&settings.data_dir).map_err(OpError::from)?;
+    let data = DataDir::open(&settings.data_dir).map_err(Fault::from)?;
     let name = settings.operator.clone().unwrap_or_else(account_name);
     let (console, id) = match &settings.login {
         Login::Nkey(file) if !is_own_login(file, &data) => {
@@ -112,13 +111,13 @@ pub(crate) async fn permissions(
         }
         // The folder's own file is made where it is missing.
         Login::Nkey(_) | Login::Creds(_) | Login::Url => {
-            let own = Identity::open(&data, &name, settings.keys).map_err(OpError::from)?;
+            let own = Identity::open(&data, &name, settings.keys).map_err(Fault::from)?;
             (own.login.public_key(), Some(own.console_id))
         }
     };
     let agents = enrolled(&data).await?;
     if jwt {
-        let claims = account_claims(&[console], &agents).map_err(OpError::from)?;
+        let claims = account_claims(&[console], &agents).map_err(Fault::from)?;
         out.json_line(&claims)?;
         out.remark(CLAIMS_ARE_SIGNED_BY);
         return Ok(());
@@ -128,7 +127,7 @@ pub(crate) async fn permissions(
         nkey: console,
         whose: Some(plain(&format!("console of {name}{id}"))),
     };
-    let text = permissions_block(&[console], &agents).map_err(OpError::from)?;
+    let text = permissions_block(&[console], &agents).map_err(Fault::from)?;
     if out.json {
         return Ok(out.json_line(&json!({ "nats_conf": text }))?);
     }
@@ -161,8 +160,8 @@ async fn remembered_realm(data: &DataDir) -> Result<Option<Uuid>, Failure> {
     }
     let reader = open_read_only(&data.database())
         .await
-        .map_err(OpError::from)?;
-    let realm = meta::get(&reader, meta::REALM).await.map_err(OpError::from);
+        .map_err(Fault::from)?;
+    let realm = meta::get(&reader, meta::REALM).await.map_err(Fault::from);
     reader.close().await;
     Ok(realm?.and_then(|realm| realm.parse().ok()))
 }
@@ -185,8 +184,8 @@ async fn enrolled(data: &DataDir) -> Result<Vec<AgentAccess>, Failure> {
     }
     let reader = open_read_only(&data.database())
         .await
-        .map_err(OpError::from)?;
-    let rows = agents::all(&reader).await.map_err(OpError::from);
+        .map_err(Fault::from)?;
+    let rows = agents::all(&reader).await.map_err(Fault::from);
     reader.close().await;
     let access = rows?.into_iter().filter_map(|row| {
         row.key.map(|nkey| AgentAccess {

@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use countersign_core::data_dir::{DataDir, RuntimeInfo};
-use countersign_core::{App, OpError, Options, Role};
+use countersign_core::data_dir::{DataDir, RuntimeInfo, no_console};
+use countersign_core::{App, Options, Role};
 
 use super::config::{Login, Settings, account_name};
 use super::failure::Failure;
@@ -102,7 +102,7 @@ pub(crate) async fn deciding_here<T>(
     let folder = &settings.data_dir;
     let known = folder.join("countersign.db").is_file() || folder.join("keys").is_dir();
     if settings.nats_url.is_none() && !known {
-        return Err(OpError::no_console(folder).into());
+        return Err(no_console(folder).into());
     }
     deciding(settings, work).await
 }

@@ -8,8 +8,8 @@ mod tried;
 
 use std::path::PathBuf;
 
+use countersign_core::App;
 use countersign_core::bus::Bus;
-use countersign_core::{App, OpError};
 use countersign_wire::ErrorCode;
 use serde_json::json;
 
@@ -73,8 +73,9 @@ pub(crate) async fn run(
             found.extend(of_console(settings, &app, agent_json).await);
             app.shutdown().await;
         }
-        Err(error @ OpError::Environment(_))
-            if found.iter().all(|c| c.verdict != Verdict::Failed) =>
+        Err(error)
+            if error.code == ErrorCode::Environment
+                && found.iter().all(|c| c.verdict != Verdict::Failed) =>
         {
             found.push(Check::new("console", Verdict::Unknown, error.to_string()));
             found.extend(checks::first_bus(settings).await);

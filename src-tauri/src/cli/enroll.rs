@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use countersign_core::OpError;
+use countersign_core::Fault;
 use countersign_core::ops::enroll::{try_enrolment, write_enrolment};
 use countersign_wire::{AgentKey, Enrolment, ErrorCode};
 use serde_json::json;
@@ -99,7 +99,7 @@ pub(crate) async fn revoke(
     let purged = deciding_here(settings, async |app| match revoke.purge {
         true => Ok(Some(app.purge(&agent).await?)),
         false => match app.revoke(&agent).await {
-            Err(error @ OpError::Unknown { .. }) if !in_force => Err(Failure::new(
+            Err(error) if error.code == ErrorCode::NotFound && !in_force => Err(Failure::new(
                 ErrorCode::NotFound,
                 format!("{error}; {}", elsewhere(&agent)),
             )),

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use countersign_core::OpError;
+use countersign_core::Fault;
 use countersign_wire::{ErrorCode, json_ascii_safe};
 use serde_json::json;
 
@@ -88,9 +88,9 @@ fn shown(code: ErrorCode, message: &str, json: bool) -> String {
     }
 }
 
-impl From<OpError> for Failure {
-    fn from(error: OpError) -> Self {
-        Self::new(error.code(), error.to_string())
+impl From<Fault> for Failure {
+    fn from(error: Fault) -> Self {
+        Self::new(error.code, error.message)
     }
 }
 

@@ -8,7 +8,7 @@ use clap::Args;
 use countersign_core::domain::State;
 use countersign_core::domain::history::HistoryFilter;
 use countersign_core::domain::search::TextQuery;
-use countersign_core::{App, OpError};
+use countersign_core::{App, Fault};
 use countersign_wire::{AgentKey, AgentName, DecisionVerdict, NameError, Origin};
 
 use super::args::Risk;
@@ -131,7 +131,7 @@ pub(crate) async fn bring_up_to_date(settings: &Settings, out: Output) -> Result
     Ok(())
 }
 
-async fn indexed(app: &App, out: Output) -> Result<u64, OpError> {
+async fn indexed(app: &App, out: Output) -> Result<u64, Fault> {
     let indexing = app.catch_up_search(INDEX_LIMIT);
     tokio::pin!(indexing);
     match tokio::time::timeout(WORTH_A_WORD, &mut indexing).await {

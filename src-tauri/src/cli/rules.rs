@@ -11,13 +11,13 @@ mod suggest;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 
+use countersign_core::App;
 use countersign_core::clock::{BusClock, Clock as _};
-use countersign_core::ops::rules::{Accepted, RulesChange, RulesChanged};
+use countersign_core::ops::rules::{Accepted, RulesChange, RulesChanged, RulesFault};
 use countersign_core::ops::simulate::Progress;
 use countersign_core::policy::remarks::remarks;
 use countersign_core::policy::simulate::Report;
 use countersign_core::policy::{Enabled, FileProblem, Rule, read_file};
-use countersign_core::{App, OpError};
 use countersign_wire::{ErrorCode, WorkspaceName};
 use serde_json::{Value, json};
 
@@ -198,15 +198,15 @@ pub(super) async fn changed(
         .change_rules_accepting(workspace, change, accepted)
         .await;
     done.map_err(|error| match error {
-        OpError::Regretted(_) => Failure::new(
+        RulesFault::Regretted(_) => Failure::new(
             ErrorCode::VerdictNotAllowed,
             format!("{error}. Nothing was changed; {or}add --accept-regrets"),
         ),
-        OpError::VerdictNotAllowed(why) => Failure::new(
-            ErrorCode::VerdictNotAllowed,
-            format!("{why}. Ask an operator without that limit, or add --accept-limits"),
+        RulesFault::Other(fault) if fault.code == ErrorCode::VerdictNotAllowed => Failure::new(
+            fault.code,
+            format!("{fault}. Ask an operator without that limit, or add --accept-limits"),
         ),
-        other => other.into(),
+        RulesFault::Other(fault) => fault.into(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! The one door: every declared command, and no other.
 
-use countersign_view::*;
 use countersign_view::with_ipc_commands;
+use countersign_view::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

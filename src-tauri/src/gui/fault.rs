@@ -1,18 +1,18 @@
 //! Errors of the core as the page gets them: a code and an escaped sentence.
 
-use countersign_core::OpError;
+use countersign_core::Fault;
 use countersign_view::{IpcError, IpcErrorCode};
 
 use crate::secrets::hiding;
 
 /// The page's error for an error of the core.
-#[allow(clippy::needless_pass_by_value, reason = "made for map_err")]
-pub(crate) fn fault(error: OpError) -> IpcError {
+pub(crate) fn fault(error: impl Into<Fault>) -> IpcError {
+    let error = error.into();
     // Both enums spell the codes of the command line contract.
-    let code = serde_json::to_value(error.code()).and_then(serde_json::from_value);
+    let code = serde_json::to_value(error.code).and_then(serde_json::from_value);
     IpcError::new(
         code.unwrap_or(IpcErrorCode::Failed),
-        hiding().escape_lines(&error.to_string()).plain(),
+        hiding().escape_lines(&error.message).plain(),
     )
 }
 
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn hostile_characters_of_a_message_are_marked() {
-        let fault = fault(OpError::NotFound("a\u{202e}b".to_owned()));
+        let fault = fault(Fault::not_found("a\u{202e}b"));
         assert_eq!(fault.code, IpcErrorCode::NotFound);
         assert!(fault.message.contains("⟨U+202E⟩") && !fault.message.contains('\u{202e}'));
     }

@@ -23,7 +23,7 @@ mod tray;
 mod updating;
 mod view;
 
-use countersign_core::{OpError, Options};
+use countersign_core::{Fault, Options};
 use tauri::webview::NewWindowResponse;
 use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
 
@@ -37,16 +37,16 @@ const WEB_DATA: &str = "window";
 /// Opens the window on the console of a data folder and returns when it is closed.
 ///
 /// # Errors
-/// [`OpError`] when the console or its OTLP receiver cannot start, or the window cannot be opened.
+/// [`Fault`] when the console or its OTLP receiver cannot start, or the window cannot be opened.
 pub(crate) fn run(
     options: Options,
     otlp: &otlp::Settings,
     production: Production,
-) -> Result<(), OpError> {
+) -> Result<(), Fault> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| OpError::Environment(format!("no threads could be started: {error}")))?;
+        .map_err(|error| Fault::environment(format!("no threads could be started: {error}")))?;
     #[cfg(target_os = "linux")]
     let app = updating::started(&runtime, options)?;
     #[cfg(not(target_os = "linux"))]
@@ -72,9 +72,9 @@ pub(crate) fn run(
     opened
 }
 
-fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), OpError> {
+fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), Fault> {
     let failed = |error: tauri::Error| {
-        OpError::Environment(format!(
+        Fault::environment(format!(
             "the window could not be opened: {error}; run `countersign serve` for a console without one"
         ))
     };

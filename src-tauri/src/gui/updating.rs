@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use countersign_core::store::UpdateStep;
-use countersign_core::{App, OpError, Options};
+use countersign_core::{App, Fault, Options};
 use gtk::glib::Propagation;
 use gtk::prelude::*;
 use tokio::runtime::Runtime;
@@ -20,8 +20,8 @@ const SPACE_PX: i32 = 24;
 /// Starts the console. Whoever closes the window of the update stops it.
 ///
 /// # Errors
-/// As [`App::start`]; [`OpError::Environment`] when the update was stopped.
-pub(super) fn started(runtime: &Runtime, options: Options) -> Result<App, OpError> {
+/// As [`App::start`]; `ErrorCode::Environment` when the update was stopped.
+pub(super) fn started(runtime: &Runtime, options: Options) -> Result<App, Fault> {
     let told = options.updates.subscribe();
     let mut start = pin!(App::start(options));
     let mut window: Option<Notice> = None;
@@ -44,9 +44,8 @@ pub(super) fn started(runtime: &Runtime, options: Options) -> Result<App, OpErro
         }
         draw(window.is_some());
         if window.as_ref().is_some_and(|window| window.closed.get()) {
-            return Err(OpError::Environment(
-                "the update of the store was stopped; nothing is lost, and the next start goes on with it"
-                    .to_owned(),
+            return Err(Fault::environment(
+                "the update of the store was stopped; nothing is lost, and the next start goes on with it",
             ));
         }
     }

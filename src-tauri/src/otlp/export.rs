@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use countersign_core::store::answered::AnsweredRow;
-use countersign_core::{App, AppEvent, OpError};
+use countersign_core::{App, AppEvent, Fault};
 use countersign_otlp::export::{Answered, Collector, CollectorError, Decider, approval_spans};
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
@@ -57,7 +57,7 @@ pub(super) async fn run(app: App, collector: Collector, mut stop: watch::Receive
 #[derive(Debug, thiserror::Error)]
 enum Untold {
     #[error(transparent)]
-    Store(#[from] OpError),
+    Store(#[from] Fault),
     #[error(transparent)]
     Collector(#[from] CollectorError),
 }

@@ -10,9 +10,9 @@ use countersign_wire::{
 };
 use serde_json::Value;
 
+use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::stall::ALIVE_MS;
-use crate::error::OpError;
 use crate::policy::setup::read_schema;
 use crate::runtime::App;
 use crate::store::agent_instances::{self, InstanceRow};
@@ -148,10 +148,7 @@ pub struct AgentReport {
 
 impl App {
     /// All agents that are enrolled, were heard or have asked, by name.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn agents(&self) -> Result<Vec<AgentReport>, OpError> {
+    pub async fn agents(&self) -> Result<Vec<AgentReport>, Fault> {
         let reader = self.reader();
         let now = self.now();
         let brakes = self.brakes().await?;
@@ -219,7 +216,7 @@ impl App {
         Ok(reports)
     }
 
-    async fn said(&self, key: &AgentKey) -> Result<Said, OpError> {
+    async fn said(&self, key: &AgentKey) -> Result<Said, Fault> {
         let (ws, name) = (key.workspace.as_ref(), key.agent.as_ref());
         let raw = agents::hello(self.reader(), ws, name).await?;
         let read = raw.and_then(|raw| read_hello(&hello_subject(key), &raw).ok());

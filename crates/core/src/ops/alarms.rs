@@ -7,8 +7,9 @@ use tokio::sync::oneshot;
 
 use super::job::Job;
 use super::ledger::{Batch, Ledger};
+use crate::Fault;
 use crate::domain::AlarmCode;
-use crate::error::OpError;
+use crate::runtime::stopped;
 use crate::runtime::{App, Shared};
 use crate::store::StoreError;
 use crate::store::alarms::{self, Alarm};
@@ -49,11 +50,7 @@ pub(super) async fn raise_unreadable(
 
 /// Raises what is new of a code and ends what is over, of alarms that are looked for again and again: what stands stays as
 /// it is, for a person may have said that it was seen.
-pub(super) async fn keep_to(
-    shared: &Shared,
-    code: AlarmCode,
-    now: &[String],
-) -> Result<(), OpError> {
+pub(super) async fn keep_to(shared: &Shared, code: AlarmCode, now: &[String]) -> Result<(), Fault> {
     let stand = alarms::of_code(&shared.reader, code.as_str()).await?;
     let over = stand.iter().filter(|told| !now.contains(told));
     let over = over
@@ -63,7 +60,7 @@ pub(super) async fn keep_to(
     let new = new.cloned().map(|subject| Job::Alarm { code, subject });
     for job in over.chain(new) {
         let sent = shared.jobs.send(job).await;
-        sent.map_err(|_| OpError::stopped())?;
+        sent.map_err(|_| stopped())?;
     }
     Ok(())
 }
@@ -117,8 +114,8 @@ async fn acknowledge_as(
     Ok(now.map_or(Acknowledged::Unknown, Acknowledged::Done))
 }
 
-fn lasts(alarm: &Alarm) -> OpError {
-    OpError::InvalidArgs(format!(
+fn lasts(alarm: &Alarm) -> Fault {
+    Fault::invalid_args(format!(
         "alarm {} ({}) tells of a state that lasts; it ends when its cause is gone",
         alarm.id, alarm.code
     ))
@@ -126,10 +123,7 @@ fn lasts(alarm: &Alarm) -> OpError {
 
 impl App {
     /// Every alarm that stands, newest first, the acknowledged ones too.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn alarms(&self) -> Result<Vec<Alarm>, OpError> {
+    pub async fn alarms(&self) -> Result<Vec<Alarm>, Fault> {
         self.with_store_failed(alarms::all(self.reader()).await?)
     }
 
@@ -137,9 +131,9 @@ impl App {
     /// of alarms until its cause is gone. Raised again, it is told again. Audited.
     ///
     /// # Errors
-    /// [`OpError::NotFound`]; [`OpError::InvalidArgs`] for a state that lasts; [`OpError::ReadOnly`] when
+    /// `ErrorCode::NotFound`; `ErrorCode::InvalidArgs` for a state that lasts; `ErrorCode::ReadOnly` when
     /// it cannot be written.
-    pub async fn acknowledge_alarm(&self, id: i64) -> Result<Alarm, OpError> {
+    pub async fn acknowledge_alarm(&self, id: i64) -> Result<Alarm, Fault> {
         let unwritten = self.with_store_failed(Vec::new())?.pop();
         if let Some(alarm) = unwritten.filter(|alarm| alarm.id == id) {
             return Err(lasts(&alarm));
@@ -149,7 +143,9 @@ impl App {
         match self.answer(answer).await? {
             Acknowledged::Done(alarm) => Ok(alarm),
             Acknowledged::Lasts(alarm) => Err(lasts(&alarm)),
-            Acknowledged::Unknown => Err(OpError::NoSuchAlarm(id)),
+            Acknowledged::Unknown => Err(Fault::not_found(format!(
+                "there is no alarm {id}; see `countersign alarms`"
+            ))),
         }
     }
 }

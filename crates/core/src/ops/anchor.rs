@@ -8,9 +8,10 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::job::Job;
+use crate::Fault;
 use crate::bus::{Bus, PublishOutcome};
-use crate::error::OpError;
 use crate::runtime::Shared;
+use crate::runtime::{joined, stopped};
 use crate::store::LogSync;
 use crate::store::audit::{self, StoredAnchor, hex};
 
@@ -18,14 +19,16 @@ use crate::store::audit::{self, StoredAnchor, hex};
 const EVERY: Duration = Duration::from_secs(60);
 
 /// Anchors the head if it has moved since the last anchor.
-pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<(), OpError> {
+pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<(), Fault> {
     let head = audit::current_head(&shared.reader).await?;
     if head.seq == 0 || head.seq == audit::anchored_seq(&shared.reader).await? {
         return Ok(());
     }
     // An anchor ahead of what a power cut leaves would accuse this console of having lost its past.
     let log = LogSync::of(&shared.reader)?;
-    tokio::task::spawn_blocking(move || log.sync()).await??;
+    tokio::task::spawn_blocking(move || log.sync())
+        .await
+        .map_err(joined)??;
     let console = ConsoleId::from(shared.identity.console_id);
     let anchor = Anchor {
         seq: u64::try_from(head.seq).unwrap_or(0),
@@ -33,10 +36,12 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
         at: countersign_wire::Timestamp::new(shared.clock.now().into()),
     };
     let failed = |_| {
-        OpError::Failed("the audit head could not be signed; check this console's keys with `countersign doctor`".to_owned())
+        Fault::failed(
+            "the audit head could not be signed; check this console's keys with `countersign doctor`",
+        )
     };
     let payload = serde_json::to_vec(&anchor)
-        .map_err(|_| OpError::Failed("the audit head could not be written".to_owned()))?;
+        .map_err(|_| Fault::failed("the audit head could not be written"))?;
     let envelope = SignedEnvelope::seal(
         &shared.identity.signing().auto,
         Context::Audit,
@@ -61,13 +66,13 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
                 .jobs
                 .send(Job::Anchored(anchor))
                 .await
-                .map_err(|_| OpError::stopped())
+                .map_err(|_| stopped())
         }
-        PublishOutcome::Refused { code, description } => Err(OpError::Failed(format!(
+        PublishOutcome::Refused { code, description } => Err(Fault::failed(format!(
             "the audit head was refused: {code} {description}; check with `countersign doctor` that this console may write CS_AUDIT"
         ))),
-        PublishOutcome::NoAnswer => Err(OpError::BusUnreachable(
-            "the audit head was not acknowledged; it is anchored again by itself".to_owned(),
+        PublishOutcome::NoAnswer => Err(Fault::bus_unreachable(
+            "the audit head was not acknowledged; it is anchored again by itself",
         )),
     }
 }

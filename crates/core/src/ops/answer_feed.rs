@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::job::Job;
 use super::ledger::Batch;
-use crate::error::OpError;
+use crate::Fault;
 use crate::runtime::App;
 use crate::store::answered::{self, AnsweredRow};
 use crate::store::{StoreError, meta};
@@ -27,14 +27,11 @@ pub(super) async fn note_told(
 
 impl App {
     /// Answers after this row that are known whole, at most `limit`, and the row up to which nothing is left.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn answered_after(
         &self,
         row: i64,
         limit: i64,
-    ) -> Result<(Vec<AnsweredRow>, i64), OpError> {
+    ) -> Result<(Vec<AnsweredRow>, i64), Fault> {
         let mut found = answered::after(self.reader(), row, limit).await?;
         let now = self.now().0;
         let young = |row: &AnsweredRow| !row.known && now - row.stored_at < REQUEST_COMES_MS;
@@ -47,10 +44,7 @@ impl App {
     }
 
     /// The row up to which answers were told; at first the last there is, so that the past is not told.
-    ///
-    /// # Errors
-    /// [`OpError::Store`], [`OpError::ReadOnly`].
-    pub async fn answers_told(&self) -> Result<i64, OpError> {
+    pub async fn answers_told(&self) -> Result<i64, Fault> {
         let told = meta::get(self.reader(), meta::ANSWERS_TOLD).await?;
         if let Some(row) = told.and_then(|row| row.parse().ok()) {
             return Ok(row);
@@ -63,8 +57,8 @@ impl App {
     /// Remembers that the answers up to this row were told.
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] when it cannot be written.
-    pub async fn note_answers_told(&self, row: i64) -> Result<(), OpError> {
+    /// `ErrorCode::ReadOnly` when it cannot be written.
+    pub async fn note_answers_told(&self, row: i64) -> Result<(), Fault> {
         let (done, written) = oneshot::channel();
         self.submit(Job::AnswersTold { row, done }).await?;
         self.answer(written).await

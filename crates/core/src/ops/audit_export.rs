@@ -10,8 +10,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use countersign_wire::Sha256Digest;
 use serde_json::{Value, json};
 
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::audit::{StoredAnchor, hex};
 use crate::store::bundle::{BundledDecision, BundledRequest, Snapshot};
@@ -51,9 +51,9 @@ struct Lines<'w> {
 }
 
 impl Lines<'_> {
-    fn line(&mut self, value: &Value) -> Result<(), OpError> {
+    fn line(&mut self, value: &Value) -> Result<(), Fault> {
         let failed = |error: std::io::Error| {
-            OpError::Environment(format!(
+            Fault::environment(format!(
                 "the bundle could not be written: {error}; choose a folder that has space"
             ))
         };
@@ -67,12 +67,12 @@ impl App {
     /// the store.
     ///
     /// # Errors
-    /// [`OpError::Store`]; [`OpError::Environment`] when nothing can be written.
+    /// `ErrorCode::Store`; `ErrorCode::Environment` when nothing can be written.
     pub async fn audit_export(
         &self,
         to: &mut (dyn Write + Send),
         progress: Progress<'_>,
-    ) -> Result<Exported, OpError> {
+    ) -> Result<Exported, Fault> {
         let mut lines = Lines { to };
         // Read before the log: every row that is anchored by then is in it, or is missing.
         let anchors = self.all_anchors().await?;
@@ -133,7 +133,7 @@ async fn policy(
     store: &mut Snapshot,
     lines: &mut Lines<'_>,
     done: &mut Exported,
-) -> Result<(), OpError> {
+) -> Result<(), Fault> {
     let mut after = 0;
     loop {
         let page = store.policy(after).await?;
@@ -156,7 +156,7 @@ async fn log(
     lines: &mut Lines<'_>,
     all: i64,
     progress: Progress<'_>,
-) -> Result<(), OpError> {
+) -> Result<(), Fault> {
     let mut after = 0;
     loop {
         let page = store.log(after).await?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::anchors_check::{Anchors, Signer};
 use super::rows_check::{Named, Readings};
 use super::{lost_anchors, retention};
-use crate::error::OpError;
+use crate::Fault;
 use crate::runtime::App;
 use crate::store::audit::{self, StoredAnchor, hex, row_hash};
 use crate::store::proofs;
@@ -74,8 +74,8 @@ impl App {
     /// Verifies everything; `head` is a hash that must be among the chain's (one noted down earlier).
     ///
     /// # Errors
-    /// [`OpError::Store`] when the file cannot be read.
-    pub async fn audit_verify(&self, head: Option<&str>) -> Result<Verification, OpError> {
+    /// `ErrorCode::Store` when the file cannot be read.
+    pub async fn audit_verify(&self, head: Option<&str>) -> Result<Verification, Fault> {
         let anchors = self.all_anchors().await?;
         let mut check = Check {
             wanted: anchors.all().map(|anchor| anchor.seq).collect(),
@@ -124,7 +124,7 @@ impl App {
     }
 
     /// The anchors of this console: from the bus when it answers, and those kept here.
-    pub(crate) async fn all_anchors(&self) -> Result<Anchors, OpError> {
+    pub(crate) async fn all_anchors(&self) -> Result<Anchors, Fault> {
         let here = audit::anchors(self.reader()).await?;
         let console = self.identity().console_id.to_string();
         let mut anchors = Anchors {

@@ -18,10 +18,11 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use crate::Fault;
 use crate::data_dir::DataDir;
-use crate::error::OpError;
 use crate::identity::Identity;
 use crate::runtime::App;
+use crate::runtime::joined;
 use crate::store::StoreError;
 use crate::store::audit::{Head, hex};
 use crate::store::backup::{self, Carried};
@@ -113,17 +114,17 @@ impl App {
     /// file behind.
     ///
     /// # Errors
-    /// [`OpError::Usage`] when the file exists or is one of the console's own,
-    /// [`OpError::Environment`] when it cannot be written, [`OpError::ReadOnly`] when keys were asked
-    /// for and the store takes no audit row, [`OpError::Store`].
+    /// `ErrorCode::Usage` when the file exists or is one of the console's own,
+    /// `ErrorCode::Environment` when it cannot be written, `ErrorCode::ReadOnly` when keys were asked
+    /// for and the store takes no audit row, `ErrorCode::Store`.
     pub async fn backup(
         &self,
         options: &BackupOptions,
         progress: Progress<'_>,
-    ) -> Result<BackupMade, OpError> {
+    ) -> Result<BackupMade, Fault> {
         let target = target(self.data(), options)?;
         let cannot = |error: &dyn std::fmt::Display| {
-            OpError::Environment(format!(
+            Fault::environment(format!(
                 "the backup could not be written to {}: {error}; choose a folder that exists and has space",
                 target.display()
             ))
@@ -153,7 +154,8 @@ impl App {
             .map_err(|error| cannot(&error))?;
         let finished = part.clone();
         let (bytes, digest) = tokio::task::spawn_blocking(move || sealed(&finished))
-            .await?
+            .await
+            .map_err(joined)?
             .map_err(|error| cannot(&error))?;
         let detail = json!({
             "audit_seq": head.seq, "audit_hash": info.audit_hash, "digest": digest, "keys": info.keys,
@@ -209,7 +211,7 @@ impl App {
         &self,
         head: &Head,
         include_keys: bool,
-    ) -> Result<(BackupInfo, Vec<Carried>), OpError> {
+    ) -> Result<(BackupInfo, Vec<Carried>), Fault> {
         let identity = self.identity();
         let info = BackupInfo {
             v: 1,
@@ -223,7 +225,7 @@ impl App {
             keys: include_keys,
         };
         let described = serde_json::to_vec(&info)
-            .map_err(|_| OpError::Failed("the backup could not be described".to_owned()))?;
+            .map_err(|_| Fault::failed("the backup could not be described"))?;
         let mut files = vec![Carried {
             name: INFO.to_owned(),
             body: described,
@@ -253,9 +255,9 @@ fn without_logins(files: &mut [Carried], hiding: &Hiding) {
 }
 
 /// Where the backup goes, after looking that nothing is lost by it.
-fn target(data: &DataDir, options: &BackupOptions) -> Result<PathBuf, OpError> {
+fn target(data: &DataDir, options: &BackupOptions) -> Result<PathBuf, Fault> {
     let file = &options.file;
-    let usage = |why: &str| OpError::Usage(format!("{}: {why}", file.display()));
+    let usage = |why: &str| Fault::usage(format!("{}: {why}", file.display()));
     let name = file
         .file_name()
         .ok_or_else(|| usage("this names no file to write the backup to"))?;
@@ -265,7 +267,7 @@ fn target(data: &DataDir, options: &BackupOptions) -> Result<PathBuf, OpError> {
     };
     let folder = folder
         .canonicalize()
-        .map_err(|error| OpError::Environment(format!("{}: {error}", folder.display())))?;
+        .map_err(|error| Fault::environment(format!("{}: {error}", folder.display())))?;
     let target = folder.join(name);
     let database = data.database();
     let own = [
@@ -289,14 +291,14 @@ fn target(data: &DataDir, options: &BackupOptions) -> Result<PathBuf, OpError> {
     }
 }
 
-fn read_if_there(folder: &Path, name: &str) -> Result<Option<Carried>, OpError> {
+fn read_if_there(folder: &Path, name: &str) -> Result<Option<Carried>, Fault> {
     match fs::read(folder.join(name)) {
         Ok(body) => Ok(Some(Carried {
             name: name.to_owned(),
             body,
         })),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(OpError::Environment(format!(
+        Err(error) => Err(Fault::environment(format!(
             "{}: {error}",
             folder.join(name).display()
         ))),
@@ -304,7 +306,7 @@ fn read_if_there(folder: &Path, name: &str) -> Result<Option<Carried>, OpError> 
 }
 
 /// From the identity in use, wherever its seeds are kept.
-fn seeds(identity: &Identity) -> Result<Vec<Carried>, OpError> {
+fn seeds(identity: &Identity) -> Result<Vec<Carried>, Fault> {
     let keys = identity.signing();
     let pairs = [
         ("keys/login.nk", &identity.login),
@@ -313,7 +315,7 @@ fn seeds(identity: &Identity) -> Result<Vec<Carried>, OpError> {
     ];
     let carry = |(name, pair): (&str, &nkeys::KeyPair)| {
         let seed = pair.seed().map_err(|_| {
-            OpError::Environment(format!("{name}: the key has no seed that could be copied; make the backup without --include-keys"))
+            Fault::environment(format!("{name}: the key has no seed that could be copied; make the backup without --include-keys"))
         })?;
         Ok(Carried {
             name: name.to_owned(),
@@ -324,7 +326,7 @@ fn seeds(identity: &Identity) -> Result<Vec<Carried>, OpError> {
 }
 
 /// `agents/WS/AGENT/agent.json` of the data folder.
-fn enrolments(folder: &Path) -> Result<Vec<Carried>, OpError> {
+fn enrolments(folder: &Path) -> Result<Vec<Carried>, Fault> {
     let names = |path: PathBuf| -> Vec<String> {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());

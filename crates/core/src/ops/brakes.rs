@@ -14,9 +14,9 @@ use super::listed_names::words;
 use super::policy_intake::{Came, Place, Taken};
 use super::policy_value::{self, Put, TRIES};
 use super::trusted::{Standing, TrustedKeys};
+use crate::Fault;
 use crate::domain::brakes::Brakes;
 use crate::domain::{AlarmCode, Timestamp};
-use crate::error::OpError;
 use crate::runtime::{App, Role, Shared};
 use crate::store::policy::{self, PolicyRow};
 
@@ -108,8 +108,8 @@ impl App {
     /// the bus when this returns.
     ///
     /// # Errors
-    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
-    pub async fn set_panic(&self, on: bool) -> Result<BrakeSet, OpError> {
+    /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`; nothing is changed then.
+    pub async fn set_panic(&self, on: bool) -> Result<BrakeSet, Fault> {
         let revision = self.put_brake(&Said::Panic(on)).await?;
         Ok(BrakeSet {
             revision,
@@ -122,13 +122,9 @@ impl App {
     /// end its run, it is denied. It stands on the bus when this returns.
     ///
     /// # Errors
-    /// [`OpError::InvalidArgs`] for a pause of a stopped agent, [`OpError::BusUnreachable`],
-    /// [`OpError::ReadOnly`]; nothing is changed then.
-    pub async fn set_brake(
-        &self,
-        agent: &AgentKey,
-        state: AgentBrake,
-    ) -> Result<BrakeSet, OpError> {
+    /// `ErrorCode::InvalidArgs` for a pause of a stopped agent, `ErrorCode::BusUnreachable`,
+    /// `ErrorCode::ReadOnly`; nothing is changed then.
+    pub async fn set_brake(&self, agent: &AgentKey, state: AgentBrake) -> Result<BrakeSet, Fault> {
         let said = Said::Agent(agent.clone(), state);
         let revision = self.put_brake(&said).await?;
         let (terminated, left) = match state {
@@ -144,10 +140,7 @@ impl App {
 
     /// The brakes as this folder's console knows them, without the bypasses of those who count no longer: they let
     /// nothing run.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn brakes(&self) -> Result<Brakes, OpError> {
+    pub async fn brakes(&self) -> Result<Brakes, Fault> {
         let mut brakes = match self.role() {
             Role::Console => self.inner.shared.brakes.read().clone(),
             _ => self.brakes_of_the_store().await?,
@@ -157,7 +150,7 @@ impl App {
         Ok(brakes)
     }
 
-    async fn brakes_of_the_store(&self) -> Result<Brakes, OpError> {
+    async fn brakes_of_the_store(&self) -> Result<Brakes, Fault> {
         let mut brakes = remembered(
             &self.inner.shared.trusted,
             &policy::brakes(self.reader()).await?,
@@ -182,7 +175,7 @@ impl App {
 
     /// Writes over whatever revision stands: the last operator decides, and none writes over a value
     /// that was not seen, or that came after a try which the bus did not answer.
-    pub(super) async fn put_brake(&self, said: &Said) -> Result<u64, OpError> {
+    pub(super) async fn put_brake(&self, said: &Said) -> Result<u64, Fault> {
         let writer = self.policy_writer().await?;
         self.may_grant(said)?;
         self.may_end(said)?;
@@ -196,7 +189,7 @@ impl App {
             {
                 // It may have been stored and replaced: what came after it is the later word.
                 let stands = policy_value::revision_of(&writer.bus, &key, value).await?;
-                return stands.ok_or_else(|| OpError::BusUnreachable(OVERTAKEN.to_owned()));
+                return stands.ok_or_else(|| Fault::bus_unreachable(OVERTAKEN.to_owned()));
             }
             // After the revision: what somebody writes meanwhile is refused by it.
             self.keeps_the_stop(&writer, said).await?;
@@ -209,7 +202,7 @@ impl App {
             }
             policy_value::pause(attempt).await;
         }
-        Err(OpError::BusUnreachable(refused.unwrap_or_else(|| {
+        Err(Fault::bus_unreachable(refused.unwrap_or_else(|| {
             "the shared policy could not be written; check that this console may write CS_POLICY"
                 .to_owned()
         })))

@@ -8,9 +8,9 @@ use countersign_wire::{AgentKey, BypassGrant, PolicyKey, Risk, RuleRef};
 
 use super::brakes::{BrakeSet, Said};
 use super::trusted::{Standing, TrustedKeys};
+use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::brakes::{BYPASS_MAX_MS, Brakes, Bypass, SetBrake};
-use crate::error::OpError;
 use crate::policy::InBypass;
 use crate::runtime::App;
 
@@ -67,23 +67,23 @@ impl App {
     /// one. It stands on the bus when this returns.
     ///
     /// # Errors
-    /// [`OpError::InvalidArgs`] for critical calls and for less than a second or more than 8 hours;
-    /// [`OpError::VerdictNotAllowed`] beyond the operator's own limits; [`OpError::BusUnreachable`],
-    /// [`OpError::ReadOnly`]; nothing is changed then.
+    /// `ErrorCode::InvalidArgs` for critical calls and for less than a second or more than 8 hours;
+    /// `ErrorCode::VerdictNotAllowed` beyond the operator's own limits; `ErrorCode::BusUnreachable`,
+    /// `ErrorCode::ReadOnly`; nothing is changed then.
     pub async fn set_bypass(
         &self,
         agent: &AgentKey,
         up_to: Risk,
         lasting: Duration,
-    ) -> Result<BrakeSet, OpError> {
+    ) -> Result<BrakeSet, Fault> {
         if up_to == Risk::Critical {
             let why = "a bypass never covers critical calls; the highest is high";
-            return Err(OpError::InvalidArgs(why.to_owned()));
+            return Err(Fault::invalid_args(why));
         }
         let ms = i64::try_from(lasting.as_millis()).unwrap_or(i64::MAX);
         if !(SHORTEST_MS..=BYPASS_MAX_MS).contains(&ms) {
             let why = "a bypass lasts from a second to 8 hours";
-            return Err(OpError::InvalidArgs(why.to_owned()));
+            return Err(Fault::invalid_args(why));
         }
         let until = countersign_wire::Timestamp::new(self.now().plus_ms(ms).into());
         let grant = BypassGrant { up_to, until };
@@ -93,13 +93,13 @@ impl App {
     /// Ends the bypass of an agent before its time. It stands on the bus when this returns.
     ///
     /// # Errors
-    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`]; nothing is changed then.
-    pub async fn end_bypass(&self, agent: &AgentKey) -> Result<BrakeSet, OpError> {
+    /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`; nothing is changed then.
+    pub async fn end_bypass(&self, agent: &AgentKey) -> Result<BrakeSet, Fault> {
         self.put_bypass(agent, None).await
     }
 
     /// Refuses a bypass that would cover what its signer may not let run.
-    pub(super) fn may_grant(&self, said: &Said) -> Result<(), OpError> {
+    pub(super) fn may_grant(&self, said: &Said) -> Result<(), Fault> {
         let Said::Bypass(agent, Some(grant)) = said else {
             return Ok(());
         };
@@ -108,7 +108,7 @@ impl App {
         if trusted.may_allow(own.as_str(), self.now(), workspace, grant.up_to) {
             return Ok(());
         }
-        Err(OpError::VerdictNotAllowed(format!(
+        Err(Fault::verdict_not_allowed(format!(
             "a bypass goes no further than who sets it may: your own key may not let calls up to {} run in workspace {workspace}; see `countersign operators list`",
             grant.up_to.as_str()
         )))
@@ -118,7 +118,7 @@ impl App {
         &self,
         agent: &AgentKey,
         grant: Option<BypassGrant>,
-    ) -> Result<BrakeSet, OpError> {
+    ) -> Result<BrakeSet, Fault> {
         let revision = self.put_brake(&Said::Bypass(agent.clone(), grant)).await?;
         Ok(BrakeSet {
             revision,

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::Receiver;
 
 use super::rules::RulesChange;
 use super::simulate::with_past;
-use crate::error::OpError;
+use crate::Fault;
 use crate::policy::simulate::{FLIPS_MAX, Flip, Simulation, differ};
 use crate::policy::{Conditions, Effect, Enabled, Outcome, PolicySet, Rule};
 use crate::runtime::App;
@@ -28,7 +28,7 @@ impl App {
         workspace: &WorkspaceName,
         change: &RulesChange,
         limit: Duration,
-    ) -> Result<Option<Vec<Flip>>, OpError> {
+    ) -> Result<Option<Vec<Flip>>, Fault> {
         let stands = self
             .policy_stands(&PolicyKey::Rules(workspace.clone()))
             .await?;
@@ -42,7 +42,7 @@ impl App {
             return Ok(Some(Vec::new()));
         }
         let setup = self.setup_in_force(workspace).await?;
-        let failed = |why: String| OpError::Failed(format!("the rules before and after: {why}"));
+        let failed = |why: String| Fault::failed(format!("the rules before and after: {why}"));
         let is = PolicySet::new(after, setup.clone()).map_err(failed)?;
         let was = match ends.is_empty() {
             true => None,

@@ -7,7 +7,7 @@ use countersign_wire::ApprovalRequest;
 use serde_json::Value;
 
 use super::schema_cost::is_affordable;
-use crate::error::OpError;
+use crate::Fault;
 
 /// Misfits that are told at once.
 const MISFITS: usize = 20;
@@ -42,12 +42,10 @@ pub fn misfits(schema: &Value, args: &Value) -> Vec<Misfit> {
 /// Holds an edit against the schema in its request, where there is one.
 ///
 /// # Errors
-/// [`OpError::InvalidArgs`] naming the first place that does not fit.
-pub(super) fn checked(raw: &[u8], edited: Option<&Value>) -> Result<(), OpError> {
+/// `ErrorCode::InvalidArgs` naming the first place that does not fit.
+pub(super) fn checked(raw: &[u8], edited: Option<&Value>) -> Result<(), Fault> {
     let request = serde_json::from_slice::<ApprovalRequest>(raw).map_err(|_| {
-        OpError::InvalidArgs(
-            "the request cannot be read any more; deny it, or let it expire".to_owned(),
-        )
+        Fault::invalid_args("the request cannot be read any more; deny it, or let it expire")
     })?;
     let schema = request.tool.and_then(|tool| tool.args_schema);
     let (Some(schema), Some(edited)) = (schema, edited) else {
@@ -61,7 +59,7 @@ pub(super) fn checked(raw: &[u8], edited: Option<&Value>) -> Result<(), OpError>
         place => place,
     };
     let why = format!("{place} does not fit the tool's schema: {why}");
-    Err(OpError::InvalidArgs(why))
+    Err(Fault::invalid_args(why))
 }
 
 #[cfg(test)]
@@ -91,7 +89,7 @@ mod tests {
             (json!("hidden"), "the edit as a whole does not fit"),
         ] {
             let refused = checked(&raw, Some(&bad)).unwrap_err();
-            assert_eq!(refused.code(), countersign_wire::ErrorCode::InvalidArgs);
+            assert_eq!(refused.code, countersign_wire::ErrorCode::InvalidArgs);
             let refused = refused.to_string();
             assert!(refused.contains(place), "{refused}");
             assert!(!refused.contains("hidden"), "{refused}");

@@ -15,9 +15,9 @@ use tokio::sync::oneshot;
 
 use super::job::Job;
 use super::ledger::{Batch, Ledger};
+use crate::Fault;
 use crate::bus::AgentAccess;
 use crate::data_dir::write_private;
-use crate::error::OpError;
 use crate::runtime::{App, AppEvent, access};
 use crate::store::{StoreError, agents, meta};
 
@@ -76,12 +76,12 @@ impl App {
     /// was enrolled before loses its old key.
     ///
     /// # Errors
-    /// [`OpError::BusUnreachable`] when the key is not taken in time.
-    pub async fn enroll(&self, agent: &AgentKey) -> Result<Enrolment, OpError> {
+    /// `ErrorCode::BusUnreachable` when the key is not taken in time.
+    pub async fn enroll(&self, agent: &AgentKey) -> Result<Enrolment, Fault> {
         let login = KeyPair::new_user();
         let seed = login
             .seed()
-            .map_err(|_| OpError::Failed("no key could be made".to_owned()))?;
+            .map_err(|_| Fault::failed("no key could be made"))?;
         let (done, written) = oneshot::channel();
         let key = login.public_key();
         self.submit(Job::Enroll {
@@ -103,9 +103,9 @@ impl App {
     /// same: a try before may have ended before the server had loaded it.
     ///
     /// # Errors
-    /// [`OpError::Unknown`] for a name that never had one here, [`OpError::BusUnreachable`] when the change is not in
+    /// `ErrorCode::Unknown` for a name that never had one here, `ErrorCode::BusUnreachable` when the change is not in
     /// force in time.
-    pub async fn revoke(&self, agent: &AgentKey) -> Result<(), OpError> {
+    pub async fn revoke(&self, agent: &AgentKey) -> Result<(), Fault> {
         let (done, written) = oneshot::channel();
         self.submit(Job::Revoke {
             agent: agent.clone(),
@@ -113,10 +113,7 @@ impl App {
         })
         .await?;
         if !self.answer(written).await? && !self.was_revoked(agent).await? {
-            return Err(OpError::Unknown {
-                what: format!("a login of {agent}"),
-                see: "agents",
-            });
+            return Err(Fault::unknown(format!("a login of {agent}"), "agents"));
         }
         match self.has_own_server() {
             true => self.bring_into_force().await,
@@ -124,17 +121,14 @@ impl App {
         }
     }
 
-    async fn was_revoked(&self, agent: &AgentKey) -> Result<bool, OpError> {
+    async fn was_revoked(&self, agent: &AgentKey) -> Result<bool, Fault> {
         let known = agents::all(self.reader()).await?;
         let mut known = known.iter();
         Ok(known.any(|row| is(row, agent) && row.revoked_at.is_some()))
     }
 
     /// Whether the agent has a login that was given to it here.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn is_enrolled(&self, agent: &AgentKey) -> Result<bool, OpError> {
+    pub async fn is_enrolled(&self, agent: &AgentKey) -> Result<bool, Fault> {
         let known = agents::all(self.reader()).await?;
         let mut known = known.iter();
         Ok(known.any(|row| is(row, agent) && row.key.is_some()))
@@ -142,17 +136,14 @@ impl App {
 
     /// The enrolment file of this machine's agent `local`, written anew so that it names the port and
     /// the keys of now. None on an outside server, and when it was revoked.
-    ///
-    /// # Errors
-    /// As [`App::enroll`].
-    pub async fn enroll_local(&self) -> Result<Option<PathBuf>, OpError> {
+    pub async fn enroll_local(&self) -> Result<Option<PathBuf>, Fault> {
         if self.embedded_server().is_none() {
             return Ok(None);
         }
         let workspace = self.options().workspace.clone();
         let name = LOCAL_AGENT
             .parse()
-            .map_err(|_| OpError::Failed("no agent name".to_owned()))?;
+            .map_err(|_| Fault::failed("no agent name"))?;
         let agent = AgentKey {
             workspace,
             agent: name,
@@ -176,7 +167,7 @@ impl App {
         &self,
         path: &Path,
         agent: &AgentKey,
-    ) -> Result<Option<Enrolment>, OpError> {
+    ) -> Result<Option<Enrolment>, Fault> {
         let text = std::fs::read(path).ok();
         let Some(old) = text.and_then(|t| read_json::<Enrolment>(&t).ok()) else {
             return Ok(None);
@@ -195,7 +186,7 @@ impl App {
             .map(Some)
     }
 
-    fn enrolment(&self, agent: &AgentKey, seed: &str, key: &str) -> Result<Enrolment, OpError> {
+    fn enrolment(&self, agent: &AgentKey, seed: &str, key: &str) -> Result<Enrolment, Fault> {
         let shared = &self.inner.shared;
         let nkeys = shared.operators.read().clone();
         let nats_url = match self.embedded_server() {
@@ -205,14 +196,13 @@ impl App {
                 .read_runtime()
                 .map(|info| info.nats_url)
                 .ok_or_else(|| {
-                    OpError::BusUnreachable(
-                        "no console runs in this data folder; start it with `countersign serve`"
-                            .to_owned(),
+                    Fault::bus_unreachable(
+                        "no console runs in this data folder; start it with `countersign serve`",
                     )
                 })?,
         };
         let realm = shared.realm().ok_or_else(|| {
-            OpError::BusUnreachable("this console has not met a bus yet; try again once `countersign status` says that it is connected".to_owned())
+            Fault::bus_unreachable("this console has not met a bus yet; try again once `countersign status` says that it is connected")
         })?;
         Ok(Enrolment {
             nats_url,
@@ -242,7 +232,7 @@ impl App {
 
     /// Brings the agents' keys into force on the embedded server. Beside a running console, waits until
     /// that console has done so.
-    async fn bring_into_force(&self) -> Result<(), OpError> {
+    async fn bring_into_force(&self) -> Result<(), Fault> {
         if self.embedded_server().is_some() {
             return self.reload_server().await;
         }
@@ -257,15 +247,14 @@ impl App {
             }
         };
         tokio::time::timeout(LOGIN_LIMIT, look).await.map_err(|_| {
-            OpError::BusUnreachable(
-                "the running console has not loaded the change; it does at its next start"
-                    .to_owned(),
+            Fault::bus_unreachable(
+                "the running console has not loaded the change; it does at its next start",
             )
         })
     }
 
     /// Tells the embedded server who may log in.
-    pub(crate) async fn reload_server(&self) -> Result<(), OpError> {
+    pub(crate) async fn reload_server(&self) -> Result<(), Fault> {
         let Some(server) = self.embedded_server() else {
             return Ok(());
         };
@@ -276,16 +265,14 @@ impl App {
         self.submit(Job::InForce(fingerprint(&agents))).await
     }
 
-    async fn wait_for_login(&self, enrolment: &Enrolment) -> Result<(), OpError> {
+    async fn wait_for_login(&self, enrolment: &Enrolment) -> Result<(), Fault> {
         let look = async {
             while !self.can_log_in(enrolment).await {
                 tokio::time::sleep(LOGIN_LOOK).await;
             }
         };
         tokio::time::timeout(LOGIN_LIMIT, look).await.map_err(|_| {
-            OpError::BusUnreachable(
-                "the server does not take the new key; see its log in nats/".to_owned(),
-            )
+            Fault::bus_unreachable("the server does not take the new key; see its log in nats/")
         })
     }
 
@@ -359,8 +346,8 @@ fn fingerprint(agents: &[AgentAccess]) -> String {
 /// new one, so a new one that cannot be handed over would leave the agent with none.
 ///
 /// # Errors
-/// [`OpError::Environment`]: [`write_enrolment`] would not succeed here.
-pub fn try_enrolment(path: &Path) -> Result<(), OpError> {
+/// `ErrorCode::Environment`: [`write_enrolment`] would not succeed here.
+pub fn try_enrolment(path: &Path) -> Result<(), Fault> {
     if path.is_dir() {
         return Err(unwritten(path, &std::io::ErrorKind::IsADirectory.into()));
     }
@@ -372,18 +359,15 @@ pub fn try_enrolment(path: &Path) -> Result<(), OpError> {
     written.map_err(|error| unwritten(path, &error))
 }
 
-fn unwritten(path: &Path, error: &std::io::Error) -> OpError {
-    OpError::Environment(format!(
+fn unwritten(path: &Path, error: &std::io::Error) -> Fault {
+    Fault::environment(format!(
         "{}: {error}; choose another folder",
         path.display()
     ))
 }
 
 /// Writes an enrolment file that only its owner can read.
-///
-/// # Errors
-/// [`OpError::Environment`].
-pub fn write_enrolment(path: &Path, enrolment: &Enrolment) -> Result<(), OpError> {
+pub fn write_enrolment(path: &Path, enrolment: &Enrolment) -> Result<(), Fault> {
     let failed = |error: std::io::Error| unwritten(path, &error);
     let text = serde_json::to_vec_pretty(enrolment).map_err(|error| failed(error.into()))?;
     write_private(path, &text).map_err(failed)

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::alarms::keep_to;
 use super::incoming::asker;
+use crate::Fault;
 use crate::bus::Bus;
 use crate::domain::AlarmCode;
-use crate::error::OpError;
 use crate::runtime::Shared;
 
 const LOOK_EVERY: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ pub(super) async fn run(shared: Arc<Shared>, bus: Bus, stop: CancellationToken) 
     stop.run_until_cancelled(looking).await;
 }
 
-async fn look(shared: &Shared, bus: &Bus, behind: &mut u32) -> Result<(), OpError> {
+async fn look(shared: &Shared, bus: &Bus, behind: &mut u32) -> Result<(), Fault> {
     let name = Stream::Requests.name();
     let next = shared.positions.borrow().get(name).map(|at| at.next);
     let Some(next) = next else {

@@ -6,9 +6,9 @@
 use countersign_wire::{AgentKey, Stream, hello_subject};
 use futures::StreamExt;
 
+use crate::Fault;
 use crate::bus::{Bus, BusError};
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::store::agents::{self, HelloKnown};
 use crate::store::{Reader, bus_stream::Position};
 
@@ -16,14 +16,11 @@ use crate::store::{Reader, bus_stream::Position};
 const AT_ONCE: usize = 64;
 
 /// Compares the last hello of each agent that is known with what the store has of it.
-///
-/// # Errors
-/// [`crate::store::StoreError`] in [`OpError::Store`], and as [`Bus::read_last`].
 pub(super) async fn is_one_unread(
     reader: &Reader,
     bus: &Bus,
     positions: &[Position],
-) -> Result<bool, OpError> {
+) -> Result<bool, Fault> {
     let name = Stream::Agents.name();
     let Some(position) = positions.iter().find(|at| at.stream == name) else {
         return Ok(false);

@@ -7,31 +7,26 @@ use std::sync::Arc;
 use countersign_wire::{PolicyKey, WorkspaceName};
 
 use super::policies::{InForce, Policies, with_last_good};
+use crate::Fault;
 use crate::domain::AlarmCode;
-use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::{agents, policy};
 
 impl App {
     /// The rules and the setup of a workspace with who signed them; a process that is no console reads what the
     /// console of this folder wrote down.
-    pub(super) async fn judged_by(
-        &self,
-        workspace: &WorkspaceName,
-    ) -> Result<Arc<InForce>, OpError> {
+    pub(super) async fn judged_by(&self, workspace: &WorkspaceName) -> Result<Arc<InForce>, Fault> {
         let known = match self.role() {
             Role::Console => self.inner.shared.policies.of(workspace),
             Role::Beside | Role::Reader => self.written_down(workspace).await?.of(workspace),
         };
         let failed = || {
-            OpError::Failed(
-                "the rules cannot be prepared; check them with `countersign rules list`".to_owned(),
-            )
+            Fault::failed("the rules cannot be prepared; check them with `countersign rules list`")
         };
         known.or_else(Policies::nothing).ok_or_else(failed)
     }
 
-    async fn written_down(&self, workspace: &WorkspaceName) -> Result<Policies, OpError> {
+    async fn written_down(&self, workspace: &WorkspaceName) -> Result<Policies, Fault> {
         let is_ours = |key: &PolicyKey| match key {
             PolicyKey::Rules(of) => of == workspace,
             PolicyKey::Setup(agent) => agent.workspace == *workspace,
@@ -45,7 +40,7 @@ impl App {
         let preparing = tokio::task::spawn_blocking(move || Policies::remembered(&rows, &declared));
         let policies = preparing
             .await
-            .map_err(|error| OpError::Failed(format!("the rules: {error}")))?;
+            .map_err(|error| Fault::failed(format!("the rules: {error}")))?;
         // What does not verify leaves no row; the console told of it.
         let key = PolicyKey::Rules(workspace.clone()).to_string();
         let told =

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::error::OpError;
+use crate::Fault;
 use crate::identity::KeyPlace;
 use crate::runtime::App;
+use crate::runtime::joined;
 
 /// Seeds that were moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +25,13 @@ impl App {
     /// the old place only.
     ///
     /// # Errors
-    /// [`OpError::Environment`] when a console runs in the folder or a place does not answer, the seeds
-    /// are then where they were; [`OpError::ReadOnly`] when the store takes no audit row.
-    pub async fn move_keys(&self, to: KeyPlace) -> Result<KeysMoved, OpError> {
+    /// `ErrorCode::Environment` when a console runs in the folder or a place does not answer, the seeds
+    /// are then where they were; `ErrorCode::ReadOnly` when the store takes no audit row.
+    pub async fn move_keys(&self, to: KeyPlace) -> Result<KeysMoved, Fault> {
         let identity = Arc::clone(&self.inner.shared.identity);
         let changing = identity.try_lock()?;
         if !self.holds_folder() || changing.is_none() {
-            return Err(OpError::Environment(format!(
+            return Err(Fault::environment(format!(
                 "a console works in {}; stop it first",
                 self.data().path().display()
             )));
@@ -43,7 +44,7 @@ impl App {
             let _held = changing;
             identity.relocate(to)
         });
-        let left = moving.await??;
+        let left = moving.await.map_err(joined)??;
         Ok(KeysMoved {
             moved: from != to,
             left: left.map(|error| format!("{}: {}", error.at, error.why)),

@@ -15,9 +15,9 @@ use serde::Deserialize;
 
 use super::policy_value::{Put, bytes_of, write_over};
 
+use crate::Fault;
 use crate::bus::Bus;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::runtime::Shared;
 use crate::store::policy::PolicyRow;
 use crate::store::{Reader, policy, policy_history};
@@ -41,10 +41,7 @@ pub(crate) struct LastSigned(RwLock<BTreeMap<String, Last>>);
 
 impl LastSigned {
     /// The values that this folder's console knew in its earlier life.
-    ///
-    /// # Errors
-    /// [`crate::store::StoreError`] in [`OpError::Store`].
-    pub(crate) async fn remembered(reader: &Reader) -> Result<Self, OpError> {
+    pub(crate) async fn remembered(reader: &Reader) -> Result<Self, Fault> {
         let mut known = BTreeMap::new();
         for row in policy::remembered(reader).await? {
             let last = match row.is_deleted() {
@@ -155,7 +152,7 @@ pub(super) async fn next_time(
     shared: &Shared,
     bus: &Bus,
     key: &PolicyKey,
-) -> Result<Signed, OpError> {
+) -> Result<Signed, Fault> {
     let name = key.to_string();
     let known = shared.last_signed.last(&name).at;
     let stands = bus.policy_get(&name).await?;
@@ -192,7 +189,7 @@ async fn put_back(
     bus: &Bus,
     (key, sig): (&str, &str),
     over: u64,
-) -> Result<bool, OpError> {
+) -> Result<bool, Fault> {
     let row = policy::get(&shared.reader, key).await?;
     let (Some(row), Some(key)) = (row, PolicyKey::parse(key)) else {
         return Ok(false);

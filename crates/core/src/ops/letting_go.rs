@@ -10,8 +10,8 @@ use super::policies::read_payload;
 use super::rules::loosened;
 use super::setup::SetupValue;
 use super::trusted::TrustedKeys;
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::policy::{Effect, Enabled, Rule};
 use crate::runtime::{App, Shared};
 use crate::store::policy::PolicyRow;
@@ -101,7 +101,7 @@ impl App {
         &self,
         agent: &AgentKey,
         (before, after): (&Map<String, Value>, &Map<String, Value>),
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
         let (workspace, now) = (&agent.workspace, self.now());
         if before == after || may_loosen(trusted, own.as_str(), workspace, now) {
@@ -117,7 +117,7 @@ impl App {
         let asking = asking_setup(&rules, now);
         match asking.is_empty() {
             true => Ok(()),
-            false => Err(OpError::VerdictNotAllowed(format!(
+            false => Err(Fault::verdict_not_allowed(format!(
                 "your own key stands under limits, and rules deny or ask by what setup keys say: {}; an operator who may let every call run in workspace {workspace} changes their values, see `countersign operators list`",
                 asking.join(", ")
             ))),
@@ -125,7 +125,7 @@ impl App {
     }
 
     /// Refuses a brake whose end others would wonder about.
-    pub(super) fn may_end(&self, said: &Said) -> Result<(), OpError> {
+    pub(super) fn may_end(&self, said: &Said) -> Result<(), Fault> {
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
         if may_let_go(trusted, own.as_str(), (said, false), self.now()) {
             return Ok(());
@@ -137,18 +137,18 @@ impl App {
             ),
             _ => "only an operator without limits ends panic".to_owned(),
         };
-        Err(OpError::VerdictNotAllowed(format!(
+        Err(Fault::verdict_not_allowed(format!(
             "{what}; your own key stands under limits, see `countersign operators list`"
         )))
     }
 
     /// Refuses to remove for everybody what others could still decide.
-    pub(super) fn may_purge(&self, agent: &AgentKey) -> Result<(), OpError> {
+    pub(super) fn may_purge(&self, agent: &AgentKey) -> Result<(), Fault> {
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
         if may_loosen(trusted, own.as_str(), &agent.workspace, self.now()) {
             return Ok(());
         }
-        Err(OpError::VerdictNotAllowed(format!(
+        Err(Fault::verdict_not_allowed(format!(
             "only an operator who may let every call run in workspace {} removes from the bus what {agent} sent; your own key stands under limits, see `countersign operators list`",
             agent.workspace
         )))
@@ -160,7 +160,7 @@ impl App {
         workspace: &WorkspaceName,
         (before, after): (&[Rule], &[Rule]),
         now: Timestamp,
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
         if may_loosen(trusted, own.as_str(), workspace, now) {
             return Ok(());
@@ -168,7 +168,7 @@ impl App {
         let less = loosened(before, after, now);
         match less.is_empty() {
             true => Ok(()),
-            false => Err(OpError::VerdictNotAllowed(format!(
+            false => Err(Fault::verdict_not_allowed(format!(
                 "your own key stands under limits, and these rules that deny or ask would hold back less: {}; an operator who may let every call run in workspace {workspace} changes them, see `countersign operators list`",
                 less.join(", ")
             ))),

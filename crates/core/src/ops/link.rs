@@ -26,11 +26,12 @@ use super::policy_feed::PolicyFeed;
 use super::presence;
 use super::stream_room;
 use super::went_back::{Remembered, epoch_of, is_renewed};
+use crate::Fault;
 use crate::bus::{
     Bus, BusError, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, drain_batch,
 };
-use crate::error::OpError;
 use crate::runtime::Shared;
+use crate::runtime::stopped;
 use crate::store::bus_stream::Position;
 use crate::store::{bus_stream, meta};
 
@@ -88,7 +89,7 @@ impl Link {
     /// starts the intake where the store has stopped.
     ///
     /// A bus that is not the remembered one makes the console read-only; its session does nothing.
-    pub(crate) async fn join(&self) -> Result<Session, OpError> {
+    pub(crate) async fn join(&self) -> Result<Session, Fault> {
         let recovered = meta::get(&self.shared.reader, meta::RECOVERED).await?;
         let session = Session {
             stop: self.stop.child_token(),
@@ -106,7 +107,7 @@ impl Link {
         }
     }
 
-    async fn start(&self, session: &Session) -> Result<(), OpError> {
+    async fn start(&self, session: &Session) -> Result<(), Fault> {
         self.send(Job::Lagging).await?;
         let remembered = meta::get(&self.shared.reader, meta::REALM).await?;
         // Before the bus is asked: what is stored meanwhile must not look as if the bus went back.
@@ -275,7 +276,7 @@ impl Link {
     }
 
     /// Waits until the writer stands at the first hello, so that none of them counts as read.
-    async fn begin_hellos_anew(&self, positions: &mut [Position]) -> Result<(), OpError> {
+    async fn begin_hellos_anew(&self, positions: &mut [Position]) -> Result<(), Fault> {
         let name = Stream::Agents.name();
         for position in positions.iter_mut().filter(|at| at.stream == name) {
             position.next_seq = 1;
@@ -284,8 +285,8 @@ impl Link {
         let begun = places.wait_for(|places| places.get(name).is_some_and(|at| at.next == 1));
         match tokio::time::timeout(BEGIN_LIMIT, begun).await {
             Ok(Ok(_)) => Ok(()),
-            Ok(Err(_)) => Err(OpError::stopped()),
-            Err(_) => Err(OpError::Failed(format!(
+            Ok(Err(_)) => Err(stopped()),
+            Err(_) => Err(Fault::failed(format!(
                 "the store did not come to the hellos of the agents in {} s; try again when the disk is less busy",
                 BEGIN_LIMIT.as_secs()
             ))),
@@ -315,13 +316,9 @@ impl Link {
         }
     }
 
-    async fn send(&self, job: Job) -> Result<(), OpError> {
+    async fn send(&self, job: Job) -> Result<(), Fault> {
         // In the order of the streams: what is read after this job is read under what it says.
-        self.shared
-            .streams
-            .send(job)
-            .await
-            .map_err(|_| OpError::stopped())
+        self.shared.streams.send(job).await.map_err(|_| stopped())
     }
 
     fn project(

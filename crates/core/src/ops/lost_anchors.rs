@@ -13,9 +13,10 @@ use tokio::sync::oneshot;
 
 use super::anchors_check::anchor_of;
 use super::job::Job;
+use crate::Fault;
 use crate::bus::{Bus, BusError};
-use crate::error::OpError;
 use crate::runtime::Shared;
+use crate::runtime::stopped;
 use crate::store::audit::{self, StoredAnchor, hex};
 
 /// The audit action that names the anchors lost by a restore.
@@ -70,7 +71,7 @@ pub(super) fn signer(shared: &Shared, anchor: &StoredAnchor) -> Option<PublicKey
 }
 
 /// After a restore, writes down once which anchors on the bus are not of this chain.
-pub(super) async fn note(shared: &Arc<Shared>, bus: &Bus) -> Result<(), OpError> {
+pub(super) async fn note(shared: &Arc<Shared>, bus: &Bus) -> Result<(), Fault> {
     let console = shared.identity.console_id.to_string();
     let Some(restore) = audit::last_of(&shared.reader, &console, &["restore", ACTION])
         .await?
@@ -98,10 +99,6 @@ pub(super) async fn note(shared: &Arc<Shared>, bus: &Bus) -> Result<(), OpError>
         detail,
         done,
     };
-    shared
-        .jobs
-        .send(job)
-        .await
-        .map_err(|_| OpError::stopped())?;
-    written.await.map_err(|_| OpError::stopped())
+    shared.jobs.send(job).await.map_err(|_| stopped())?;
+    written.await.map_err(|_| stopped())
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use countersign_wire::{AgentKey, Risk, WorkspaceName};
 
 use super::bypass::standing;
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::policy::matrix::{Cell, Known, Matrix, RISKS};
 use crate::runtime::App;
 use crate::store::redefined;
@@ -44,9 +44,9 @@ impl App {
     /// What the rules in force say of each tool that a person can be asked about.
     ///
     /// # Errors
-    /// [`OpError::Store`], [`OpError::InvalidArgs`] for a set that cannot be read.
-    pub async fn matrix(&self, workspace: &WorkspaceName) -> Result<ToolMatrix, OpError> {
-        let failed = |why: String| OpError::Failed(format!("the rules: {why}"));
+    /// `ErrorCode::Store`, `ErrorCode::InvalidArgs` for a set that cannot be read.
+    pub async fn matrix(&self, workspace: &WorkspaceName) -> Result<ToolMatrix, Fault> {
+        let failed = |why: String| Fault::failed(format!("the rules: {why}"));
         let in_force = self.judged_by(workspace).await?;
         let policy_digest = in_force.set.digest().to_string();
         let author_may =

@@ -4,8 +4,8 @@
 
 use super::alarms::keep_to;
 use super::enroll::LOCAL_AGENT;
+use crate::Fault;
 use crate::domain::{AlarmCode, Timestamp};
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::agents::AgentRow;
 use crate::store::{agents, alarms};
@@ -28,10 +28,7 @@ fn keeps_its_address(row: &AgentRow) -> bool {
 
 impl App {
     /// The addresses that agents may still dial, the oldest first.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn left_addresses(&self) -> Result<Vec<LeftAddress>, OpError> {
+    pub async fn left_addresses(&self) -> Result<Vec<LeftAddress>, Fault> {
         let code = AlarmCode::BusMoved.as_str();
         let mut left: Vec<LeftAddress> = alarms::all(self.reader())
             .await?
@@ -56,7 +53,7 @@ impl App {
 
     /// Keeps the alarm true: at the start, and whenever the list of agents is another one. Where nobody was sent to the
     /// former address, or nobody is left of them, it is given up: whoever is enrolled now is sent here.
-    pub(crate) async fn note_moved_port(&self, at_start: bool) -> Result<(), OpError> {
+    pub(crate) async fn note_moved_port(&self, at_start: bool) -> Result<(), Fault> {
         let Some(server) = self.embedded_server() else {
             return Ok(());
         };

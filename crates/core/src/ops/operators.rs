@@ -21,7 +21,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{
-    OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey, read_json, time_to_sign,
+    ErrorCode, OperatorEntry, OperatorList, PolicyKey, SignedEnvelope, TrustedKey, read_json,
+    time_to_sign,
 };
 use tokio::sync::Mutex;
 use tokio::time::Instant;
@@ -31,9 +32,9 @@ use self::accept::Accepted;
 use super::job::Job;
 use super::policy_value::{self, Put, pause, write_over};
 use super::trusted::Standing;
+use crate::Fault;
 use crate::bus::{Bus, POLICY_STREAM, StreamMessage};
 use crate::domain::{AlarmCode, Timestamp};
-use crate::error::OpError;
 use crate::runtime::Shared;
 use crate::store::policy::PolicyRow;
 
@@ -125,7 +126,7 @@ impl Operators {
 
     /// Puts this console's two keys on the list, or among those that wait, if they are not there. Returns
     /// the list's revision.
-    pub(crate) async fn register(&self) -> Result<u64, OpError> {
+    pub(crate) async fn register(&self) -> Result<u64, Fault> {
         for attempt in 0..TRIES {
             let latest = self.latest().await?;
             // Which list agents follow is said by who writes.
@@ -152,7 +153,7 @@ impl Operators {
             }
             list.operators.extend(later);
             if arrives && serde_json::to_vec(&list).is_ok_and(|list| list.len() > NEWCOMERS_MAX) {
-                return Err(OpError::Environment(format!(
+                return Err(Fault::environment(format!(
                     "this folder's keys are new, and the realm's list of operators has {} terms already, which are never removed: run from a data folder that is kept",
                     list.operators.len()
                 )));
@@ -209,7 +210,7 @@ impl Operators {
     }
 
     /// Reads the list from the bucket's leader, with every list that came between.
-    pub(super) async fn latest(&self) -> Result<Latest, OpError> {
+    pub(super) async fn latest(&self) -> Result<Latest, Fault> {
         // Before the bus is asked: a list that is written meanwhile does not look as if the bus went back.
         let seen = self.known().map_or(0, |known| known.revision);
         let value = self.bus.policy_get(KEY).await?;
@@ -291,8 +292,8 @@ impl Operators {
 
     /// Signs and writes the list over `revision`, later than its `at`; returns the new one, none when somebody else
     /// wrote meanwhile. What every other console would refuse is not written.
-    async fn write(&self, list: &OperatorList, revision: u64) -> Result<Option<u64>, OpError> {
-        let failed = |what: &str| OpError::Failed(format!("the list of operators: {what}"));
+    async fn write(&self, list: &OperatorList, revision: u64) -> Result<Option<u64>, Fault> {
+        let failed = |what: &str| Fault::failed(format!("the list of operators: {what}"));
         let now = self.shared.clock.now();
         let at = time_to_sign(countersign_wire::Timestamp::new(now.into()), list.at);
         let mut list = OperatorList {
@@ -328,11 +329,11 @@ impl Operators {
                 Ok(Some(seq))
             }
             Put::Overtaken => Ok(None),
-            Put::Refused(why) => Err(OpError::BusUnreachable(format!(
+            Put::Refused(why) => Err(Fault::bus_unreachable(format!(
                 "the bus refuses the list of operators ({why}); check that this console may write CS_POLICY, and the server's max_payload"
             ))),
-            Put::Silent(_) => Err(OpError::BusUnreachable(
-                "CS_POLICY did not answer; check with `countersign doctor` that this console may write it".into(),
+            Put::Silent(_) => Err(Fault::bus_unreachable(
+                "CS_POLICY did not answer; check with `countersign doctor` that this console may write it",
             )),
         }
     }
@@ -372,7 +373,7 @@ impl Operators {
             *last = Some(Instant::now());
             match self.latest().await {
                 Ok(_) => return,
-                Err(error @ OpError::BusUnreachable(_)) => {
+                Err(error) if error.code == ErrorCode::BusUnreachable => {
                     tracing::warn!(%error, "the list of operators could not be read");
                 }
                 Err(error) => {
@@ -384,17 +385,15 @@ impl Operators {
     }
 }
 
-fn unverified() -> OpError {
-    OpError::Environment(
-        "the realm's list of operators was deleted or does not verify; have a colleague's console write it again"
-            .to_owned(),
+fn unverified() -> Fault {
+    Fault::environment(
+        "the realm's list of operators was deleted or does not verify; have a colleague's console write it again",
     )
 }
 
-fn unwritable() -> OpError {
-    OpError::BusUnreachable(
-        "the list of operators could not be written; check that this console may write CS_POLICY"
-            .to_owned(),
+fn unwritable() -> Fault {
+    Fault::bus_unreachable(
+        "the list of operators could not be written; check that this console may write CS_POLICY",
     )
 }
 

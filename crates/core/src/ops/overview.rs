@@ -1,9 +1,9 @@
 //! The numbers of a time.
 
+use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::history::HistoryFilter;
 use crate::domain::overview::{Counting, Overview};
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::overview;
 
@@ -15,18 +15,18 @@ impl App {
     /// Looks at each request of that time.
     ///
     /// # Errors
-    /// [`OpError::Usage`] for a time that does not end after it begins, and for another number of pieces;
-    /// [`OpError::Store`].
+    /// `ErrorCode::Usage` for a time that does not end after it begins, and for another number of pieces;
+    /// `ErrorCode::Store`.
     pub async fn overview(
         &self,
         (since, until): (Timestamp, Timestamp),
         pieces: usize,
         workspace: Option<String>,
-    ) -> Result<Overview, OpError> {
+    ) -> Result<Overview, Fault> {
         let each = i64::try_from(pieces).unwrap_or(i64::MAX);
         let whole = until.0.checked_sub(since.0).filter(|whole| *whole > 0);
         let (Some(whole), 1..=PIECES) = (whole, pieces) else {
-            return Err(OpError::Usage(format!(
+            return Err(Fault::usage(format!(
                 "a time ends after it begins, and has 1 to {PIECES} pieces"
             )));
         };
@@ -44,10 +44,7 @@ impl App {
     }
 
     /// How many answers are overdue on their way at this moment.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn stalled(&self) -> Result<u64, OpError> {
+    pub async fn stalled(&self) -> Result<u64, Fault> {
         let count = overview::overdue(self.reader()).await?;
         Ok(u64::try_from(count).unwrap_or(0))
     }

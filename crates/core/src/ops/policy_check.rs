@@ -8,7 +8,7 @@ use countersign_wire::Sha256Digest;
 use serde_json::Value;
 
 use super::audit_verify::{Check, OTHER_BYTES, PAGE};
-use crate::error::OpError;
+use crate::Fault;
 use crate::runtime::App;
 use crate::store::policy::PolicyRow;
 use crate::store::{policy_history, policy_versions, proofs};
@@ -16,7 +16,7 @@ use crate::store::{policy_history, policy_versions, proofs};
 impl App {
     /// Checks the shared policy's values against the rows that name them. Returns the keys that signed for
     /// this console before.
-    pub(super) async fn check_policy(&self, check: &mut Check) -> Result<Vec<String>, OpError> {
+    pub(super) async fn check_policy(&self, check: &mut Check) -> Result<Vec<String>, Fault> {
         let mut kept: HashSet<(String, String)> = HashSet::new();
         let (mut after, mut former) = (0, Vec::new());
         loop {
@@ -50,7 +50,7 @@ impl App {
     }
 
     /// Checks the words of the rule sets by which this console decided.
-    async fn check_versions(&self, check: &mut Check) -> Result<(), OpError> {
+    async fn check_versions(&self, check: &mut Check) -> Result<(), Fault> {
         let named = std::mem::take(&mut check.versions);
         if let Some(digest) = proofs::other_version(self.reader()).await? {
             check.bad("policy_versions", digest, OTHER_BYTES);

@@ -14,9 +14,9 @@ use uuid::Uuid;
 use super::last_signed::next_time;
 use super::operators::Operators;
 use super::policy_intake::{Came, Place};
+use crate::Fault;
 use crate::bus::{Bus, POLICY_STREAM, PublishOutcome};
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::identity::Identity;
 use crate::runtime::App;
 use crate::store::policy::{self, PolicyRow};
@@ -42,14 +42,14 @@ pub(super) struct Stands {
 }
 
 /// What a writer names as replaced: the revision of the last value or deletion; 0 when there was neither.
-pub(super) async fn revision(bus: &Bus, key: &PolicyKey) -> Result<u64, OpError> {
+pub(super) async fn revision(bus: &Bus, key: &PolicyKey) -> Result<u64, Fault> {
     let last = bus.read_last(POLICY_STREAM, &key.subject()).await?;
     Ok(last.map_or(0, |message| message.seq))
 }
 
 impl App {
     /// What stands under a key on the bus.
-    pub(super) async fn policy_stands(&self, key: &PolicyKey) -> Result<Stands, OpError> {
+    pub(super) async fn policy_stands(&self, key: &PolicyKey) -> Result<Stands, Fault> {
         let (bus, realm) = self.policy_bus().await?;
         let mut stands = self.policy_stands_once(&bus, &realm, key).await?;
         for _ in 0..TRIES {
@@ -69,7 +69,7 @@ impl App {
         bus: &Bus,
         realm: &Uuid,
         key: &PolicyKey,
-    ) -> Result<Stands, OpError> {
+    ) -> Result<Stands, Fault> {
         let shared = &self.inner.shared;
         let Some(value) = bus.policy_get(&key.to_string()).await? else {
             return Ok(Stands {
@@ -97,11 +97,10 @@ impl App {
         })
     }
 
-    async fn policy_bus(&self) -> Result<(Bus, Uuid), OpError> {
+    async fn policy_bus(&self) -> Result<(Bus, Uuid), Fault> {
         let away = || {
-            OpError::BusUnreachable(
-                "the bus cannot be reached; nothing was changed, try again when it is back"
-                    .to_owned(),
+            Fault::bus_unreachable(
+                "the bus cannot be reached; nothing was changed, try again when it is back",
             )
         };
         self.knows_the_bus().await?;
@@ -112,16 +111,16 @@ impl App {
     /// What writes the shared policy for this console's operator, whose key counts now.
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] for one that waits or is retired: what it signs counts nowhere, and would put what
-    /// others signed out of force. [`OpError::BusUnreachable`].
-    pub(super) async fn policy_writer(&self) -> Result<PolicyWriter<'_>, OpError> {
+    /// `ErrorCode::ReadOnly` for one that waits or is retired: what it signs counts nowhere, and would put what
+    /// others signed out of force. `ErrorCode::BusUnreachable`.
+    pub(super) async fn policy_writer(&self) -> Result<PolicyWriter<'_>, Fault> {
         let (bus, realm) = self.policy_bus().await?;
         let operators = Operators::new(Arc::clone(&self.inner.shared), bus.clone(), realm);
         // A process beside the console knows the list as of its start.
         operators.latest().await?;
         let own = self.identity().human_key();
         match self.why_not_sign(own.as_str(), self.now()) {
-            Some(why) => Err(OpError::ReadOnly(why)),
+            Some(why) => Err(Fault::read_only(why)),
             None => Ok(PolicyWriter {
                 app: self,
                 bus,
@@ -163,7 +162,7 @@ impl PolicyWriter<'_> {
         key: &PolicyKey,
         expected: u64,
         payload: impl FnOnce(Signed) -> Result<Vec<u8>, serde_json::Error>,
-    ) -> Result<Put, OpError> {
+    ) -> Result<Put, Fault> {
         let at = next_time(&self.app.inner.shared, &self.bus, key).await?;
         let payload = payload(at).map_err(|error| unsigned(key, &error.to_string()))?;
         let value = sealed(self.app.identity(), &self.realm, key, &payload)?.1;
@@ -180,7 +179,7 @@ impl PolicyWriter<'_> {
         key: &PolicyKey,
         expected: u64,
         payload: &Value,
-    ) -> Result<Option<u64>, OpError> {
+    ) -> Result<Option<u64>, Fault> {
         let mut payload = payload.clone();
         let put = self.put(key, expected, |at| {
             if let Some(fields) = payload.as_object_mut() {
@@ -191,10 +190,9 @@ impl PolicyWriter<'_> {
         match put.await? {
             Put::Stored(revision) => Ok(Some(revision)),
             Put::Overtaken => Ok(None),
-            Put::Refused(why) => Err(OpError::BusUnreachable(why)),
-            Put::Silent(_) => Err(OpError::BusUnreachable(
-                "the bus did not answer; look whether the change stands before you make it again"
-                    .to_owned(),
+            Put::Refused(why) => Err(Fault::bus_unreachable(why)),
+            Put::Silent(_) => Err(Fault::bus_unreachable(
+                "the bus did not answer; look whether the change stands before you make it again",
             )),
         }
     }
@@ -219,7 +217,7 @@ pub(super) fn sealed(
     realm: &Uuid,
     key: &PolicyKey,
     payload: &[u8],
-) -> Result<(SignedEnvelope, Bytes), OpError> {
+) -> Result<(SignedEnvelope, Bytes), Fault> {
     let (keys, subject) = (identity.signing(), key.subject());
     let envelope = SignedEnvelope::seal(&keys.human, Context::Policy, realm, &subject, payload);
     let failed = |error: countersign_wire::EnvelopeError| unsigned(key, &error.to_string());
@@ -228,27 +226,27 @@ pub(super) fn sealed(
     Ok((envelope, bytes.into()))
 }
 
-fn unsigned(key: &PolicyKey, why: &str) -> OpError {
-    OpError::Failed(format!(
+fn unsigned(key: &PolicyKey, why: &str) -> Fault {
+    Fault::failed(format!(
         "{key} of the shared policy cannot be signed: {why}"
     ))
 }
 
 /// A value as it was signed.
-pub(super) fn envelope_of(row: &PolicyRow) -> Result<SignedEnvelope, OpError> {
+pub(super) fn envelope_of(row: &PolicyRow) -> Result<SignedEnvelope, Fault> {
     let key = row.signer.parse().map_err(|_| without_signature(row))?;
     let sig = row.sig.parse().map_err(|_| without_signature(row))?;
     Ok(SignedEnvelope::of_parts(&row.payload, key, sig))
 }
 
 /// The bytes of a value as they were signed.
-pub(super) fn bytes_of(row: &PolicyRow) -> Result<Bytes, OpError> {
+pub(super) fn bytes_of(row: &PolicyRow) -> Result<Bytes, Fault> {
     let bytes = envelope_of(row)?.to_bytes();
     Ok(bytes.map_err(|_| without_signature(row))?.into())
 }
 
-fn without_signature(row: &PolicyRow) -> OpError {
-    OpError::Failed(format!("{} was stored without its signature", row.key))
+fn without_signature(row: &PolicyRow) -> Fault {
+    Fault::failed(format!("{} was stored without its signature", row.key))
 }
 
 /// Writes signed bytes over revision `expected`.
@@ -257,7 +255,7 @@ pub(super) async fn write_over(
     key: &PolicyKey,
     expected: u64,
     value: Bytes,
-) -> Result<Put, OpError> {
+) -> Result<Put, Fault> {
     Ok(
         match bus
             .policy_put(&key.to_string(), expected, value.clone())
@@ -282,7 +280,7 @@ pub(super) async fn revision_of(
     bus: &Bus,
     key: &PolicyKey,
     value: &Bytes,
-) -> Result<Option<u64>, OpError> {
+) -> Result<Option<u64>, Fault> {
     let now = bus.policy_get(&key.to_string()).await?;
     let same = now.filter(|stands| stands.value == *value);
     Ok(same.map(|stands| stands.revision))

@@ -9,8 +9,8 @@ use countersign_wire::{WorkspaceName, parse_request, request_subject};
 use tokio::sync::mpsc::Receiver;
 
 use super::simulate::{Progress, with_past};
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::policy::draft::{Grant, draft};
 use crate::policy::preview::{Preview, Tally};
 use crate::policy::simulate::Simulation;
@@ -25,15 +25,15 @@ impl App {
     /// It ends when `progress` says false.
     ///
     /// # Errors
-    /// [`OpError::Store`]; [`OpError::Failed`] when it was cancelled.
+    /// `ErrorCode::Store`; `ErrorCode::Failed` when it was cancelled.
     pub async fn preview_rule(
         &self,
         workspace: &WorkspaceName,
         rule: Rule,
         since: Option<Timestamp>,
         progress: impl Fn(Progress) -> bool,
-    ) -> Result<Preview, OpError> {
-        let failed = |why: String| OpError::Failed(format!("the simulation: {why}"));
+    ) -> Result<Preview, Fault> {
+        let failed = |why: String| Fault::failed(format!("the simulation: {why}"));
         // Bindings would let calls pass that the rule does not; values stay, conditions name them.
         let mut setup = self.setup_in_force(workspace).await?;
         for of in setup.values_mut() {
@@ -64,9 +64,9 @@ impl App {
     /// The narrowest rule that would let this request run; it stands nowhere yet.
     ///
     /// # Errors
-    /// [`OpError::NotApprovable`] with the reason when no rule may; [`OpError::Store`].
-    pub async fn draft_rule(&self, line: &LineRow, grant: Grant) -> Result<Rule, OpError> {
-        let unread = || OpError::NotApprovable("this was rejected; no rule covers it".to_owned());
+    /// `ErrorCode::NotApprovable` with the reason when no rule may; `ErrorCode::Store`.
+    pub async fn draft_rule(&self, line: &LineRow, grant: Grant) -> Result<Rule, Fault> {
+        let unread = || Fault::not_approvable("this was rejected; no rule covers it");
         let key = line.key().ok_or_else(unread)?;
         let parsed = parse_request(&request_subject(&key), &line.raw).map_err(|_| unread())?;
         let asked = Asked {
@@ -75,6 +75,6 @@ impl App {
         };
         let known = self.rules(&key.workspace).await?;
         draft(&asked, grant, self.now(), |id| known.is_taken(id))
-            .map_err(|fault| OpError::NotApprovable(fault.to_string()))
+            .map_err(|fault| Fault::not_approvable(fault.to_string()))
     }
 }

@@ -3,10 +3,10 @@
 //! Refuses to do so before the agent is stopped: what takes a question back, or brings its deadline forward, goes too, and
 //! nothing of a stopped agent is approved.
 
-use countersign_wire::{AgentBrake, AgentKey};
+use countersign_wire::{AgentBrake, AgentKey, ErrorCode};
 use serde_json::json;
 
-use crate::error::OpError;
+use crate::Fault;
 use crate::runtime::App;
 
 /// What came of a purge.
@@ -25,20 +25,20 @@ impl App {
     /// console had read is never answered: its agent waits until the deadline, and lets nothing run.
     ///
     /// # Errors
-    /// [`OpError::VerdictNotAllowed`] to who stands under limits, before anything is done. As [`App::set_brake`] and
-    /// [`App::revoke`]; [`OpError::BusUnreachable`]. What was done before stays.
-    pub async fn purge(&self, agent: &AgentKey) -> Result<Purged, OpError> {
+    /// `ErrorCode::VerdictNotAllowed` to who stands under limits, before anything is done. As [`App::set_brake`] and
+    /// [`App::revoke`]; `ErrorCode::BusUnreachable`. What was done before stays.
+    pub async fn purge(&self, agent: &AgentKey) -> Result<Purged, Fault> {
         self.may_purge(agent)?;
         let stopped = self.set_brake(agent, AgentBrake::Stopped).await?;
         let revoked = match self.revoke(agent).await {
             Ok(()) => true,
             // Another console of the realm gave it, or nobody did.
-            Err(OpError::Unknown { .. }) => false,
+            Err(fault) if fault.code == ErrorCode::NotFound => false,
             Err(error) => return Err(error),
         };
-        let bus = self.bus().ok_or_else(|| {
-            OpError::BusUnreachable("the connection was lost; say it again".to_owned())
-        })?;
+        let bus = self
+            .bus()
+            .ok_or_else(|| Fault::bus_unreachable("the connection was lost; say it again"))?;
         let (removed, done) = bus.purge_requests_of(agent).await;
         // What is gone is gone, whether or not there is more.
         let detail = match &done {

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::error::OpError;
+use crate::Fault;
 use crate::runtime::{App, Role};
 use crate::store::meta;
 
@@ -15,8 +15,8 @@ impl App {
     /// Nothing, where what stands on the bus may be changed.
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] with the reason; [`OpError::Store`].
-    pub(super) async fn knows_the_bus(&self) -> Result<(), OpError> {
+    /// `ErrorCode::ReadOnly` with the reason; `ErrorCode::Store`.
+    pub(super) async fn knows_the_bus(&self) -> Result<(), Fault> {
         let why = match self.role() {
             Role::Console => {
                 self.is_compared().await?;
@@ -27,11 +27,11 @@ impl App {
                 .await?
                 .filter(|why| !why.is_empty()),
         };
-        why.map_or(Ok(()), |why| Err(OpError::ReadOnly(why)))
+        why.map_or(Ok(()), |why| Err(Fault::read_only(why)))
     }
 
     /// Waits until this console has compared the bus: only then its own keys are on the list there, or wait.
-    async fn is_compared(&self) -> Result<(), OpError> {
+    async fn is_compared(&self) -> Result<(), Fault> {
         let mut compared = self.inner.shared.compared.subscribe();
         let mut health = self.health();
         let done = async {
@@ -42,9 +42,8 @@ impl App {
             }
         };
         tokio::time::timeout(COMPARE_LIMIT, done).await.map_err(|_| {
-            OpError::BusUnreachable(
-                "this console still compares its bus with what it knows; nothing was changed, try again"
-                    .to_owned(),
+            Fault::bus_unreachable(
+                "this console still compares its bus with what it knows; nothing was changed, try again",
             )
         })
     }

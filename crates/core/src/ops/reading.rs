@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::cautions;
 use super::tool_record::{NEWEST, call_of};
 use super::votes::told::{self, ShownVote};
+use crate::Fault;
 use crate::domain::history::HistoryFilter;
 use crate::domain::{State, Timestamp};
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::alarms::Alarm;
 use crate::store::decisions::StoredDecision;
@@ -74,10 +74,7 @@ impl RequestStory {
 impl App {
     /// What waits, earliest deadline first, without payloads. Empty until everything on the bus is
     /// known.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn inbox(&self, filter: &Filter) -> Result<Vec<LineRow>, OpError> {
+    pub async fn inbox(&self, filter: &Filter) -> Result<Vec<LineRow>, Fault> {
         let mut rows = Vec::new();
         self.read_inbox(filter, false, |row| rows.push(row)).await?;
         Ok(rows)
@@ -85,14 +82,11 @@ impl App {
 
     /// The same with payloads, one line at a time: of a hundred thousand only what `each` keeps stays
     /// in memory.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn inbox_payloads(
         &self,
         filter: &Filter,
         each: impl FnMut(LineRow),
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         self.read_inbox(filter, true, each).await
     }
 
@@ -101,7 +95,7 @@ impl App {
         filter: &Filter,
         with_raw: bool,
         mut each: impl FnMut(LineRow),
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         if self.reads_the_past() {
             return Ok(());
         }
@@ -110,31 +104,25 @@ impl App {
     }
 
     /// Every request, newest first, at most `limit` from the one before `before` on.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn history(
         &self,
         filter: &Filter,
         before: Option<i64>,
         limit: i64,
-    ) -> Result<Vec<LineRow>, OpError> {
+    ) -> Result<Vec<LineRow>, Fault> {
         let lines = lines::history(self.reader(), filter, before, limit).await?;
         Ok(self.counted(lines))
     }
 
     /// A page of the history, newest first, from the row before `after` on. Once `budget` is over, what was
     /// found by then is the page. A text is looked for in what is indexed (see [`App::catch_up_search`]).
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn history_page(
         &self,
         filter: &HistoryFilter,
         after: Option<i64>,
         limit: i64,
         budget: Option<Duration>,
-    ) -> Result<Page, OpError> {
+    ) -> Result<Page, Fault> {
         let page = history::page(self.reader(), filter, after, limit, budget).await?;
         Ok(Page {
             rows: self.counted(page.rows),
@@ -143,22 +131,16 @@ impl App {
     }
 
     /// How many requests pass a filter. Once `budget` is over, those that were counted by then, the newest.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn history_count(
         &self,
         filter: &HistoryFilter,
         budget: Duration,
-    ) -> Result<Count, OpError> {
+    ) -> Result<Count, Fault> {
         Ok(history::count(self.reader(), filter, budget).await?)
     }
 
     /// These rows, with payloads, in no order.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn lines(&self, ids: &[i64]) -> Result<Vec<LineRow>, OpError> {
+    pub async fn lines(&self, ids: &[i64]) -> Result<Vec<LineRow>, Fault> {
         Ok(self.counted(lines::by_ids(self.reader(), ids).await?))
     }
 
@@ -173,10 +155,7 @@ impl App {
     }
 
     /// Which of these rows ask again what was decided before, and what that was.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn repeated(&self, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, OpError> {
+    pub async fn repeated(&self, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, Fault> {
         let earlier = re_asks::of(self.reader(), ids).await?;
         let named = earlier
             .into_iter()
@@ -185,11 +164,8 @@ impl App {
     }
 
     /// Finds a request by `ID` or `WS/AGENT/ID`.
-    ///
-    /// # Errors
-    /// [`OpError::NotFound`], [`OpError::Ambiguous`].
-    pub async fn find(&self, id: &str) -> Result<LineRow, OpError> {
-        let not_found = || OpError::NotFound(countersign_wire::escape(id).plain());
+    pub async fn find(&self, id: &str) -> Result<LineRow, Fault> {
+        let not_found = || Fault::unknown(countersign_wire::escape(id).plain(), "history");
         if id.contains('/') {
             let key: RequestKey = id.parse().map_err(|_| not_found())?;
             let found = lines::by_key(self.reader(), &key).await?;
@@ -198,10 +174,11 @@ impl App {
         let mut found = lines::by_request_id(self.reader(), id).await?;
         if found.len() > 1 {
             let name = |row: &LineRow| format!("{}/{}/{}", row.ws, row.agent, row.request_id);
-            return Err(OpError::Ambiguous {
-                id: id.to_owned(),
-                candidates: found.iter().map(name).collect(),
-            });
+            let candidates: Vec<_> = found.iter().map(name).collect();
+            let candidates = candidates.join(", ");
+            return Err(Fault::ambiguous_id(format!(
+                "{id} is ambiguous; use one of {candidates}"
+            )));
         }
         let found = found.pop().map(|line| self.told(line));
         found.ok_or_else(not_found)
@@ -210,11 +187,11 @@ impl App {
     /// The key of a request by `ID` or `WS/AGENT/ID`.
     ///
     /// # Errors
-    /// As [`App::find`]; [`OpError::NotApprovable`] for a message whose subject named no request.
-    pub async fn resolve(&self, id: &str) -> Result<RequestKey, OpError> {
+    /// As [`App::find`]; `ErrorCode::NotApprovable` for a message whose subject named no request.
+    pub async fn resolve(&self, id: &str) -> Result<RequestKey, Fault> {
         let row = self.find(id).await?;
         row.key().ok_or_else(|| {
-            OpError::NotApprovable(format!(
+            Fault::not_approvable(format!(
                 "{} was rejected; nothing can be decided on it",
                 row.request_id
             ))
@@ -238,10 +215,7 @@ impl App {
     }
 
     /// One request whole.
-    ///
-    /// # Errors
-    /// As [`App::find`].
-    pub async fn show(&self, id: &str) -> Result<RequestStory, OpError> {
+    pub async fn show(&self, id: &str) -> Result<RequestStory, Fault> {
         let line = self.find(id).await?;
         let reader = self.reader();
         let (mut decision, mut contradicting) = (None, None);
@@ -287,18 +261,12 @@ impl App {
     }
 
     /// Audit rows after `seq`, oldest first: the order of everything that happened here.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn audit_after(&self, seq: i64, limit: i64) -> Result<Vec<audit::Row>, OpError> {
+    pub async fn audit_after(&self, seq: i64, limit: i64) -> Result<Vec<audit::Row>, Fault> {
         Ok(audit::after(self.reader(), seq, limit).await?)
     }
 
     /// The end of the audit chain.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn audit_head(&self) -> Result<audit::Head, OpError> {
+    pub async fn audit_head(&self) -> Result<audit::Head, Fault> {
         Ok(audit::current_head(self.reader()).await?)
     }
 }

@@ -25,8 +25,8 @@ use super::job::Job;
 use super::lost_anchors;
 use super::operators::{ListRecovery, Operators};
 use super::went_back::{Remembered, epoch_after, epoch_of, is_renewed};
+use crate::Fault;
 use crate::bus::{Bus, POLICY_STREAM, PublishOutcome, StreamStatus, Survey};
-use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::bus_stream::Position;
 use crate::store::republish::{self, Kind};
@@ -79,7 +79,7 @@ impl Count {
         self.republished + self.left + self.conflicts
     }
 
-    async fn of(reader: &Reader, kind: Kind) -> Result<Self, OpError> {
+    async fn of(reader: &Reader, kind: Kind) -> Result<Self, Fault> {
         let known = republish::count(reader, kind).await?;
         Ok(Self {
             known,
@@ -102,22 +102,20 @@ impl App {
     /// left. Can be run again at any time, and by several consoles at once. With `dry_run` it only tells.
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] when the bus cannot be recovered so, [`OpError::BusUnreachable`] when it does
+    /// `ErrorCode::ReadOnly` when the bus cannot be recovered so, `ErrorCode::BusUnreachable` when it does
     /// not answer; then run it again.
     pub async fn recover(
         &self,
         dry_run: bool,
         mut progress: impl FnMut(&Recovery),
-    ) -> Result<Recovery, OpError> {
+    ) -> Result<Recovery, Fault> {
         let Some(realm) = self.realm() else {
-            return Err(OpError::Usage(
-                "this folder has never met a bus; there is nothing to recover".to_owned(),
+            return Err(Fault::usage(
+                "this folder has never met a bus; there is nothing to recover",
             ));
         };
         let bus = self.bus().ok_or_else(|| {
-            OpError::BusUnreachable(
-                "the bus cannot be reached; try again when it is back".to_owned(),
-            )
+            Fault::bus_unreachable("the bus cannot be reached; try again when it is back")
         })?;
         let survey = bus.survey().await?;
         let positions = bus_stream::all(self.reader()).await?;
@@ -169,7 +167,7 @@ impl App {
         Ok(recovery)
     }
 
-    async fn stream_marks(&self, positions: &[Position]) -> Result<Remembered, OpError> {
+    async fn stream_marks(&self, positions: &[Position]) -> Result<Remembered, Fault> {
         let console = self.identity().console_id.into();
         Remembered::read(self.reader(), console, positions.to_vec()).await
     }
@@ -180,7 +178,7 @@ impl App {
         bus: &Bus,
         survey: &Survey,
         positions: &[Position],
-    ) -> Result<Vec<&'static str>, OpError> {
+    ) -> Result<Vec<&'static str>, Fault> {
         let known = self.stream_marks(positions).await?;
         let back = known.went_back(bus, &survey.streams).await?;
         let differs = |stream: &&StreamStatus| {
@@ -192,7 +190,7 @@ impl App {
 
     /// A stream that went back would number its next messages as the lost ones were. Where one did, all streams begin
     /// anew: what another one has lost may have been removed since from what is left of it.
-    async fn renew_epochs(&self, bus: &Bus, positions: &[Position]) -> Result<(), OpError> {
+    async fn renew_epochs(&self, bus: &Bus, positions: &[Position]) -> Result<(), Fault> {
         let survey = bus.survey().await?;
         let known = self.stream_marks(positions).await?;
         let back = known.went_back(bus, &survey.streams).await?;
@@ -217,7 +215,7 @@ impl App {
         kind: Kind,
         recovery: &mut Recovery,
         progress: &mut impl FnMut(&Recovery),
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         let keys = self.identity().signing();
         let (absent, dry_run) = (at.absent, at.dry_run);
         let mut last = 0;
@@ -271,7 +269,7 @@ impl App {
     }
 
     /// Two decisions on one request, or two votes of one key: the stream's is the one that agents read now.
-    async fn note_conflict(&self, message: &Again) -> Result<(), OpError> {
+    async fn note_conflict(&self, message: &Again) -> Result<(), Fault> {
         let digest = countersign_wire::Sha256Digest::of_bytes(&message.row.payload).to_string();
         let name = message.request.to_string();
         self.submit(Job::Alarm {
@@ -288,7 +286,7 @@ impl App {
     }
 
     /// The signed heads of this console's audit log, where its subject has none.
-    async fn republish_anchors(&self, bus: &Bus) -> Result<(), OpError> {
+    async fn republish_anchors(&self, bus: &Bus) -> Result<(), Fault> {
         let console = self.identity().console_id.to_string();
         let there = lost_anchors::on_the_bus(bus, &console).await?;
         let there: HashSet<&[u8]> = there.iter().map(|anchor| &anchor.payload[..]).collect();
@@ -323,7 +321,7 @@ impl App {
         bus: &Bus,
         positions: &[Position],
         recovery: &Recovery,
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         let survey = bus.survey().await?;
         let stale = self.changed(bus, &survey, positions).await?;
         let epochs: BTreeMap<&'static str, String> = survey
@@ -366,9 +364,8 @@ impl App {
                 return Ok(());
             }
             if Instant::now() >= give_up {
-                return Err(OpError::ReadOnly(
-                    "the decisions are on the bus again, and the console has not joined it yet; see `countersign status`"
-                        .to_owned(),
+                return Err(Fault::read_only(
+                    "the decisions are on the bus again, and the console has not joined it yet; see `countersign status`",
                 ));
             }
             sleep(LOOK).await;
@@ -392,34 +389,33 @@ fn is_as_remembered(stream: &StreamStatus, positions: &[Position]) -> bool {
     position.is_none_or(|at| epoch_of(stream) == at.epoch)
 }
 
-fn no_answer() -> OpError {
-    OpError::BusUnreachable(
-        "the bus did not answer; what is stored stays, run `countersign bus recover` again"
-            .to_owned(),
+fn no_answer() -> Fault {
+    Fault::bus_unreachable(
+        "the bus did not answer; what is stored stays, run `countersign bus recover` again",
     )
 }
 
 /// Whether the streams are of the realm that this folder knows.
 ///
 /// # Errors
-/// [`OpError::ReadOnly`] for those of another one: no signature of this folder would hold there.
-pub fn check_realm(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
+/// `ErrorCode::ReadOnly` for those of another one: no signature of this folder would hold there.
+pub fn check_realm(survey: &Survey, realm: Uuid) -> Result<(), Fault> {
     match survey.realm.filter(|other| *other != realm) {
         None => Ok(()),
-        Some(other) => Err(OpError::ReadOnly(format!(
+        Some(other) => Err(Fault::read_only(format!(
             "the streams on this bus belong to realm {other} and this folder to {realm}, under which all its decisions are signed; connect to the right bus, or, if these streams hold nothing of worth, let its administrator delete them and run `countersign bus recover`"
         ))),
     }
 }
 
 /// Refuses a bus on which this console's signatures cannot hold, or whose settings break a promise.
-fn check(survey: &Survey, realm: Uuid) -> Result<(), OpError> {
+fn check(survey: &Survey, realm: Uuid) -> Result<(), Fault> {
     check_realm(survey, realm)?;
     // Streams that name no realm at all cannot be this folder's either.
     let Some(difference) = survey.differences.first() else {
         return Ok(());
     };
-    Err(OpError::ReadOnly(format!(
+    Err(Fault::read_only(format!(
         "{} of {} is {} instead of {}; set it back first",
         difference.field, difference.stream, difference.found, difference.expected
     )))

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::bypass;
 use super::rules::RulesChange;
 use super::setup::SetupChange;
-use crate::error::OpError;
+use crate::Fault;
 use crate::policy::Enabled;
 use crate::policy::simulate::Flip;
 use crate::runtime::App;
@@ -115,22 +115,22 @@ impl App {
     /// rule that denies or asks may have stood over an approval.
     ///
     /// # Errors
-    /// [`OpError::InvalidArgs`] for what was not decided automatically and for a reason beyond
-    /// [`REASON_MAX`]; [`OpError::NotFound`] for a rule or binding that is gone;
-    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`].
+    /// `ErrorCode::InvalidArgs` for what was not decided automatically and for a reason beyond
+    /// [`REASON_MAX`]; `ErrorCode::NotFound` for a rule or binding that is gone;
+    /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`.
     pub async fn regret(
         &self,
         line: &LineRow,
         reason: Option<String>,
         denied: Denied,
-    ) -> Result<Regretting, OpError> {
+    ) -> Result<Regretting, Fault> {
         let key = line
             .key()
-            .ok_or_else(|| OpError::NotFound(line.request_id.clone()))?;
+            .ok_or_else(|| Fault::unknown(&line.request_id, "history"))?;
         let reason = reason.filter(|reason| !reason.trim().is_empty());
         if reason.as_ref().is_some_and(|of| of.len() > REASON_MAX) {
             let why = format!("a reason has at most {REASON_MAX} bytes");
-            return Err(OpError::InvalidArgs(why));
+            return Err(Fault::invalid_args(why));
         }
         let (origin, id) = match (line.state.as_str(), &line.origin, &line.rule_id) {
             ("decided", Some(origin), Some(id)) => (origin.as_str(), id.clone()),
@@ -161,7 +161,7 @@ impl App {
                 (Suspended::SetupKey, revision)
             }
             _ => {
-                return Err(OpError::InvalidArgs(format!(
+                return Err(Fault::invalid_args(format!(
                     "{key} was not decided by a rule, a setup key or a bypass; there is nothing to suspend"
                 )));
             }
@@ -184,7 +184,7 @@ impl App {
         id: &str,
         version: u64,
         reason: Option<String>,
-    ) -> Result<u64, OpError> {
+    ) -> Result<u64, Fault> {
         let regret = Regret {
             request: key.to_string(),
             version,

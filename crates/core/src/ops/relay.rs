@@ -7,8 +7,8 @@ use bytes::Bytes;
 use countersign_wire::AgentKey;
 use futures::StreamExt as _;
 
+use crate::Fault;
 use crate::bus::PublishOutcome;
-use crate::error::OpError;
 use crate::runtime::{App, Role};
 
 /// Events of one call that wait for their acknowledgement at the same time.
@@ -20,16 +20,16 @@ impl App {
     /// On an error some may be stored. To send all of them again is harmless: a span replaces itself.
     ///
     /// # Errors
-    /// [`OpError::BusUnreachable`] without an acknowledgement, [`OpError::ReadOnly`] when the bus is not the
-    /// remembered one, [`OpError::Failed`] when the stream refuses.
-    pub async fn relay_events(&self, events: Vec<(AgentKey, Bytes)>) -> Result<(), OpError> {
+    /// `ErrorCode::BusUnreachable` without an acknowledgement, `ErrorCode::ReadOnly` when the bus is not the
+    /// remembered one, `ErrorCode::Failed` when the stream refuses.
+    pub async fn relay_events(&self, events: Vec<(AgentKey, Bytes)>) -> Result<(), Fault> {
         if self.role() != Role::Console {
-            return Err(OpError::Usage(
-                "only the console of a data folder takes events; send them to the one that runs, or start it with `countersign serve`".to_owned(),
+            return Err(Fault::usage(
+                "only the console of a data folder takes events; send them to the one that runs, or start it with `countersign serve`",
             ));
         }
         if let Some(why) = self.health().borrow().read_only.clone() {
-            return Err(OpError::ReadOnly(why));
+            return Err(Fault::read_only(why));
         }
         let Some(bus) = self.bus() else {
             return Err(unreachable());
@@ -46,7 +46,7 @@ impl App {
                 PublishOutcome::Stored { .. } => {}
                 PublishOutcome::NoAnswer => return Err(unreachable()),
                 PublishOutcome::Refused { description, .. } => {
-                    return Err(OpError::Failed(format!(
+                    return Err(Fault::failed(format!(
                         "the stream of events refuses: {description}; look with `countersign doctor`"
                     )));
                 }
@@ -56,6 +56,6 @@ impl App {
     }
 }
 
-fn unreachable() -> OpError {
-    OpError::BusUnreachable("the bus has not acknowledged; send again later".to_owned())
+fn unreachable() -> Fault {
+    Fault::bus_unreachable("the bus has not acknowledged; send again later")
 }

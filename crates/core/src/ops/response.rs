@@ -3,15 +3,15 @@
 use countersign_wire::{ApprovalRequest, RequestKind, Response};
 
 use super::schema_cost::is_affordable;
-use crate::error::OpError;
+use crate::Fault;
 
 /// The answer, where it fits the question's options or the form's schema. An option without a key is chosen by its
 /// label as the content; what else is written chooses none.
 ///
 /// # Errors
-/// [`OpError::InvalidArgs`] naming the place that does not fit.
-pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response, OpError> {
-    let invalid = |why: String| OpError::InvalidArgs(why);
+/// `ErrorCode::InvalidArgs` naming the place that does not fit.
+pub(crate) fn fitted(raw: &[u8], response: Option<Response>) -> Result<Response, Fault> {
+    let invalid = |why: String| Fault::invalid_args(why);
     let response = response.ok_or_else(|| invalid("respond needs an answer".to_owned()))?;
     let Ok(request) = serde_json::from_slice::<ApprovalRequest>(raw) else {
         return Err(invalid(
@@ -141,7 +141,7 @@ mod tests {
         assert!(fitted(&form, Some(answer(json!({"n": 1}), None))).is_ok());
         for bad in [json!({}), json!({"n": "1"}), json!(null)] {
             let refused = fitted(&form, Some(answer(bad, None))).unwrap_err();
-            assert_eq!(refused.code(), countersign_wire::ErrorCode::InvalidArgs);
+            assert_eq!(refused.code, countersign_wire::ErrorCode::InvalidArgs);
         }
         let wrong = fitted(&form, Some(answer(json!({"n": "secret"}), None))).unwrap_err();
         let wrong = wrong.to_string();

@@ -11,10 +11,11 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::backup::{BackupInfo, INFO, sync_folder, with_ending};
+use crate::Fault;
 use crate::clock::{BusClock, Clock};
 use crate::data_dir::{DataDir, write_private};
-use crate::error::OpError;
 use crate::identity::{Identity, Kept, KeyPlace, PLACE_FILE};
+use crate::runtime::joined;
 use crate::runtime::{App, Options};
 use crate::store::audit::{self, Entry, Head, hex};
 use crate::store::backup::{self, Carried};
@@ -63,15 +64,15 @@ enum Standing {
 /// Makes the backup `file` the store of the data folder of `options`.
 ///
 /// # Errors
-/// [`OpError::Usage`] when the file is no backup, [`OpError::Environment`] when a console runs in the
+/// `ErrorCode::Usage` when the file is no backup, `ErrorCode::Environment` when a console runs in the
 /// folder, the backup is damaged, keys are missing, or the folder's store would be lost,
-/// [`OpError::Store`] when the backup belongs to a newer version.
-pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Restored, OpError> {
+/// `ErrorCode::Store` when the backup belongs to a newer version.
+pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Restored, Fault> {
     let carried = read(file).await?;
     let info = described(file, &carried)?;
     let data = DataDir::open(&options.data_dir)?;
     let Some(_lock) = data.try_lock()? else {
-        return Err(OpError::Environment(format!(
+        return Err(Fault::environment(format!(
             "a console works in {}; stop it first",
             data.path().display()
         )));
@@ -100,15 +101,15 @@ pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Re
     })
 }
 
-async fn read(file: &Path) -> Result<Vec<Carried>, OpError> {
+async fn read(file: &Path) -> Result<Vec<Carried>, Fault> {
     let no_backup = |why: &dyn std::fmt::Display| {
-        OpError::Usage(format!(
+        Fault::usage(format!(
             "{} is no backup ({why}); `countersign backup FILE` makes one",
             file.display()
         ))
     };
     if let Err(error) = fs::File::open(file) {
-        return Err(OpError::Environment(format!(
+        return Err(Fault::environment(format!(
             "{}: {error}; name a file that `countersign backup FILE` made and that you may read",
             file.display()
         )));
@@ -120,17 +121,17 @@ async fn read(file: &Path) -> Result<Vec<Carried>, OpError> {
     }
 }
 
-fn described(file: &Path, carried: &[Carried]) -> Result<BackupInfo, OpError> {
+fn described(file: &Path, carried: &[Carried]) -> Result<BackupInfo, Fault> {
     let body = carried.iter().find(|part| part.name == INFO);
     let info = body.and_then(|part| serde_json::from_slice::<BackupInfo>(&part.body).ok());
     match info {
         Some(info) if info.v == 1 => Ok(info),
-        Some(info) => Err(OpError::Environment(format!(
+        Some(info) => Err(Fault::environment(format!(
             "{} was made by countersign {}, which writes another kind of backup; use that version",
             file.display(),
             info.program
         ))),
-        None => Err(OpError::Usage(format!(
+        None => Err(Fault::usage(format!(
             "{} has a description that cannot be read; restore another backup",
             file.display()
         ))),
@@ -144,9 +145,9 @@ fn stage(
     file: &Path,
     carried: &[Carried],
     info: &BackupInfo,
-) -> Result<DataDir, OpError> {
+) -> Result<DataDir, Fault> {
     let failed = |error: io::Error| {
-        OpError::Environment(format!(
+        Fault::environment(format!(
             "{}: {error}; nothing was changed",
             folder.display()
         ))
@@ -158,7 +159,7 @@ fn stage(
         .is_ok_and(|id| id.trim() == info.console_id);
     for part in carried.iter().filter(|part| part.name != INFO) {
         let name = safe(&part.name).ok_or_else(|| {
-            OpError::Usage(format!(
+            Fault::usage(format!(
                 "{} carries a file outside the data folder",
                 file.display()
             ))
@@ -189,7 +190,7 @@ fn stage(
         .filter(|name| !(in_keychain && SEEDS.contains(name)))
         .find(|name| !staged.path().join(name).is_file())
     {
-        return Err(OpError::Environment(format!(
+        return Err(Fault::environment(format!(
             "{} has no keys and this folder has none of console {} ({missing} is missing); copy the folder \
              keys of that console to {} first, or restore a backup that was made with --include-keys",
             file.display(),
@@ -228,9 +229,9 @@ async fn verified(
     staged: &DataDir,
     file: &Path,
     info: &BackupInfo,
-) -> Result<(i64, Option<String>), OpError> {
+) -> Result<(i64, Option<String>), Fault> {
     let broken = |why: &dyn std::fmt::Display| {
-        OpError::Environment(format!(
+        Fault::environment(format!(
             "{} is damaged: {why}; nothing was changed, use another backup",
             file.display()
         ))
@@ -278,10 +279,10 @@ async fn may_replace(
     standing: &Standing,
     file: &Path,
     replace: bool,
-) -> Result<bool, OpError> {
+) -> Result<bool, Fault> {
     let refused = |why: String| {
         let file = file.display();
-        Err(OpError::Environment(format!(
+        Err(Fault::environment(format!(
             "{why}; say --replace to put {file} in its place (what stands there is kept aside)"
         )))
     };
@@ -305,9 +306,11 @@ async fn may_replace(
     }
 }
 
-async fn digest_of(file: PathBuf) -> Result<String, OpError> {
-    let read = tokio::task::spawn_blocking(move || super::backup::sealed(&file)).await?;
-    let (_, digest) = read.map_err(|error| OpError::Environment(error.to_string()))?;
+async fn digest_of(file: PathBuf) -> Result<String, Fault> {
+    let read = tokio::task::spawn_blocking(move || super::backup::sealed(&file))
+        .await
+        .map_err(joined)?;
+    let (_, digest) = read.map_err(|error| Fault::environment(error.to_string()))?;
     Ok(digest)
 }
 
@@ -345,9 +348,9 @@ async fn note(
 }
 
 /// Puts the staged files in place; where the old ones are kept, if there were any.
-fn exchange(data: &DataDir, staged: &DataDir, keeps: bool) -> Result<Option<PathBuf>, OpError> {
+fn exchange(data: &DataDir, staged: &DataDir, keeps: bool) -> Result<Option<PathBuf>, Fault> {
     let failed = |error: io::Error| {
-        OpError::Environment(format!(
+        Fault::environment(format!(
             "the store could not be put in place: {error}; the old one is in {} or {}",
             data.path().display(),
             data.path().join(ASIDE).display()

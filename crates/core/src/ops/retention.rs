@@ -11,9 +11,9 @@ use tokio::sync::oneshot;
 
 use super::job::Job;
 use super::ledger::{Batch, Ledger};
+use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::retention::{Kind, Retention, goes_before};
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::retention::{self, Gone, Item};
 use crate::store::{Reader, StoreError, audit};
@@ -49,8 +49,8 @@ impl App {
     /// Removes what the limits of this console let go, until nothing is left to remove.
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] when the store takes no writes, [`OpError::Store`].
-    pub async fn run_retention(&self, limits: &Retention) -> Result<Run, OpError> {
+    /// `ErrorCode::ReadOnly` when the store takes no writes, `ErrorCode::Store`.
+    pub async fn run_retention(&self, limits: &Retention) -> Result<Run, Fault> {
         let mut run = Run::default();
         for kind in Kind::ALL {
             let limit = limits.of(kind);
@@ -85,7 +85,7 @@ impl App {
         Ok(run)
     }
 
-    async fn remove(&self, kind: Kind, items: &[Item], before: Timestamp) -> Result<Run, OpError> {
+    async fn remove(&self, kind: Kind, items: &[Item], before: Timestamp) -> Result<Run, Fault> {
         let (done, removed) = oneshot::channel();
         self.submit(Job::Remove {
             kind,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::audit_verify::{Check, OTHER_BYTES};
 use super::incoming::decision_body;
-use crate::error::OpError;
+use crate::Fault;
 use crate::runtime::App;
 use crate::store::proofs::{self, ToldDecision, ToldRequest};
 use crate::store::retention as store_retention;
@@ -51,7 +51,7 @@ impl App {
         &self,
         check: &mut Check,
         emptied: &std::collections::HashSet<String>,
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         for named in check.take_named() {
             let wrong = match named.table {
                 "requests" if emptied.contains(&named.name) => {
@@ -89,7 +89,7 @@ impl App {
 
     /// Checks what the log says as a whole: how decisions read in the end, and that requests read as their
     /// decisions. `last` is the last row that was looked at.
-    pub(super) async fn check_readings(&self, check: &mut Check, last: i64) -> Result<(), OpError> {
+    pub(super) async fn check_readings(&self, check: &mut Check, last: i64) -> Result<(), Fault> {
         for (name, told) in std::mem::take(&mut check.readings).0 {
             // What came after that row is read together with the decision.
             let Some((effective, newer)) = proofs::reading(self.reader(), &name, last).await?

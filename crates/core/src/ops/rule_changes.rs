@@ -5,8 +5,8 @@
 use countersign_wire::{PolicyKey, WorkspaceName};
 use serde_json::Value;
 
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::policy::changes::{Stood, between};
 use crate::runtime::App;
 use crate::store::policy::PolicyRow;
@@ -71,14 +71,11 @@ impl Set {
 
 impl App {
     /// The changes of one rule, as far back as this console has seen its workspace's rules, at most 50.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn rule_changes(
         &self,
         workspace: &WorkspaceName,
         id: &str,
-    ) -> Result<RuleChanges, OpError> {
+    ) -> Result<RuleChanges, Fault> {
         let key = PolicyKey::Rules(workspace.clone()).to_string();
         let mut told = RuleChanges::default();
         let (mut before_row, mut bytes) = (i64::MAX, 0_usize);

@@ -5,17 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use countersign_wire::{PolicyKey, WorkspaceName};
 
 use super::rules::{RuleRecord, record};
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::{policy, rule_record};
 
 impl App {
     /// Names of the workspaces that have rules.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn rule_workspaces(&self) -> Result<BTreeSet<String>, OpError> {
+    pub async fn rule_workspaces(&self) -> Result<BTreeSet<String>, Fault> {
         let rows = policy::all(self.reader()).await?;
         let named = rows
             .into_iter()
@@ -28,14 +25,11 @@ impl App {
 
     /// What each rule of a workspace did so far, and how many calls it has approved since a moment, by its
     /// id; a rule that did nothing is left out. Two queries, however many rules there are.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn rule_records(
         &self,
         workspace: &WorkspaceName,
         since: Timestamp,
-    ) -> Result<BTreeMap<String, (RuleRecord, u64)>, OpError> {
+    ) -> Result<BTreeMap<String, (RuleRecord, u64)>, Fault> {
         let rows = rule_record::of_workspace(self.reader(), workspace.as_ref(), since).await?;
         let read = |(id, (row, today))| (id, (record(row), u64::try_from(today).unwrap_or(0)));
         Ok(rows.into_iter().map(read).collect())

@@ -10,7 +10,7 @@ mod signed;
 
 use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
-pub use self::change::{Accepted, RulesChange, RulesChanged};
+pub use self::change::{Accepted, RulesChange, RulesChanged, RulesFault};
 pub(super) use self::last_good::last_read;
 pub(crate) use self::last_good::last_readable;
 pub(super) use self::loosened::loosened;
@@ -18,8 +18,8 @@ pub use self::set::RuleSet;
 use self::set::{read, unreadable};
 pub use self::signed::Shift;
 use super::policy_value::{Stands, TRIES, pause};
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::{policy, policy_versions, rule_record};
 
@@ -49,8 +49,8 @@ impl App {
     /// The rules of a workspace as this folder's console knows them.
     ///
     /// # Errors
-    /// [`OpError::Store`]; [`OpError::InvalidArgs`] for a set that cannot be read.
-    pub async fn rules(&self, workspace: &WorkspaceName) -> Result<RuleSet, OpError> {
+    /// `ErrorCode::Store`; `ErrorCode::InvalidArgs` for a set that cannot be read.
+    pub async fn rules(&self, workspace: &WorkspaceName) -> Result<RuleSet, Fault> {
         let key = PolicyKey::Rules(workspace.clone()).to_string();
         match policy::get(self.reader(), &key).await? {
             None => Ok(RuleSet::default()),
@@ -59,23 +59,17 @@ impl App {
     }
 
     /// What a rule did so far.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn rule_record(
         &self,
         workspace: &WorkspaceName,
         id: &str,
-    ) -> Result<RuleRecord, OpError> {
+    ) -> Result<RuleRecord, Fault> {
         let row = rule_record::of_rule(self.reader(), workspace.as_ref(), id).await?;
         Ok(record(row))
     }
 
     /// The words of a rule set by the digest that a decision of this console named: canonical JSON.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn policy_version(&self, digest: &str) -> Result<Option<Vec<u8>>, OpError> {
+    pub async fn policy_version(&self, digest: &str) -> Result<Option<Vec<u8>>, Fault> {
         Ok(policy_versions::body(self.reader(), digest).await?)
     }
 
@@ -83,30 +77,27 @@ impl App {
     /// meanwhile is kept, or the change is made anew on top of it.
     ///
     /// # Errors
-    /// [`OpError::NotFound`], [`OpError::InvalidArgs`], [`OpError::BusUnreachable`],
-    /// [`OpError::ReadOnly`]; [`OpError::VerdictNotAllowed`] where it would change what other rules
-    /// approve ([`Shift`]), or hold back less than the operator may allow; [`OpError::Regretted`]. Nothing is
+    /// `ErrorCode::NotFound`, `ErrorCode::InvalidArgs`, `ErrorCode::BusUnreachable`,
+    /// `ErrorCode::ReadOnly`; `ErrorCode::VerdictNotAllowed` where it would change what other rules
+    /// approve ([`Shift`]), or hold back less than the operator may allow; `ErrorCode::Regretted`. Nothing is
     /// changed then.
     pub async fn change_rules(
         &self,
         workspace: &WorkspaceName,
         change: &RulesChange,
-    ) -> Result<RulesChanged, OpError> {
-        self.change_rules_accepting(workspace, change, Accepted::default())
-            .await
+    ) -> Result<RulesChanged, Fault> {
+        let changed = self.change_rules_accepting(workspace, change, Accepted::default());
+        Ok(changed.await?)
     }
 
     /// As [`App::change_rules`], and says what a person accepted. A regret is never refused for what it does to
     /// other rules: what is wrong must be off.
-    ///
-    /// # Errors
-    /// As [`App::change_rules`].
     pub async fn change_rules_accepting(
         &self,
         workspace: &WorkspaceName,
         change: &RulesChange,
         accepted: Accepted,
-    ) -> Result<RulesChanged, OpError> {
+    ) -> Result<RulesChanged, RulesFault> {
         let key = PolicyKey::Rules(workspace.clone());
         let writer = self.policy_writer().await?;
         for attempt in 0..TRIES {
@@ -128,7 +119,7 @@ impl App {
             }
             let refuses = !accepted.limits && !matches!(change, RulesChange::Regret(..));
             if refuses && !done.shift.is_empty() {
-                return Err(OpError::VerdictNotAllowed(done.shift.words()));
+                return Err(Fault::verdict_not_allowed(done.shift.words()).into());
             }
             let payload = after.payload(&self.identity().operator, now);
             if let Some(revision) = writer.put_object(&key, revision, &payload).await? {
@@ -138,7 +129,7 @@ impl App {
             pause(attempt).await;
         }
         let why = "others change the rules all the time; try again";
-        Err(OpError::BusUnreachable(why.to_owned()))
+        Err(Fault::bus_unreachable(why).into())
     }
 }
 
@@ -157,7 +148,7 @@ impl App {
         workspace: &WorkspaceName,
         stands: Stands,
         change: &RulesChange,
-    ) -> Result<(Before, Option<(String, Timestamp)>), OpError> {
+    ) -> Result<(Before, Option<(String, Timestamp)>), Fault> {
         let revision = stands.revision;
         let read = stands.payload.map(|payload| read(&payload, revision));
         if let Some(Ok(set)) = read {

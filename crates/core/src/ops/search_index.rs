@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::job::Job;
 use super::ledger::{Batch, Ledger};
 use super::search_text;
-use crate::error::OpError;
+use crate::Fault;
 use crate::runtime::{App, Role};
 use crate::store::search_index::{self, Hay};
 use crate::store::{StoreError, WriteConnection, audit_refs};
@@ -77,8 +77,8 @@ impl App {
     /// requests a search does not find yet: 0 when everything is indexed; all that is left where this process only reads.
     ///
     /// # Errors
-    /// [`OpError::Store`]; [`OpError::ReadOnly`] when the store takes no writes.
-    pub async fn catch_up_search(&self, limit: Duration) -> Result<u64, OpError> {
+    /// `ErrorCode::Store`; `ErrorCode::ReadOnly` when the store takes no writes.
+    pub async fn catch_up_search(&self, limit: Duration) -> Result<u64, Fault> {
         let give_up = Instant::now() + limit;
         while self.role() != Role::Reader {
             let (done, more) = oneshot::channel();

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::policy_value::{TRIES, pause};
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::policy::read::Problem;
 use crate::policy::setup::{Field, SetupSchema, cast};
 use crate::policy::{Binding, SetupInForce};
@@ -194,10 +194,7 @@ pub(crate) fn schema_of(declared: &str) -> Option<SetupSchema> {
 
 impl App {
     /// Every key that agents of a workspace declare, with its value.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn setup(&self, workspace: &WorkspaceName) -> Result<Vec<SetupKey>, OpError> {
+    pub async fn setup(&self, workspace: &WorkspaceName) -> Result<Vec<SetupKey>, Fault> {
         let mut keys = Vec::new();
         for (agent, declared) in agents::setup_schemas(self.reader()).await? {
             let Some(schema) = schema_of(&declared).filter(|_| agent.workspace == *workspace)
@@ -214,13 +211,10 @@ impl App {
     }
 
     /// Agents of a workspace whose declaration cannot be read, and what is wrong with it.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn unreadable_setups(
         &self,
         workspace: &WorkspaceName,
-    ) -> Result<Vec<(AgentKey, Vec<Problem>)>, OpError> {
+    ) -> Result<Vec<(AgentKey, Vec<Problem>)>, Fault> {
         let all = agents::setup_schemas(self.reader()).await?;
         let of = all
             .into_iter()
@@ -233,14 +227,10 @@ impl App {
     /// Changes an agent's setup. It stands on the bus when this returns.
     ///
     /// # Errors
-    /// [`OpError::NotFound`] for a key that the agent does not declare, [`OpError::InvalidArgs`] for a value
-    /// of another type, [`OpError::BusUnreachable`], [`OpError::ReadOnly`], [`OpError::VerdictNotAllowed`] for a value by
+    /// `ErrorCode::NotFound` for a key that the agent does not declare, `ErrorCode::InvalidArgs` for a value
+    /// of another type, `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`, `ErrorCode::VerdictNotAllowed` for a value by
     /// which rules deny or ask where the operator may not allow everything; nothing is changed then.
-    pub async fn change_setup(
-        &self,
-        agent: &AgentKey,
-        change: &SetupChange,
-    ) -> Result<u64, OpError> {
+    pub async fn change_setup(&self, agent: &AgentKey, change: &SetupChange) -> Result<u64, Fault> {
         let field = self.declared(agent, change).await?;
         let key = PolicyKey::Setup(agent.clone());
         let writer = self.policy_writer().await?;
@@ -262,7 +252,7 @@ impl App {
             pause(attempt).await;
         }
         let why = "others change the setup all the time; try again";
-        Err(OpError::BusUnreachable(why.to_owned()))
+        Err(Fault::bus_unreachable(why))
     }
 
     /// The field that a change is about. What nobody declares any more can still be unbound.
@@ -270,14 +260,14 @@ impl App {
         &self,
         agent: &AgentKey,
         change: &SetupChange,
-    ) -> Result<Option<Field>, OpError> {
+    ) -> Result<Option<Field>, Fault> {
         let all = agents::setup_schemas(self.reader()).await?;
         let declared = all.into_iter().find(|(other, _)| other == agent);
         let unbinds = matches!(change, SetupChange::Unbind(_));
         let schema = match declared.map(|(_, declared)| read_declared(&declared)) {
             Some(Err(problems)) if !unbinds => {
                 let problems: Vec<String> = problems.iter().map(told).collect();
-                return Err(OpError::InvalidArgs(format!(
+                return Err(Fault::invalid_args(format!(
                     "the setup keys that {agent} declares cannot be read: {}; mend them in the agent, which declares them in its hello",
                     problems.join("; ")
                 )));
@@ -290,10 +280,10 @@ impl App {
             .cloned();
         if field.is_none() && !unbinds {
             let key = change.key();
-            return Err(OpError::Unknown {
-                what: format!("setup key {key} of {agent}"),
-                see: "setup list",
-            });
+            return Err(Fault::unknown(
+                format!("setup key {key} of {agent}"),
+                "setup list",
+            ));
         }
         Ok(field)
     }
@@ -308,10 +298,10 @@ fn apply(
     change: &SetupChange,
     field: Option<&Field>,
     (by, at): (String, String),
-) -> Result<(), OpError> {
+) -> Result<(), Fault> {
     let fitting = |value: &Value| match field {
         Some(field) => cast(field, value)
-            .map_err(|why| OpError::InvalidArgs(format!("{}: the value {why}", field.name))),
+            .map_err(|why| Fault::invalid_args(format!("{}: the value {why}", field.name))),
         None => Ok(value.clone()),
     };
     match change {
@@ -345,10 +335,10 @@ fn apply(
         }
         SetupChange::Unbind(key) => {
             if setup.bindings.remove(key).is_none() {
-                return Err(OpError::Unknown {
-                    what: format!("a binding of setup key {key}"),
-                    see: "setup list",
-                });
+                return Err(Fault::unknown(
+                    format!("a binding of setup key {key}"),
+                    "setup list",
+                ));
             }
         }
     }

@@ -11,8 +11,8 @@ use countersign_wire::{
 use tokio::sync::mpsc::{self, Receiver};
 
 use super::setup::{SetupValue, schema_of};
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::policy::simulate::{Past, Report, Simulation};
 use crate::policy::{Asked, Conditions, PolicySet, Rule, SetupInForce};
 use crate::runtime::App;
@@ -59,15 +59,15 @@ impl App {
     /// which they came, panic and pauses aside. It ends when `progress` says false.
     ///
     /// # Errors
-    /// [`OpError::Store`]; [`OpError::Failed`] when it was cancelled.
+    /// `ErrorCode::Store`; `ErrorCode::Failed` when it was cancelled.
     pub async fn simulate_rules(
         &self,
         workspace: &WorkspaceName,
         rules: Vec<Rule>,
         since: Option<Timestamp>,
         progress: impl Fn(Progress) -> bool,
-    ) -> Result<Report, OpError> {
-        let failed = |why: String| OpError::Failed(format!("the simulation: {why}"));
+    ) -> Result<Report, Fault> {
+        let failed = |why: String| Fault::failed(format!("the simulation: {why}"));
         let setup = self.setup_in_force(workspace).await?;
         let set = Arc::new(PolicySet::new(rules, setup).map_err(failed)?);
         let judge = move |mut pages: Receiver<Vec<PastRow>>| {
@@ -87,15 +87,15 @@ impl App {
     /// came. It ends when `progress` says false.
     ///
     /// # Errors
-    /// [`OpError::Store`]; [`OpError::Failed`] when it was cancelled.
+    /// `ErrorCode::Store`; `ErrorCode::Failed` when it was cancelled.
     pub(super) async fn replay<T: Send + 'static>(
         &self,
         workspace: &WorkspaceName,
         since: Option<Timestamp>,
         progress: impl Fn(Progress) -> bool,
         judge: impl FnOnce(Receiver<Vec<PastRow>>) -> T + Send + 'static,
-    ) -> Result<T, OpError> {
-        let failed = |why: String| OpError::Failed(format!("the simulation: {why}"));
+    ) -> Result<T, Fault> {
+        let failed = |why: String| Fault::failed(format!("the simulation: {why}"));
         let since = since.map_or(i64::MIN, |since| since.0);
         let of = simulated::count(self.reader(), workspace.as_ref(), since).await?;
         // The judge is a thread of its own.
@@ -124,7 +124,7 @@ impl App {
     pub(super) async fn setup_in_force(
         &self,
         workspace: &WorkspaceName,
-    ) -> Result<BTreeMap<String, SetupInForce>, OpError> {
+    ) -> Result<BTreeMap<String, SetupInForce>, Fault> {
         let mut setups = BTreeMap::new();
         for (agent, declared) in agents::setup_schemas(self.reader()).await? {
             if agent.workspace != *workspace {

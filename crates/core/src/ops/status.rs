@@ -6,10 +6,10 @@ use std::time::Duration;
 use countersign_wire::Stream;
 
 use super::presence::LiveConsole;
+use crate::Fault;
 use crate::bus::Bus;
 use crate::domain::Timestamp;
 use crate::domain::brakes::Brakes;
-use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::alarms::Alarm;
 use crate::store::{agents, audit, bus_stream, meta, outbox, requests, unknown_step};
@@ -86,10 +86,7 @@ pub struct Status {
 
 impl App {
     /// How the console is now.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn status(&self) -> Result<Status, OpError> {
+    pub async fn status(&self) -> Result<Status, Fault> {
         let reader = self.reader();
         let (waiting, rejected) = requests::counts(reader).await?;
         let now = self.now().0;
@@ -138,42 +135,27 @@ impl App {
     }
 
     /// The last migration of the store that only a newer version knows.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn newer_store(&self) -> Result<Option<i64>, OpError> {
+    pub async fn newer_store(&self) -> Result<Option<i64>, Fault> {
         Ok(unknown_step(self.reader()).await?)
     }
 
     /// Why the oldest decision that the bus has not taken is not there; none while all go out.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn not_taken(&self) -> Result<Option<String>, OpError> {
+    pub async fn not_taken(&self) -> Result<Option<String>, Fault> {
         Ok(outbox::oldest_error(self.reader()).await?)
     }
 
     /// How many decisions and votes wait for the bus.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn queued(&self) -> Result<i64, OpError> {
+    pub async fn queued(&self) -> Result<i64, Fault> {
         Ok(outbox::under_way(self.reader()).await?)
     }
 
     /// How many requests wait.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn waiting(&self) -> Result<i64, OpError> {
+    pub async fn waiting(&self) -> Result<i64, Fault> {
         Ok(requests::counts(self.reader()).await?.0)
     }
 
     /// What is not read here after `patience`; none when everything is, or the bus does not tell.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn unread(&self, patience: Duration) -> Result<Option<Unread>, OpError> {
+    pub async fn unread(&self, patience: Duration) -> Result<Option<Unread>, Fault> {
         let begun = tokio::time::Instant::now();
         let mut first = None;
         loop {
@@ -195,7 +177,7 @@ impl App {
     }
 
     /// Positions of the projected streams, and whether nothing is left to be read.
-    async fn positions(&self) -> Result<(BTreeMap<String, StreamPosition>, bool), OpError> {
+    async fn positions(&self) -> Result<(BTreeMap<String, StreamPosition>, bool), Fault> {
         const PROJECTED: [&str; 5] = [
             Stream::Requests.name(),
             Stream::Decisions.name(),

@@ -21,8 +21,8 @@ use super::policy_value::PolicyWriter;
 use super::publisher::Settled;
 use super::turns::Turn;
 use super::verdicts::SETTLE_LIMIT;
+use crate::Fault;
 use crate::domain::{Authority, State, Timestamp};
-use crate::error::OpError;
 use crate::runtime::{App, Role};
 use crate::store::lines::{self, Filter};
 use crate::store::{StoreError, requests};
@@ -117,7 +117,7 @@ impl App {
     ///
     /// All are on their way before one is waited for: what is left of them when the grace is over the consoles deny,
     /// and only a person's decision can end the run.
-    pub(super) async fn terminate_waiting(&self, agent: &AgentKey) -> Result<(u64, u64), OpError> {
+    pub(super) async fn terminate_waiting(&self, agent: &AgentKey) -> Result<(u64, u64), Fault> {
         if self.role() == Role::Console {
             self.ready(READY_LIMIT).await;
         }
@@ -200,7 +200,7 @@ impl App {
         &self,
         writer: &PolicyWriter<'_>,
         said: &Said,
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         let Said::Agent(agent, AgentBrake::Paused) = said else {
             return Ok(());
         };
@@ -217,7 +217,7 @@ impl App {
         match row.and_then(|row| Said::read(&key, &row.payload)) {
             Some((Said::Agent(_, AgentBrake::Stopped), _)) => {
                 let why = format!("{agent} is stopped; resume it first");
-                Err(OpError::InvalidArgs(why))
+                Err(Fault::invalid_args(why))
             }
             _ => Ok(()),
         }

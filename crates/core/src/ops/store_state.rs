@@ -11,8 +11,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::Fault;
 use crate::domain::{AlarmCode, Timestamp};
-use crate::error::OpError;
 use crate::runtime::{App, Health, Role};
 use crate::store::alarms::{self, Alarm};
 
@@ -89,14 +89,11 @@ impl App {
     }
 
     /// The alarms that nobody has acknowledged, newest first, and the one that could not be written.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn standing_alarms(&self) -> Result<Vec<Alarm>, OpError> {
+    pub async fn standing_alarms(&self) -> Result<Vec<Alarm>, Fault> {
         self.with_store_failed(alarms::newest(self.reader()).await?)
     }
 
-    pub(crate) fn with_store_failed(&self, mut alarms: Vec<Alarm>) -> Result<Vec<Alarm>, OpError> {
+    pub(crate) fn with_store_failed(&self, mut alarms: Vec<Alarm>) -> Result<Vec<Alarm>, Fault> {
         if let Some(failed) = self.store_failed() {
             alarms.insert(0, failed.alarm());
         }

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::job::Job;
 use super::ledger::Batch;
-use crate::error::OpError;
+use crate::Fault;
 use crate::runtime::App;
 use crate::store::audit_refs::{self, AuditRef};
 use crate::store::export::{self, ExportRow};
@@ -35,10 +35,7 @@ pub(super) async fn keep(
 impl App {
     /// Rows of the audit log about these requests, oldest first, at most 200 of each. What was logged in this
     /// moment may be missing where this process only reads.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn audit_of(&self, ids: &[i64]) -> Result<BTreeMap<i64, Vec<AuditRef>>, OpError> {
+    pub async fn audit_of(&self, ids: &[i64]) -> Result<BTreeMap<i64, Vec<AuditRef>>, Fault> {
         let found = audit_refs::of_requests(self.reader(), ids, AUDIT_ROWS).await?;
         let mut rows: BTreeMap<i64, Vec<AuditRef>> = BTreeMap::new();
         for row in found {
@@ -51,10 +48,7 @@ impl App {
     }
 
     /// The same of one request, brought up to date before.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn audit_story(&self, line: &LineRow) -> Result<Vec<AuditRef>, OpError> {
+    pub async fn audit_story(&self, line: &LineRow) -> Result<Vec<AuditRef>, Fault> {
         self.catch_up_search(REFERENCES).await?;
         Ok(self
             .audit_of(&[line.id])
@@ -64,10 +58,7 @@ impl App {
     }
 
     /// Traces of a request: its own first, then those whose spans name it.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn traces_of(&self, line: &LineRow) -> Result<Vec<String>, OpError> {
+    pub async fn traces_of(&self, line: &LineRow) -> Result<Vec<String>, Fault> {
         let mut traces = Vec::new();
         traces.extend(spans::trace_of_request(self.reader(), line.id).await?);
         let name = (
@@ -84,34 +75,25 @@ impl App {
     }
 
     /// What an export adds to the lines of these requests, in no order.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn export_facts(&self, ids: &[i64]) -> Result<Vec<ExportRow>, OpError> {
+    pub async fn export_facts(&self, ids: &[i64]) -> Result<Vec<ExportRow>, Fault> {
         Ok(export::of_requests(self.reader(), ids).await?)
     }
 
     /// The values that the filters of the history can take.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn history_facets(&self) -> Result<Facets, OpError> {
+    pub async fn history_facets(&self) -> Result<Facets, Fault> {
         Ok(facets::read(self.reader()).await?)
     }
 
     /// What the window remembers under a key.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn remembered(&self, key: &str) -> Result<Option<String>, OpError> {
+    pub async fn remembered(&self, key: &str) -> Result<Option<String>, Fault> {
         Ok(ui_state::get(self.reader(), key).await?)
     }
 
     /// Remembers a value of the window.
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] when the store takes no writes.
-    pub async fn remember(&self, key: &'static str, value: String) -> Result<(), OpError> {
+    /// `ErrorCode::ReadOnly` when the store takes no writes.
+    pub async fn remember(&self, key: &'static str, value: String) -> Result<(), Fault> {
         let (done, remembered) = oneshot::channel();
         self.submit(Job::Remember { key, value, done }).await?;
         self.answer(remembered).await

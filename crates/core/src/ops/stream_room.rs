@@ -9,9 +9,9 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::alarms::keep_to;
+use crate::Fault;
 use crate::bus::{Bus, BusError};
 use crate::domain::AlarmCode;
-use crate::error::OpError;
 use crate::runtime::Shared;
 
 const LOOK_EVERY: Duration = Duration::from_secs(60);
@@ -44,7 +44,7 @@ async fn limit(shared: &Shared, bus: &Bus, most: u64) -> Result<(), BusError> {
     }
 }
 
-async fn look(shared: &Shared, bus: &Bus) -> Result<(), OpError> {
+async fn look(shared: &Shared, bus: &Bus) -> Result<(), Fault> {
     let rooms = bus.rooms().await?;
     let full = rooms.iter().filter(|room| room.is_alarming());
     let full: Vec<String> = full.map(|room| room.stream.to_owned()).collect();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use countersign_wire::{RequestKey, Verdict, WorkspaceName, parse_request, request_subject};
 
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::policy::suggest::{Decided, Suggesting, WINDOW_DAYS};
 use crate::policy::{Asked, PolicySet};
 use crate::runtime::App;
@@ -41,14 +41,14 @@ impl App {
     /// decisions were read and ends it with false.
     ///
     /// # Errors
-    /// [`OpError::Store`]; [`OpError::InvalidArgs`] for rules that cannot be read; [`OpError::Failed`] when
+    /// `ErrorCode::Store`; `ErrorCode::InvalidArgs` for rules that cannot be read; `ErrorCode::Failed` when
     /// `progress` ended it.
     pub async fn suggest_rules(
         &self,
         workspace: &WorkspaceName,
         mut progress: impl FnMut(u64) -> bool,
-    ) -> Result<Vec<Suggestion>, OpError> {
-        let failed = |why: String| OpError::Failed(format!("the suggestions: {why}"));
+    ) -> Result<Vec<Suggestion>, Fault> {
+        let failed = |why: String| Fault::failed(format!("the suggestions: {why}"));
         let rules = self.rules(workspace).await?.rules;
         let setup = self.setup_in_force(workspace).await?;
         let set = Arc::new(PolicySet::new(rules, setup).map_err(failed)?);

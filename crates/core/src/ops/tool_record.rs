@@ -1,8 +1,8 @@
 //! The record of a tool, for who decides on its next call.
 
+use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::tool_record::ToolRecord;
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::lines::LineRow;
 use crate::store::tool_record::{self, ToolCall};
@@ -25,10 +25,7 @@ pub(crate) fn call_of(line: &LineRow) -> Option<ToolCall<'_>> {
 impl App {
     /// How the agent's calls of a request's tool ended that came before it and no longer than 90 days before, and
     /// whether there may be more of them behind the newest 1,000 calls; none for what is no tool call.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn tool_record(&self, line: &LineRow) -> Result<Option<(ToolRecord, bool)>, OpError> {
+    pub async fn tool_record(&self, line: &LineRow) -> Result<Option<(ToolRecord, bool)>, Fault> {
         let Some(call) = call_of(line) else {
             return Ok(None);
         };

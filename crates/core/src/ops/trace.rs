@@ -4,8 +4,10 @@
 
 use std::collections::HashMap;
 
+use countersign_wire::ErrorCode;
+
+use crate::Fault;
 use crate::domain::trace::{Bar, Place, call_tree, covered_ms};
-use crate::error::OpError;
 use crate::runtime::App;
 use crate::store::spans::{self, GateRow, SpanRow};
 
@@ -45,14 +47,11 @@ pub struct Entry {
 impl App {
     /// The trace with this id, or the one of a request (`ID` or `WS/AGENT/ID`). The full name of a request is never
     /// taken for a trace: agents choose the ids of their traces, and one could hide another's behind them.
-    ///
-    /// # Errors
-    /// [`OpError::NotFound`], [`OpError::Ambiguous`], [`OpError::Store`].
-    pub async fn trace(&self, id: &str) -> Result<Trace, OpError> {
+    pub async fn trace(&self, id: &str) -> Result<Trace, Fault> {
         let named = match id.contains('/') {
             true => match self.find(id).await {
                 Ok(line) => Some(line),
-                Err(OpError::NotFound(_)) => None,
+                Err(fault) if fault.code == ErrorCode::NotFound => None,
                 Err(error) => return Err(error),
             },
             false => None,
@@ -84,13 +83,11 @@ impl App {
                 return Ok(found);
             }
         }
-        Err(OpError::NotFound(format!(
-            "a trace of {}",
-            countersign_wire::escape(id).plain()
-        )))
+        let of = countersign_wire::escape(id).plain();
+        Err(Fault::unknown(format!("a trace of {of}"), "history"))
     }
 
-    async fn read_trace(&self, trace_id: &str) -> Result<Trace, OpError> {
+    async fn read_trace(&self, trace_id: &str) -> Result<Trace, Fault> {
         let reader = self.reader();
         let mut spans = spans::of_trace(reader, trace_id, SPANS + 1).await?;
         let mut gates = spans::gates_of_trace(reader, trace_id, GATES + 1).await?;
@@ -102,10 +99,7 @@ impl App {
     }
 
     /// The payload of each span, as received, by row number.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn span_bodies(&self, ids: &[i64]) -> Result<HashMap<i64, Vec<u8>>, OpError> {
+    pub async fn span_bodies(&self, ids: &[i64]) -> Result<HashMap<i64, Vec<u8>>, Fault> {
         Ok(spans::bodies(self.reader(), ids)
             .await?
             .into_iter()

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::error::OpError;
+use crate::Fault;
 use crate::runtime::App;
 use crate::store::span_bodies::{self, WholeSpan};
 use crate::store::traces::{self, LOOKED_AT, TraceFigures};
@@ -29,10 +29,7 @@ pub struct TraceLine {
 
 impl App {
     /// The traces that were last written to, at most `limit`, from the one before `before` on.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn traces(&self, before: Option<i64>, limit: i64) -> Result<Traces, OpError> {
+    pub async fn traces(&self, before: Option<i64>, limit: i64) -> Result<Traces, Fault> {
         let reader = self.reader();
         let rows = traces::page(reader, before, limit).await?;
         let full = i64::try_from(rows.len()).is_ok_and(|count| count >= limit);
@@ -54,35 +51,26 @@ impl App {
     }
 
     /// The trace id of a row of the list.
-    ///
-    /// # Errors
-    /// [`OpError::NotFound`], [`OpError::Store`].
-    pub async fn trace_of_row(&self, row: i64) -> Result<String, OpError> {
+    pub async fn trace_of_row(&self, row: i64) -> Result<String, Fault> {
         traces::trace_id(self.reader(), row)
             .await?
-            .ok_or_else(|| OpError::NotFound("the trace; retention may have removed it".to_owned()))
+            .ok_or_else(|| Fault::unknown("the trace; retention may have removed it", "history"))
     }
 
     /// One span with its payload.
-    ///
-    /// # Errors
-    /// [`OpError::NotFound`], [`OpError::Store`].
-    pub async fn span(&self, id: i64) -> Result<WholeSpan, OpError> {
+    pub async fn span(&self, id: i64) -> Result<WholeSpan, Fault> {
         span_bodies::one(self.reader(), id)
             .await?
-            .ok_or_else(|| OpError::NotFound("the span; retention may have removed it".to_owned()))
+            .ok_or_else(|| Fault::unknown("the span; retention may have removed it", "history"))
     }
 
     /// Hands the payload of each span to `each`, one at a time and in their order, until it breaks.
     /// Returns whether all were read.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
     pub async fn each_span_body(
         &self,
         ids: &[i64],
         each: impl FnMut(i64, &[u8]) -> ControlFlow<()>,
-    ) -> Result<bool, OpError> {
+    ) -> Result<bool, Fault> {
         Ok(span_bodies::each(self.reader(), ids, each).await?)
     }
 }

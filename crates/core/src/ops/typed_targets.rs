@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use super::job::Job;
 use super::ledger::{Batch, Ledger};
-use crate::error::OpError;
+use crate::Fault;
 use crate::policy::read::is_pointer;
 use crate::runtime::App;
 use crate::store::{StoreError, tools, typed_targets};
@@ -39,25 +39,25 @@ impl App {
     /// name again. Audited.
     ///
     /// # Errors
-    /// [`OpError::InvalidArgs`] for what is no JSON pointer (RFC 6901) of at most 256 bytes, and for a tool that nobody
-    /// has told of; [`OpError::ReadOnly`] when it cannot be written.
+    /// `ErrorCode::InvalidArgs` for what is no JSON pointer (RFC 6901) of at most 256 bytes, and for a tool that nobody
+    /// has told of; `ErrorCode::ReadOnly` when it cannot be written.
     pub async fn choose_typed_target(
         &self,
         agent: &AgentKey,
         tool: &str,
         pointer: Option<&str>,
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         let is_usable = |pointer: &str| {
             !pointer.is_empty() && pointer.len() <= POINTER_MAX && is_pointer(pointer)
         };
         if pointer.is_some_and(|pointer| !is_usable(pointer)) {
-            return Err(OpError::InvalidArgs(
-                "this is no JSON pointer to an argument; write /name, or /name/inner".to_owned(),
+            return Err(Fault::invalid_args(
+                "this is no JSON pointer to an argument; write /name, or /name/inner",
             ));
         }
         let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
         if tools::one(self.reader(), ws, name, tool).await?.is_none() {
-            return Err(OpError::InvalidArgs(format!(
+            return Err(Fault::invalid_args(format!(
                 "{agent} has no tool of this name; read the list of its tools again"
             )));
         }

@@ -9,8 +9,8 @@ use uuid::Uuid;
 use super::job::{Accepted, DecideCommand, Job, Refused};
 use super::publisher::Settled;
 use super::{edited, response};
-use crate::domain::{DecideRefusal, State, Timestamp};
-use crate::error::OpError;
+use crate::Fault;
+use crate::domain::{DecideRefusal, State, Timestamp, already};
 use crate::runtime::{App, Role};
 use crate::store::{decisions, lines, outbox};
 
@@ -20,6 +20,8 @@ pub(super) const SETTLE_LIMIT: Duration = Duration::from_secs(5);
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);
 /// How long the anchor of a dangerous approval may hold up the answer.
 const ANCHOR_LIMIT: Duration = Duration::from_secs(1);
+/// Who was first where an agent no longer asks.
+pub(super) const WITHDREW: &str = "the agent withdrew first";
 const PROJECTED_LOOK: Duration = Duration::from_millis(50);
 const SEEN_LIMIT: Duration = Duration::from_secs(2);
 const SEEN_LOOK: Duration = Duration::from_millis(10);
@@ -56,9 +58,9 @@ impl App {
     /// Gives a verdict and waits for the stream's acknowledgement, unless it is held.
     ///
     /// # Errors
-    /// Those of the command line contract; [`OpError::Queued`] when the bus did not answer: the
+    /// Those of the command line contract; `ErrorCode::Queued` when the bus did not answer: the
     /// decision then stays in the outbox.
-    pub async fn decide(&self, mut command: DecideCommand) -> Result<Decided, OpError> {
+    pub async fn decide(&self, mut command: DecideCommand) -> Result<Decided, Fault> {
         self.knows_the_past().await?;
         let key = command.key.clone();
         let human = command.origin == Origin::Operator && command.verdict.lets_it_run();
@@ -99,7 +101,7 @@ impl App {
     }
 
     /// Holds what an operator wrote against what the request says of it.
-    async fn fit(&self, command: &mut DecideCommand) -> Result<(), OpError> {
+    async fn fit(&self, command: &mut DecideCommand) -> Result<(), Fault> {
         if !matches!(command.verdict, Verdict::Respond | Verdict::Modify) {
             return Ok(());
         }
@@ -118,7 +120,7 @@ impl App {
             Verdict::Modify => {
                 let checked = edited::checked(&row.raw, command.edited_args.as_ref());
                 checked
-                    .map_err(|error| OpError::InvalidArgs(format!("{}: {error}", command.key)))?;
+                    .map_err(|error| Fault::invalid_args(format!("{}: {error}", command.key)))?;
             }
             _ => {}
         }
@@ -126,7 +128,7 @@ impl App {
     }
 
     /// Waits until everything on the bus is known; a console that will not know it says why.
-    async fn knows_the_past(&self) -> Result<(), OpError> {
+    async fn knows_the_past(&self) -> Result<(), Fault> {
         if self.bus().is_none() || self.role() != Role::Console {
             return Ok(());
         }
@@ -143,9 +145,9 @@ impl App {
         };
         match tokio::time::timeout(CATCH_UP_LIMIT, known).await {
             Ok(None) => Ok(()),
-            Ok(Some(why)) => Err(OpError::ReadOnly(why)),
-            Err(_) => Err(OpError::ReadOnly(
-                "it still reads what happened on the bus; try again in a moment".to_owned(),
+            Ok(Some(why)) => Err(Fault::read_only(why)),
+            Err(_) => Err(Fault::read_only(
+                "it still reads what happened on the bus; try again in a moment",
             )),
         }
     }
@@ -153,8 +155,8 @@ impl App {
     /// Takes a held approval back.
     ///
     /// # Errors
-    /// [`OpError::AlreadyDecided`] when it is no longer held.
-    pub async fn undo(&self, key: &RequestKey) -> Result<(), OpError> {
+    /// `ErrorCode::AlreadyDecided` when it is no longer held.
+    pub async fn undo(&self, key: &RequestKey) -> Result<(), Fault> {
         let (reply, undone) = oneshot::channel();
         self.submit(Job::Undo(key.clone(), reply)).await?;
         match self.answer(undone).await? {
@@ -182,7 +184,7 @@ impl App {
         &self,
         key: &RequestKey,
         settled: oneshot::Receiver<Settled>,
-    ) -> Result<u64, OpError> {
+    ) -> Result<u64, Fault> {
         let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
         // Without a connection nothing can settle before it is back.
         let limit = if connected {
@@ -207,40 +209,33 @@ impl App {
                     }
                 };
                 match reads {
-                    Some(State::Expired) => Err(OpError::Expired(key.clone())),
-                    Some(State::Void) => Err(OpError::Failed(format!(
+                    Some(State::Expired) => Err(Fault::too_late(key)),
+                    Some(State::Void) => Err(Fault::failed(format!(
                         "the decision on {key} is stored but does not verify; see `countersign operators list` whether this console's key counts"
                     ))),
-                    Some(State::Withdrawn) => Err(OpError::AlreadyDecided {
-                        key: key.clone(),
-                        state: State::Withdrawn,
-                        who: "the agent withdrew first".to_owned(),
-                    }),
+                    Some(State::Withdrawn) => Err(already(key, State::Withdrawn, WITHDREW)),
                     _ => Ok(seq),
                 }
             }
             Ok(Some(Settled::Lost { who })) => {
                 self.seen(key).await;
                 match self.state_of(key).await {
-                    Some(State::Expired) => Err(OpError::Expired(key.clone())),
-                    state => Err(OpError::AlreadyDecided {
-                        key: key.clone(),
-                        state: state
-                            .filter(|state| !state.is_open())
-                            .unwrap_or(State::Decided),
-                        who,
-                    }),
+                    Some(State::Expired) => Err(Fault::too_late(key)),
+                    state => {
+                        let state = state.filter(|state| !state.is_open());
+                        Err(already(key, state.unwrap_or(State::Decided), &who))
+                    }
                 }
             }
-            Ok(Some(Settled::Late)) => Err(OpError::Expired(key.clone())),
-            Ok(Some(Settled::TakenBack { why })) => Err(OpError::NotApprovable(format!(
+            Ok(Some(Settled::Late)) => Err(Fault::too_late(key)),
+            Ok(Some(Settled::TakenBack { why })) => Err(Fault::not_approvable(format!(
                 "the decision on {key} was taken back before it was on the bus: {why}"
             ))),
             Ok(None) | Err(_) => match self.health().borrow().store_failed.clone() {
-                Some(why) => Err(OpError::ReadOnly(format!(
+                Some(why) => Err(Fault::read_only(format!(
                     "the decision on {key} is on its way, but what becomes of it cannot be written here: {why}"
                 ))),
-                None => Err(OpError::Queued(key.clone())),
+                None => Err(Fault::queued(key)),
             },
         }
     }
@@ -285,17 +280,17 @@ impl App {
         let _ = tokio::time::timeout(SEEN_LIMIT, look).await;
     }
 
-    async fn explain(&self, key: &RequestKey, refused: Refused) -> OpError {
+    async fn explain(&self, key: &RequestKey, refused: Refused) -> Fault {
         match refused {
-            Refused::NotFound => OpError::NotFound(key.to_string()),
-            Refused::InvalidArgs(why) => OpError::InvalidArgs(format!("{key}: {why}")),
-            Refused::ReadOnly(why) => OpError::ReadOnly(why),
+            Refused::NotFound => Fault::unknown(key, "history"),
+            Refused::InvalidArgs(why) => Fault::invalid_args(format!("{key}: {why}")),
+            Refused::ReadOnly(why) => Fault::read_only(why),
             Refused::Domain(refusal) => {
                 let who = match refusal {
                     DecideRefusal::AlreadyDecided(_) => self.who_decided(key).await,
                     _ => String::new(),
                 };
-                OpError::refused(key, &refusal, who)
+                refusal.fault(key, &who)
             }
         }
     }

@@ -7,9 +7,9 @@ use futures::StreamExt;
 
 use uuid::Uuid;
 
+use crate::Fault;
 use crate::bus::{Bus, BusError, POLICY_STREAM, StreamMessage, StreamStatus};
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::store::bus_stream::Position;
 use crate::store::policy::PolicyRow;
 use crate::store::{Reader, audit, policy};
@@ -62,14 +62,11 @@ enum Known {
 impl Remembered {
     /// Takes the positions; reads the last value of each key of the shared policy that this console knows, and of the
     /// anchors, of which no stamp is kept, the last one.
-    ///
-    /// # Errors
-    /// [`crate::store::StoreError`] in [`OpError::Store`].
     pub(crate) async fn read(
         reader: &Reader,
         console: ConsoleId,
         positions: Vec<Position>,
-    ) -> Result<Self, OpError> {
+    ) -> Result<Self, Fault> {
         let mut marks: Vec<Mark> = positions.iter().filter_map(stamp_of_last).collect();
         let values = policy::remembered(reader).await?;
         let values = values.iter().filter_map(Value::of).collect();

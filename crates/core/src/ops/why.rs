@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::bypass;
 use super::rule_usage::{Amounts, used};
+use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
-use crate::error::OpError;
 use crate::policy::evaluate::Instead;
 use crate::policy::{
     Asked, By, Conditions, Effect, Evaluation, Matcher, Outcome, PolicySet, Rule, Says, Setting,
@@ -92,10 +92,7 @@ pub struct Why {
 impl App {
     /// Why a request asks, by the rules in force now; none where there are neither rules nor a setup key
     /// to tell of.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn why(&self, line: &LineRow) -> Result<Option<Why>, OpError> {
+    pub async fn why(&self, line: &LineRow) -> Result<Option<Why>, Fault> {
         let Some(key) = line.key() else {
             return Ok(None);
         };
@@ -119,7 +116,7 @@ impl App {
             return Ok(None);
         }
         let author_may = in_force.may_allow(trusted, &key.workspace, risk);
-        let failed = |why: String| OpError::Failed(format!("the rules: {why}"));
+        let failed = |why: String| Fault::failed(format!("the rules: {why}"));
         let tool_changed_at = redefined::of_request(self.reader(), line.id).await?;
         let approves_off = brakes.may_approve(&agent, true).err();
         let judged = Arc::clone(&in_force);

@@ -7,10 +7,10 @@ use std::time::Duration;
 use countersign_wire::without_login;
 
 use super::{App, Options, Role};
+use crate::Fault;
 use crate::bus::{Bus, BusOptions, Credentials};
 use crate::clock::BusClock;
 use crate::data_dir::{DataDir, RuntimeInfo};
-use crate::error::OpError;
 use crate::identity::Identity;
 use crate::ops::{Link, anchor_task};
 
@@ -24,7 +24,7 @@ fn bus_options(
     options: &Options,
     data: &DataDir,
     identity: &Identity,
-) -> Result<BusOptions, OpError> {
+) -> Result<BusOptions, Fault> {
     let beside = || data.read_runtime().filter(|_| role != Role::Console);
     let (url, credentials) = match &options.nats_url {
         Some(url) => {
@@ -33,15 +33,14 @@ fn bus_options(
         }
         None => {
             let info = data.read_runtime().ok_or_else(|| {
-                OpError::BusUnreachable(
-                    "no console runs in this data folder; start it with `countersign serve`"
-                        .to_owned(),
+                Fault::bus_unreachable(
+                    "no console runs in this data folder; start it with `countersign serve`",
                 )
             })?;
             let seed = identity
                 .login
                 .seed()
-                .map_err(|_| OpError::Environment("the login key has no seed; put it back from a backup, or begin with a new data folder".to_owned()))?;
+                .map_err(|_| Fault::environment("the login key has no seed; put it back from a backup, or begin with a new data folder"))?;
             (info.nats_url, Credentials::NkeySeed(seed))
         }
     };
@@ -87,7 +86,7 @@ impl App {
             let mut options = bus_options(inner.role, &inner.options, data, identity)?;
             // Whoever only looks decides nothing that could be forged, and is to tell of the risk.
             options.allow_single_account = true;
-            Ok::<_, OpError>(Bus::connect_in_order(options).await?)
+            Ok::<_, Fault>(Bus::connect_in_order(options).await?)
         };
         match met.await {
             Ok(bus) => {
@@ -98,7 +97,7 @@ impl App {
         }
     }
 
-    pub(super) async fn connect(&self, clock: &BusClock) -> Result<(), OpError> {
+    pub(super) async fn connect(&self, clock: &BusClock) -> Result<(), Fault> {
         let inner = &self.inner;
         if let Some(server) = &inner.server {
             let info = RuntimeInfo::own(server.url(), server.pid(), inner.options.passing);

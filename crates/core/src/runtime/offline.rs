@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::start::{Parts, assemble, own, parts};
 use super::writing::start_writer;
 use super::{App, Options, Role};
-use crate::data_dir::DataDir;
-use crate::error::OpError;
+use crate::Fault;
+use crate::data_dir::{DataDir, no_console};
 use crate::identity::Identity;
 use crate::store;
 
@@ -16,11 +16,11 @@ impl App {
     /// Works on the store of a data folder, beside its running console or in its place. No bus is met.
     ///
     /// # Errors
-    /// [`OpError::Environment`] when there is no console's data in the folder; [`OpError::Store`] when
+    /// `ErrorCode::Environment` when there is no console's data in the folder; `ErrorCode::Store` when
     /// it takes no writes.
-    pub async fn offline(options: Options) -> Result<Self, OpError> {
+    pub async fn offline(options: Options) -> Result<Self, Fault> {
         if !options.data_dir.join("countersign.db").is_file() {
-            return Err(OpError::no_console(&options.data_dir));
+            return Err(no_console(&options.data_dir));
         }
         let data = DataDir::open(&options.data_dir)?;
         let lock = own(&data).await?;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use countersign_wire::{OperatorList, TrustedKey};
+use countersign_wire::{ErrorCode, OperatorList, TrustedKey};
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
@@ -14,10 +14,10 @@ use tokio_util::task::TaskTracker;
 
 use super::writing::start_writer;
 use super::{App, Health, Inner, Options, Positions, Role, Shared, StreamPlace};
+use crate::Fault;
 use crate::bus::{AgentAccess, EmbeddedConfig, EmbeddedServer, POLICY_STREAM, STREAMS};
 use crate::clock::{BusClock, Clock};
-use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo};
-use crate::error::OpError;
+use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo, no_console};
 use crate::identity::Identity;
 use crate::ops::brakes::remembered;
 use crate::ops::operators::{follow, settle};
@@ -48,15 +48,15 @@ impl App {
     /// console starts disconnected and keeps trying.
     ///
     /// # Errors
-    /// [`OpError::Environment`] when another console runs in this folder, keys or files cannot be
-    /// used, or the bus refuses this console; [`OpError::BusUnreachable`].
-    pub async fn start(options: Options) -> Result<Self, OpError> {
+    /// `ErrorCode::Environment` when another console runs in this folder, keys or files cannot be
+    /// used, or the bus refuses this console; `ErrorCode::BusUnreachable`.
+    pub async fn start(options: Options) -> Result<Self, Fault> {
         let data = DataDir::open(&options.data_dir)?;
         let Some(lock) = own(&data).await? else {
             let by = data
                 .read_runtime()
                 .map(|info| format!(" (process {})", info.pid));
-            return Err(OpError::Environment(format!(
+            return Err(Fault::environment(format!(
                 "another console{} runs in {}; use its window, or set COUNTERSIGN_DATA_DIR to another folder",
                 by.unwrap_or_default(),
                 data.path().display()
@@ -66,10 +66,7 @@ impl App {
     }
 
     /// Works beside the running console of a data folder, or starts one when none runs.
-    ///
-    /// # Errors
-    /// As [`App::start`].
-    pub async fn attach(options: Options) -> Result<Self, OpError> {
+    pub async fn attach(options: Options) -> Result<Self, Fault> {
         let data = DataDir::open(&options.data_dir)?;
         match own(&data).await? {
             Some(lock) => {
@@ -87,10 +84,10 @@ impl App {
     /// when `with_bus` is set.
     ///
     /// # Errors
-    /// [`OpError::Environment`] when there is no console's data in the folder.
-    pub async fn read(options: Options, with_bus: bool) -> Result<Self, OpError> {
+    /// `ErrorCode::Environment` when there is no console's data in the folder.
+    pub async fn read(options: Options, with_bus: bool) -> Result<Self, Fault> {
         if !options.data_dir.join("countersign.db").is_file() {
-            return Err(OpError::no_console(&options.data_dir));
+            return Err(no_console(&options.data_dir));
         }
         let data = DataDir::open(&options.data_dir)?;
         let running = data.is_running();
@@ -109,7 +106,7 @@ impl App {
 ///
 /// A lock without a living console behind it belongs to one that is just starting or stopping, or to
 /// a reader that looks for a moment. One that a command started is gone before others could work beside it.
-pub(super) async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, OpError> {
+pub(super) async fn own(data: &DataDir) -> Result<Option<ConsoleLock>, Fault> {
     let begun = tokio::time::Instant::now();
     let mut unheard = begun;
     loop {
@@ -140,7 +137,7 @@ pub(super) async fn parts(
     options: &Options,
     mut identity: Identity,
     reader: Reader,
-) -> Result<Parts, OpError> {
+) -> Result<Parts, Fault> {
     let bus_clock = BusClock::on_machine(options.machine_clock.clone());
     let clock: Arc<dyn Clock> = match &options.clock {
         Some(clock) => Arc::clone(clock),
@@ -266,7 +263,7 @@ async fn build(
     data: DataDir,
     role: Role,
     lock: Option<ConsoleLock>,
-) -> Result<App, OpError> {
+) -> Result<App, Fault> {
     // Before the database: whoever finds one finds the keys too.
     let identity = match &lock {
         Some(lock) => Identity::load_or_create(&data, &options.operator, options.keys, lock)?,
@@ -319,7 +316,7 @@ async fn build(
     }
     match app.connect(&clock).await {
         Ok(()) => app.recover_after_power_cut().await,
-        Err(error @ OpError::BusUnreachable(_)) if shared.realm().is_some() => {
+        Err(error) if error.code == ErrorCode::BusUnreachable && shared.realm().is_some() => {
             tracing::warn!(%error, "starting without the bus");
             app.clone().keep_connecting(clock);
         }
@@ -346,7 +343,7 @@ async fn start_server(
     options: &Options,
     data: &DataDir,
     shared: &Shared,
-) -> Result<EmbeddedServer, OpError> {
+) -> Result<EmbeddedServer, Fault> {
     let config = EmbeddedConfig {
         data_dir: data.path().to_owned(),
         binary: options.nats_server.clone(),
@@ -355,11 +352,11 @@ async fn start_server(
     };
     EmbeddedServer::start(config)
         .await
-        .map_err(|error| OpError::Environment(error.to_string()))
+        .map_err(|error| Fault::environment(error.to_string()))
 }
 
 /// Who may log in as an agent.
-pub(crate) async fn access(reader: &Reader) -> Result<Vec<AgentAccess>, OpError> {
+pub(crate) async fn access(reader: &Reader) -> Result<Vec<AgentAccess>, Fault> {
     let rows = agents::all(reader).await?;
     Ok(rows
         .into_iter()

@@ -11,9 +11,9 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::{App, AppEvent, Health, Role};
+use crate::Fault;
 use crate::bus::Bus;
 use crate::clock::Clock;
-use crate::error::OpError;
 use crate::ops::hellos_known::HellosKnown;
 use crate::ops::job::BusBinding;
 use crate::ops::{
@@ -32,7 +32,7 @@ pub(super) async fn start_writer(
     app: &App,
     mut writer: store::Writer,
     queues: Queues,
-) -> Result<(), OpError> {
+) -> Result<(), Fault> {
     let shared = &app.inner.shared;
     let role = app.inner.role;
     let read_only = match role {

@@ -111,9 +111,6 @@ pub trait SeedStore: Send + Sync {
     fn put(&self, name: SeedName, seed: &str) -> Result<(), SeedError>;
 
     /// Removes a seed; one that is not there is removed already.
-    ///
-    /// # Errors
-    /// [`SeedError`].
     fn remove(&self, name: SeedName) -> Result<(), SeedError>;
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::domain::brakes::Braked;
 use crate::arguments::Unsure;
 use crate::conditions::ConditionError;
+use crate::domain::brakes::Braked;
 use crate::rule::{Effect, Rule};
 
 /// What a rule looks at.

@@ -8,8 +8,8 @@ use countersign_wire::{RequestKind, Risk};
 use serde_json::Value;
 
 use super::{Asked, Matcher, Setting, Trouble};
-use crate::domain::Timestamp;
 use crate::arguments::{Unsure, all_named, has_hidden, holds, is_hidden};
+use crate::domain::Timestamp;
 use crate::glob::{Glob, Reach};
 use crate::rule::{Effect, Rule};
 

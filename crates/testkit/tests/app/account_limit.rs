@@ -2,10 +2,10 @@
 
 use async_nats::jetstream;
 use countersign_core::App;
+use countersign_core::Options;
 use countersign_core::bus::{Bus, PublishOutcome};
 use countersign_core::domain::StallLimits;
 use countersign_core::ops::DecideCommand;
-use countersign_core::{OpError, Options};
 use countersign_testkit::{PlainServer, TempData};
 use countersign_wire::{AgentKey, Verdict, args_digest};
 use serde_json::{Value, json};
@@ -81,7 +81,10 @@ async fn an_account_without_room_keeps_decisions_in_the_outbox_and_says_what_to_
         app.decide(verdict(&key, Verdict::Deny))
     });
     for refused in futures::future::join_all(given).await {
-        assert!(matches!(refused, Err(OpError::Queued(_))), "{refused:?}");
+        assert!(
+            matches!(&refused, Err(fault) if fault.is_queued()),
+            "{refused:?}"
+        );
     }
     until("it is told what to do", || async {
         let alarms = app.status().await.unwrap().alarms;
@@ -159,7 +162,7 @@ async fn a_verdict_that_the_account_does_not_take_is_given_back_and_then_refused
     })
     .await;
     let again = app.decide(modify()).await.unwrap_err();
-    assert_eq!(again.code().as_str(), "invalid_args");
+    assert_eq!(again.code.as_str(), "invalid_args");
     assert!(again.to_string().contains("the bus takes"), "{again}");
     app.decide(verdict(&key, Verdict::Deny)).await.unwrap();
     in_state(&app, "r1", "decided").await;

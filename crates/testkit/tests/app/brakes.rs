@@ -264,7 +264,7 @@ async fn a_call_of_a_stopped_agent_can_be_ended_and_nothing_lets_it_go_on() {
                 ..command.clone()
             };
             let refused = desk.app.decide(command).await.unwrap_err();
-            assert_eq!(refused.code().as_str(), "not_approvable", "{wanted} {id}");
+            assert_eq!(refused.code.as_str(), "not_approvable", "{wanted} {id}");
             assert_eq!(
                 refused.to_string(),
                 format!(
@@ -325,7 +325,7 @@ async fn a_persons_approval_that_a_stop_meets_before_the_bus_does_not_go_out() {
     let [stopped, unharmed] = given;
     let told = stopped.await.unwrap().unwrap_err();
     assert!(
-        matches!(told.code().as_str(), "not_approvable" | "bus_unreachable"),
+        matches!(told.code.as_str(), "not_approvable" | "bus_unreachable"),
         "{told}"
     );
     line_when(&desk.app, "r1", |line| {

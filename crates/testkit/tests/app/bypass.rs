@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use countersign_core::App;
-use countersign_core::error::OpError;
+use countersign_core::Fault;
 use countersign_core::ops::regrets::{Denied, Regretted, Regretting, Suspended};
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::policy::Enabled;
@@ -19,7 +19,7 @@ fn bot() -> AgentKey {
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-async fn regret(app: &App, line: &LineRow, reason: Option<String>) -> Result<Regretted, OpError> {
+async fn regret(app: &App, line: &LineRow, reason: Option<String>) -> Result<Regretted, Fault> {
     match app.regret(line, reason, Denied::Refuse(HOUR)).await? {
         Regretting::Done(done) => Ok(done),
         Regretting::Denied(flips) => panic!("nobody denied anything: {flips:?}"),

@@ -224,7 +224,7 @@ async fn a_console_without_room_takes_what_another_one_decided_first() {
             .decide(verdict(&agent.key(id), Verdict::Approve))
             .await
             .unwrap_err();
-        assert_eq!(refused.code().as_str(), "not_approvable");
+        assert_eq!(refused.code.as_str(), "not_approvable");
     }
     let scoped = DecideCommand {
         scope: Scope::Session,

@@ -326,7 +326,7 @@ async fn too_late(desk: &Desk, agent: &Agent) {
         .await
         .unwrap_err();
     assert!(
-        ["bus_unreachable", "expired"].contains(&refused.code().as_str()),
+        ["bus_unreachable", "expired"].contains(&refused.code.as_str()),
         "{refused}"
     );
     in_state(&desk.app, "too-late", "expired").await;

@@ -33,7 +33,7 @@ async fn of_two_consoles_one_decides_and_the_other_is_told_who() {
             both => panic!("{both:?}"),
         };
         assert_eq!(decision["decided_by"]["name"], winner);
-        assert_eq!(loser.code().as_str(), "already_decided");
+        assert_eq!(loser.code.as_str(), "already_decided");
         assert!(loser.to_string().contains(winner), "{loser}");
         for app in [&desk.app, &second] {
             let row = in_state(app, &id, "decided").await;
@@ -78,7 +78,7 @@ async fn race(app: &App, agent: &Agent, ids: &[String], given: Verdict) -> usize
     let decided = stream::iter(ids).map(|id| app.decide(verdict(&agent.key(id), given)));
     let outcomes: Vec<_> = decided.buffer_unordered(RACING).collect().await;
     for lost in outcomes.iter().filter_map(|outcome| outcome.as_ref().err()) {
-        assert_eq!(lost.code().as_str(), "already_decided", "{lost}");
+        assert_eq!(lost.code.as_str(), "already_decided", "{lost}");
     }
     outcomes.iter().filter(|outcome| outcome.is_ok()).count()
 }

@@ -107,11 +107,11 @@ async fn a_held_approval_is_not_sent_and_can_be_taken_back() {
         .decide(verdict(&key, Verdict::Deny))
         .await
         .unwrap_err();
-    assert_eq!(again.code().as_str(), "already_decided");
+    assert_eq!(again.code.as_str(), "already_decided");
     desk.app.undo(&key).await.unwrap();
     assert_eq!(inbox_ids(&desk.app).await, ["r1"]);
     assert_eq!(
-        desk.app.undo(&key).await.unwrap_err().code().as_str(),
+        desk.app.undo(&key).await.unwrap_err().code.as_str(),
         "already_decided"
     );
     desk.app.decide(verdict(&key, Verdict::Deny)).await.unwrap();

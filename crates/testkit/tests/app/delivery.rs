@@ -213,7 +213,7 @@ async fn a_decision_that_the_bus_does_not_take_is_an_alarm_also_for_the_next_lif
     let key = "acme/bot/r1".parse().unwrap();
     drop(server);
     let refused = app.decide(verdict(&key, Verdict::Deny)).await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "bus_unreachable");
+    assert_eq!(refused.code.as_str(), "bus_unreachable");
     let alarms = alarms_when(&app, |alarms| !alarms.is_empty()).await;
     assert_eq!(alarms[0].code, "stalled_not_on_bus");
     app.shutdown().await;

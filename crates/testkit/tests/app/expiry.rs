@@ -28,7 +28,7 @@ async fn what_nobody_answers_expires_and_is_answered_so() {
         .decide(verdict(&key, Verdict::Approve))
         .await
         .unwrap_err();
-    assert_eq!(late.code().as_str(), "expired");
+    assert_eq!(late.code.as_str(), "expired");
     desk.app.shutdown().await;
 }
 
@@ -53,7 +53,7 @@ async fn a_withdrawn_request_leaves_the_inbox_and_is_answered_so() {
         .decide(verdict(&key, Verdict::Approve))
         .await
         .unwrap_err();
-    assert_eq!(late.code().as_str(), "already_decided");
+    assert_eq!(late.code.as_str(), "already_decided");
     desk.app.shutdown().await;
 }
 

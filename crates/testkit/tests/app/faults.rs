@@ -151,7 +151,7 @@ async fn forged_votes_are_an_alarm_and_never_count() {
     // Whose name was taken is told so, and not of a vote that nobody gave.
     let taken = cid.decide(verdict(&key, Verdict::Approve)).await;
     let taken = taken.unwrap_err();
-    assert_eq!(taken.code().as_str(), "not_approvable");
+    assert_eq!(taken.code.as_str(), "not_approvable");
     assert!(taken.to_string().contains("does not verify"), "{taken}");
     grace.decide(verdict(&key, Verdict::Approve)).await.unwrap();
     let decision = agent.decision("r1").await;
@@ -181,7 +181,7 @@ async fn a_vote_given_while_the_bus_does_not_answer_arrives_once_afterwards() {
     let queued = desk.app.decide(verdict(&key, Verdict::Approve)).await;
     let again = desk.app.decide(verdict(&key, Verdict::Approve)).await;
     kill(server, Signal::SIGCONT).unwrap();
-    assert_eq!(queued.unwrap_err().code().as_str(), "bus_unreachable");
+    assert_eq!(queued.unwrap_err().code.as_str(), "bus_unreachable");
     assert!(again.is_err(), "one vote is on its way already");
     for app in [&desk.app, &grace] {
         votes_are(app, "r1", 1).await;
@@ -219,7 +219,7 @@ async fn a_bus_that_hangs_is_seen_and_what_was_decided_meanwhile_arrives_when_it
     let lost = tokio::time::timeout(HANGS, lost).await.is_ok();
     kill(server, Signal::SIGCONT).unwrap();
     assert!(lost, "no connection was lost");
-    assert_eq!(queued.unwrap_err().code().as_str(), "bus_unreachable");
+    assert_eq!(queued.unwrap_err().code.as_str(), "bus_unreachable");
     assert_eq!(agent.decision("r1").await["verdict"], "approve");
     in_state(&desk.app, "r1", "decided").await;
     desk.app.shutdown().await;
@@ -267,7 +267,7 @@ async fn a_bus_without_room_says_so_to_agents_and_operators_and_nothing_is_lost(
         "the agent is told that it is not stored"
     );
     let refused = desk.app.decide(verdict(&key, Verdict::Approve)).await;
-    assert_eq!(refused.unwrap_err().code().as_str(), "bus_unreachable");
+    assert_eq!(refused.unwrap_err().code.as_str(), "bus_unreachable");
     until("the operator is told", || async {
         alarm_codes(&desk.app).await == ["stalled_not_on_bus"]
     })

@@ -315,7 +315,7 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
     }
     let told = given.await.unwrap().unwrap_err();
     assert!(
-        matches!(told.code().as_str(), "not_approvable" | "bus_unreachable"),
+        matches!(told.code.as_str(), "not_approvable" | "bus_unreachable"),
         "{told}"
     );
     room(&desk, "CS_DECISIONS", None).await;
@@ -324,7 +324,7 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
         match decide().await {
             Ok(_) => {}
             // A rule of the other console was first.
-            Err(error) => assert_eq!(error.code().as_str(), "already_decided", "{error}"),
+            Err(error) => assert_eq!(error.code.as_str(), "already_decided", "{error}"),
         }
         let decision = agent.decision(id).await;
         let signer = &decision["decided_by"]["key"];

@@ -66,10 +66,10 @@ pub(crate) async fn put(app: &App, key: &PolicyKey, mut payload: Value) {
 }
 
 pub(crate) async fn refuses<T: std::fmt::Debug>(
-    what: impl Future<Output = Result<T, countersign_core::error::OpError>>,
+    what: impl Future<Output = Result<T, countersign_core::Fault>>,
 ) {
     let refused = what.await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "verdict_not_allowed", "{refused}");
+    assert_eq!(refused.code.as_str(), "verdict_not_allowed", "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

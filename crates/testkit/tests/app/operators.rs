@@ -44,7 +44,7 @@ fn limits(workspaces: Option<&str>, max_risk: Option<Risk>) -> Limits {
 async fn code(app: &App, key: &RequestKey, wanted: Verdict) -> String {
     match app.decide(verdict(key, wanted)).await {
         Ok(_) => "done".to_owned(),
-        Err(error) => error.code().as_str().to_owned(),
+        Err(error) => error.code.as_str().to_owned(),
     }
 }
 
@@ -130,7 +130,7 @@ async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stan
     assert_eq!(desk.app.status().await.unwrap().read_only, None);
     let retire = Change::Retire(desk.app.identity().human_key());
     let refused = second.change_operators(&retire).await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "read_only");
+    assert_eq!(refused.code.as_str(), "read_only");
     assert!(
         refused
             .to_string()
@@ -202,7 +202,7 @@ async fn with_approval_a_new_console_counts_only_after_an_operator_accepted_it()
         limits: Limits::default(),
     };
     let itself = second.change_operators(&add).await.unwrap_err();
-    assert_eq!(itself.code().as_str(), "read_only");
+    assert_eq!(itself.code.as_str(), "read_only");
     assert!(desk.app.change_operators(&add).await.unwrap());
     sees(&second, grace, ListedState::InForce).await;
     assert_eq!(
@@ -226,7 +226,7 @@ async fn the_last_operator_without_limits_stays() {
         Change::Limit(own.clone(), limits(Some("acme"), None)),
     ] {
         let refused = desk.app.change_operators(&change).await.unwrap_err();
-        assert_eq!(refused.code().as_str(), "invalid_args");
+        assert_eq!(refused.code.as_str(), "invalid_args");
     }
     assert_eq!(state_of(&desk.app, &own), Some(ListedState::InForce));
     desk.app.shutdown().await;
@@ -242,7 +242,7 @@ async fn a_console_keeps_its_own_key_and_says_so_where_another_retired_it() {
     sees(&second, &own, ListedState::InForce).await;
     let retire = Change::Retire(own.clone());
     let refused = second.change_operators(&retire).await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "invalid_args");
+    assert_eq!(refused.code.as_str(), "invalid_args");
     assert!(refused.to_string().contains("rotate"), "{refused}");
     assert_eq!(state_of(&second, &own), Some(ListedState::InForce));
     assert_eq!(second.why_not_by_itself(), None);
@@ -389,7 +389,7 @@ async fn an_approval_beyond_the_limits_is_refused_and_one_that_is_stored_is_void
     // Who stands under limits changes nobody's.
     let widen = Change::Limit(grace, Limits::default());
     let refused = second.change_operators(&widen).await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "read_only");
+    assert_eq!(refused.code.as_str(), "read_only");
     for app in [third, second, desk.app] {
         app.shutdown().await;
     }

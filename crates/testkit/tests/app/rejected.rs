@@ -125,7 +125,7 @@ async fn every_kind_of_rejected_request_is_kept_answered_and_never_approvable() 
             .decide(verdict(&agent.key(id), Verdict::Approve))
             .await
             .unwrap_err();
-        assert_eq!(refused.code().as_str(), "not_approvable", "{id}");
+        assert_eq!(refused.code.as_str(), "not_approvable", "{id}");
     }
     assert!(inbox_ids(&desk.app).await.is_empty());
     agent.ask(&agent.request("fine")).await;
@@ -146,7 +146,7 @@ async fn a_subject_that_names_nobody_is_listed_by_its_sequence() {
     let row = in_state(&desk.app, &format!("rejected:{seq}"), "rejected").await;
     assert_eq!(row.error_code.as_deref(), Some("bad_subject"));
     let refused = desk.app.resolve(&row.request_id).await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "not_approvable");
+    assert_eq!(refused.code.as_str(), "not_approvable");
     desk.app.shutdown().await;
 }
 

@@ -65,7 +65,7 @@ async fn a_killed_server_is_started_again_and_nothing_is_lost() {
     // Given while the server is away: queued, and sent when it is back.
     match desk.app.decide(verdict(&key, Verdict::Deny)).await {
         Ok(_) => {}
-        Err(error) => assert_eq!(error.code().as_str(), "bus_unreachable"),
+        Err(error) => assert_eq!(error.code.as_str(), "bus_unreachable"),
     }
     in_state(&desk.app, "before", "decided").await;
     assert_eq!(agent.decision("before").await["verdict"], "deny");
@@ -109,7 +109,7 @@ async fn a_console_that_is_cut_off_shows_what_it_knew_and_takes_decisions_for_la
     assert!(!away.reads_the_past());
     assert_eq!(inbox_ids(&away).await, ["r1"]);
     let given = away.decide(verdict(&key, Verdict::Deny)).await;
-    assert_eq!(given.unwrap_err().code().as_str(), "bus_unreachable");
+    assert_eq!(given.unwrap_err().code.as_str(), "bus_unreachable");
     in_state(&away, "r1", "queued").await;
     away.shutdown().await;
 }
@@ -153,7 +153,7 @@ async fn a_console_knows_the_past_also_where_the_newest_request_was_removed_from
 async fn one_folder_runs_one_console() {
     let desk = Desk::open().await;
     let second = App::start(options(&desk.data)).await.err().unwrap();
-    assert_eq!(second.code().as_str(), "environment");
+    assert_eq!(second.code.as_str(), "environment");
     desk.app.shutdown().await;
 }
 
@@ -210,7 +210,7 @@ async fn streams_that_are_not_the_remembered_ones_make_the_console_read_only() {
         .decide(verdict(&key, Verdict::Approve))
         .await
         .unwrap_err();
-    assert_eq!(refused.code().as_str(), "read_only");
+    assert_eq!(refused.code.as_str(), "read_only");
     let status = app.status().await.unwrap();
     assert!(status.read_only.is_some());
     assert_eq!(status.alarms[0].code, "read_only");
@@ -268,7 +268,7 @@ async fn a_store_that_fails_loses_no_message_and_tells_who_waits() {
         .decide(verdict(&first, Verdict::Approve))
         .await
         .unwrap_err();
-    assert_eq!(refused.code().as_str(), "read_only");
+    assert_eq!(refused.code.as_str(), "read_only");
     assert_eq!(
         inbox_ids(&desk.app).await,
         ["first"],

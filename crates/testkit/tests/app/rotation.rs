@@ -153,7 +153,7 @@ async fn an_operator_under_limits_rotates_his_own_key_and_keeps_his_limits() {
     })
     .await;
     assert_eq!(
-        second.rotate_keys().await.unwrap_err().code().as_str(),
+        second.rotate_keys().await.unwrap_err().code.as_str(),
         "read_only"
     );
     let limits = Limits {
@@ -185,7 +185,7 @@ async fn an_operator_under_limits_rotates_his_own_key_and_keeps_his_limits() {
         .decide(verdict(&key, Verdict::Approve))
         .await
         .unwrap_err();
-    assert_eq!(refused.code().as_str(), "verdict_not_allowed");
+    assert_eq!(refused.code.as_str(), "verdict_not_allowed");
     second.decide(verdict(&key, Verdict::Deny)).await.unwrap();
     assert_eq!(
         agent.decision("r1").await["decided_by"]["key"],
@@ -203,7 +203,7 @@ async fn nobody_is_locked_out_by_a_key_that_ends_in_a_moment() {
     let rotated = desk.app.rotate_keys().await.unwrap();
     let retire = Change::Retire(rotated[0].new.clone());
     let refused = desk.app.change_operators(&retire).await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "invalid_args");
+    assert_eq!(refused.code.as_str(), "invalid_args");
     let stranger = PublicKey::of(&KeyPair::new_user()).unwrap();
     assert_eq!(state_of(&desk.app, &stranger), None);
     desk.app.shutdown().await;

@@ -247,7 +247,7 @@ async fn edits_of_two_operators_at_once_are_both_kept() {
         seen: Some(1),
     };
     let refused = desk.app.change_rules(&acme(), &stale).await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "invalid_args");
+    assert_eq!(refused.code.as_str(), "invalid_args");
     // An id that comes back is another version.
     let back = "schema = 1\n[[rule]]\nid = \"r9\"\neffect = \"deny\"\n";
     apply(&desk.app, back).await;
@@ -281,7 +281,7 @@ async fn who_signs_under_a_limit_is_asked_before_the_rules_of_others_lose_by_it_
     until("the limit is known", limited).await;
     let off = RulesChange::Enable("reads".to_owned(), Enabled::Off);
     let refused = junior.change_rules(&acme(), &off).await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "verdict_not_allowed", "{refused}");
+    assert_eq!(refused.code.as_str(), "verdict_not_allowed", "{refused}");
     assert!(refused.to_string().contains("test-invoices"), "{refused}");
     let still = desk.app.rules(&acme()).await.unwrap();
     assert_eq!(

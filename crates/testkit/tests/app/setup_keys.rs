@@ -119,7 +119,7 @@ async fn a_bound_key_lets_a_call_pass_in_either_polarity_and_an_unbound_one_asks
         (SetupChange::Set("unheard_of".into(), json!(1)), "not_found"),
         (SetupChange::Unbind("unheard_of".into()), "not_found"),
     ] {
-        assert_eq!(change(wrong).await.unwrap_err().code().as_str(), code);
+        assert_eq!(change(wrong).await.unwrap_err().code.as_str(), code);
     }
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
     desk.app.shutdown().await;

@@ -72,7 +72,7 @@ async fn a_full_disk_stops_the_intake_tells_who_decides_and_loses_nothing() {
     }
     // A verdict may still find room in a page; what becomes of it is not known here all the same.
     let refused = desk.app.decide(verdict(&first, Verdict::Deny)).await;
-    assert_eq!(refused.unwrap_err().code().as_str(), "read_only");
+    assert_eq!(refused.unwrap_err().code.as_str(), "read_only");
 
     limit.store(1_000_000, Ordering::Relaxed);
     listed(&desk.app, ids.last().unwrap()).await;
@@ -122,7 +122,7 @@ async fn pages_that_break_while_the_console_runs_stop_every_write_for_good() {
         .decide(verdict(&key, Verdict::Approve))
         .await
         .unwrap_err();
-    assert_eq!(refused.code().as_str(), "read_only", "{refused}");
+    assert_eq!(refused.code.as_str(), "read_only", "{refused}");
     assert!(
         refused.to_string().contains("countersign restore"),
         "{refused}"

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use countersign_core::App;
-use countersign_core::error::OpError;
+use countersign_core::Fault;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
 use countersign_core::ops::regrets::Denied;
 use countersign_core::ops::rules::RulesChange;
@@ -57,7 +57,7 @@ async fn signs_nothing(app: &App, decided: Option<&LineRow>) {
         seen: None,
     };
     let save = [SetupChange::Set(key(), json!(false))];
-    let mut tried: Vec<(&str, Result<(), OpError>)> = vec![
+    let mut tried: Vec<(&str, Result<(), Fault>)> = vec![
         ("panic on", app.set_panic(true).await.map(drop)),
         ("panic off", app.set_panic(false).await.map(drop)),
         ("pause", brake(AgentBrake::Paused).await),
@@ -89,7 +89,7 @@ async fn signs_nothing(app: &App, decided: Option<&LineRow>) {
     }
     for (what, done) in tried {
         let refused = done.expect_err(what);
-        assert_eq!(refused.code().as_str(), "read_only", "{what}: {refused}");
+        assert_eq!(refused.code.as_str(), "read_only", "{what}: {refused}");
         assert!(refused.to_string().contains("operators add"), "{refused}");
     }
     assert_eq!(revisions(app).await, before);
@@ -117,7 +117,7 @@ async fn an_operator_who_is_retired_or_waits_signs_nothing_of_the_shared_policy(
     let retire = Change::Retire(grace.clone());
     assert!(desk.app.change_operators(&retire).await.unwrap());
     let late_word = beside.set_panic(true).await.unwrap_err();
-    assert_eq!(late_word.code().as_str(), "read_only");
+    assert_eq!(late_word.code.as_str(), "read_only");
     sees(&second, &grace, ListedState::Retired).await;
     signs_nothing(&second, Some(&decided)).await;
     signs_nothing(&beside, Some(&decided)).await;
@@ -133,7 +133,7 @@ async fn an_operator_who_is_retired_or_waits_signs_nothing_of_the_shared_policy(
     let passing = App::attach(colleague_options(&desk, &fresh, "Ivan")).await;
     let passing = passing.unwrap();
     let first_word = passing.set_panic(true).await.unwrap_err();
-    assert_eq!(first_word.code().as_str(), "read_only");
+    assert_eq!(first_word.code.as_str(), "read_only");
     passing.shutdown().await;
     for key in ["panic", "rules.acme"] {
         assert!(!has_alarm(&desk.app, "brake_unverified", key).await);
@@ -177,7 +177,7 @@ async fn a_bypass_beyond_the_limits_of_who_sets_it_is_refused() {
         (Risk::Low, None),
     ] {
         let set = second.set_bypass(&bot(), up_to, HOUR).await;
-        assert_eq!(set.err().map(|error| error.code().as_str()), code);
+        assert_eq!(set.err().map(|error| error.code.as_str()), code);
     }
     second.shutdown().await;
     desk.app.shutdown().await;

@@ -260,7 +260,7 @@ async fn a_vote_is_given_once_and_nothing_automatic_gives_one() {
         ..verdict(&key, Verdict::Approve)
     };
     let refused = desk.app.decide(by_console).await.unwrap_err();
-    assert_eq!(refused.code().as_str(), "not_approvable");
+    assert_eq!(refused.code.as_str(), "not_approvable");
     desk.app
         .decide(verdict(&key, Verdict::Approve))
         .await
@@ -268,7 +268,7 @@ async fn a_vote_is_given_once_and_nothing_automatic_gives_one() {
     let again = edited(&key, json!({"invoice_id": "INV-43"}));
     for command in [verdict(&key, Verdict::Approve), again] {
         let refused = desk.app.decide(command).await.unwrap_err();
-        assert_eq!(refused.code().as_str(), "already_decided");
+        assert_eq!(refused.code.as_str(), "already_decided");
         assert!(refused.to_string().contains("voted"), "{refused}");
     }
     assert_eq!(approvals(&desk.app, "r1").await.given, 1);
@@ -308,7 +308,7 @@ async fn a_vote_can_be_held_and_taken_back_like_a_decision() {
     );
     let refused = desk.app.undo(&key).await.unwrap_err();
     assert_eq!(
-        refused.code().as_str(),
+        refused.code.as_str(),
         "already_decided",
         "what is sent cannot be taken back"
     );

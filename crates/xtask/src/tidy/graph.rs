@@ -101,7 +101,10 @@ mod tests {
     fn each_forbidden_crate_is_found_at_any_depth() {
         for (crates, forbidden, why) in UNREACHABLE {
             for name in forbidden.iter().copied().flatten() {
-                let tree = format!("{} v0.1.0 (/here)\nbetween v1.0.0\n{name} v2.0.0 (*)\n", crates[0]);
+                let tree = format!(
+                    "{} v0.1.0 (/here)\nbetween v1.0.0\n{name} v2.0.0 (*)\n",
+                    crates[0]
+                );
                 let findings = refused(crates[0], &tree, forbidden, why);
                 assert_eq!(findings.len(), 1, "{} to {name}", crates[0]);
             }

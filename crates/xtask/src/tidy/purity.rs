@@ -27,10 +27,17 @@ mod tests {
     fn what_reaches_outside_is_found_in_the_domain_alone() {
         let count = |path: &str, text: &str| check(&[Source::new(path, text)]).unwrap().len();
         let domain = "crates/domain/src/life.rs";
-        for text in ["use std::fs;", "use std::{fmt, io};", "fn f() { std::process::exit(1) }"] {
+        for text in [
+            "use std::fs;",
+            "use std::{fmt, io};",
+            "fn f() { std::process::exit(1) }",
+        ] {
             assert_eq!(count(domain, text), 1, "{text}");
             assert_eq!(count("crates/keys/src/life.rs", text), 0, "{text}");
         }
-        assert_eq!(count(domain, "use std::fmt; use std::{iter, time::Duration};"), 0);
+        assert_eq!(
+            count(domain, "use std::fmt; use std::{iter, time::Duration};"),
+            0
+        );
     }
 }

@@ -9,7 +9,7 @@ use countersign_core::bus::{
 };
 use countersign_core::clock::{BusClock, Clock};
 use countersign_core::ops::status::Unread;
-use countersign_core::{App, OpError};
+use countersign_core::{App, Fault};
 use countersign_wire::{DECISION_MAX_BYTES, without_login};
 
 use super::super::config::Settings;
@@ -383,7 +383,7 @@ pub(super) async fn writable(app: &App, missing: &[&'static str]) -> Check {
 
 /// Whether the bus takes what is decided here.
 pub(super) async fn outbox(app: &App) -> Check {
-    let found = async { Ok::<_, OpError>((app.queued().await?, app.not_taken().await?)) };
+    let found = async { Ok::<_, Fault>((app.queued().await?, app.not_taken().await?)) };
     match found.await {
         Ok((0, _)) => Check::new(
             "outbox",

@@ -1,7 +1,7 @@
 //! The Agents screen.
 
-use countersign_wire::AgentKey;
 use countersign_view::{AgentsView, ChooseTargetArgs, IpcError, IpcErrorCode, Nothing};
+use countersign_wire::AgentKey;
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};

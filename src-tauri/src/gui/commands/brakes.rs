@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
+use countersign_view::{BrakeArgs, BrakeOutcome, BypassArgs, IpcError, IpcErrorCode, PanicArgs};
 use countersign_wire::AgentKey;
-use countersign_view::{
-    BrakeArgs, BrakeOutcome, BypassArgs, IpcError, IpcErrorCode, PanicArgs,
-};
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};

@@ -2,7 +2,7 @@
 //!
 //! Refuses to trust the page: what was seen, typed and revealed is checked here once more.
 
-use countersign_core::OpError;
+use countersign_core::Fault;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
 use countersign_view::{
@@ -48,14 +48,14 @@ pub(crate) async fn undo(desk: &Desk, args: KeyArgs) -> Result<Nothing, IpcError
     Ok(Nothing {})
 }
 
-fn outcome(wanted: Verdict, decided: Result<Decided, OpError>) -> Result<DecideOutcome, IpcError> {
+fn outcome(wanted: Verdict, decided: Result<Decided, Fault>) -> Result<DecideOutcome, IpcError> {
     let (state, verdict, release_ms) = match decided {
         Ok(Decided::Held { release_at }) => (CardState::Holding, wanted, Some(release_at.0)),
         Ok(Decided::Stored { verdict, .. }) => (CardState::Decided, verdict, None),
         // One of several votes: the request waits for the other operators.
         Ok(Decided::Voted { verdict, .. }) => (CardState::Pending, verdict, None),
         // It stays in the outbox and goes out when the bus is back.
-        Err(OpError::Queued(_)) => (CardState::Queued, wanted, None),
+        Err(error) if error.is_queued() => (CardState::Queued, wanted, None),
         Err(error) => return Err(fault(error)),
     };
     Ok(DecideOutcome {

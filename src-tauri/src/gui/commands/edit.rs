@@ -1,8 +1,6 @@
 //! Arguments for the editor, and the check of an edit.
 
-use countersign_view::{
-    CheckEditArgs, EditCheck, EditorText, IpcError, IpcErrorCode, KeyArgs,
-};
+use countersign_view::{CheckEditArgs, EditCheck, EditorText, IpcError, IpcErrorCode, KeyArgs};
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::refuse;

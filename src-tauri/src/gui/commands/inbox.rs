@@ -2,10 +2,10 @@
 
 use countersign_core::domain::State;
 use countersign_core::store::lines::Filter;
-use countersign_wire::escape;
 use countersign_view::{
     Card, InboxSnapshot, IpcError, IpcErrorCode, KeyArgs, Nothing, RevealArgs, Revealed,
 };
+use countersign_wire::escape;
 use serde_json::json;
 
 use crate::gui::desk::Desk;

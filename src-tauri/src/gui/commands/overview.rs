@@ -2,10 +2,10 @@
 
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::overview::{HASTY_MS, Pace};
-use countersign_wire::escape;
 use countersign_view::{
     Facet, IpcError, OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece,
 };
+use countersign_wire::escape;
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::fault;

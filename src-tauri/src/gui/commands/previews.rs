@@ -3,11 +3,11 @@
 use countersign_core::domain::Timestamp;
 use countersign_core::policy::preview::Case;
 use countersign_core::policy::simulate::Flip;
-use countersign_wire::Hiding;
 use countersign_view::{
     DeniedCalls, IpcError, IpcErrorCode, Nothing, PreviewCase, PreviewNumber, PreviewReport,
     PreviewView, RuleEffect, StartPreviewArgs,
 };
+use countersign_wire::Hiding;
 
 use super::rules::{good, workspace};
 use crate::gui::desk::Desk;

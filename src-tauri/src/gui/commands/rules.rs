@@ -14,12 +14,12 @@ use countersign_core::policy::condition::{FUNCTIONS, VARIABLES};
 use countersign_core::policy::draft::{ALWAYS_DAYS, Grant};
 use countersign_core::policy::read::FIELDS;
 use countersign_core::policy::{Effect, Enabled, FileProblem, Rule};
-use countersign_wire::WorkspaceName;
 use countersign_view::{
     CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, IpcError, IpcErrorCode, Nothing,
     RegretArgs, RegretOutcome, RemoveRuleArgs, RemovedRule, RuleArgs, RuleCheck, RuleProblem,
     RuleText, RuleWords, RulesArgs, RulesView, SaveRuleArgs, SavedRule, SuspendedView,
 };
+use countersign_wire::WorkspaceName;
 
 use super::previews::denied_calls;
 use crate::gui::desk::Desk;

@@ -1,12 +1,12 @@
 //! Setup keys: read as a form, and saved on the revision that was seen.
 
 use countersign_core::ops::setup::{Saved, SetupChange};
-use countersign_wire::AgentKey;
-use countersign_wire::escape;
 use countersign_view::{
     IpcError, IpcErrorCode, Nothing, SetupArgs, SetupEdit, SetupForm, SetupLines, SetupProblem,
     SetupSaveArgs, SetupSaved,
 };
+use countersign_wire::AgentKey;
+use countersign_wire::escape;
 use serde_json::Value;
 
 use crate::gui::desk::Desk;

@@ -1,11 +1,11 @@
 //! Traces: the list, one call tree, one span.
 
-use countersign_core::OpError;
 use countersign_core::ops::trace::Trace;
 use countersign_view::{
     IpcError, IpcErrorCode, KeyArgs, LedHere, RawArgs, RawChunk, SpanArgs, SpanView, TraceArgs,
     TraceTree, TracesPage, TracesPageArgs,
 };
+use countersign_wire::ErrorCode;
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
@@ -63,7 +63,7 @@ pub(crate) async fn led_here(desk: &Desk, args: KeyArgs) -> Result<LedHere, IpcE
             Ok(led(&drawn, &args.key).unwrap_or(none))
         }
         // An agent need not send spans.
-        Err(OpError::NotFound(_)) => Ok(none),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(none),
         Err(error) => Err(fault(error)),
     }
 }

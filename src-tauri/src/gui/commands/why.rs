@@ -1,9 +1,7 @@
 //! Why a request asks or was decided, and the matrix of tools by risks.
 
+use countersign_view::{IpcError, KeyArgs, MatrixCell, MatrixRow, MatrixView, RulesArgs, WhyView};
 use countersign_wire::escape;
-use countersign_view::{
-    IpcError, KeyArgs, MatrixCell, MatrixRow, MatrixView, RulesArgs, WhyView,
-};
 
 use super::rules::workspaces;
 use crate::gui::desk::Desk;

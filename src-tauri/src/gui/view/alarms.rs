@@ -4,8 +4,8 @@ use countersign_core::domain::AlarmCode;
 use countersign_core::domain::alarm::words;
 use countersign_core::ops::operators::Listed;
 use countersign_core::store::alarms::Alarm;
-use countersign_wire::RequestKey;
 use countersign_view::{AlarmItem, AlarmSeen};
+use countersign_wire::RequestKey;
 
 use super::hidden::escape;
 use super::progress::key_tail;

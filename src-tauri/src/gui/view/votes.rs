@@ -2,8 +2,8 @@
 
 use countersign_core::ops::votes::told::{Approvals, ShownVote};
 use countersign_core::store::lines::LineRow;
-use countersign_wire::escape;
 use countersign_view::{BallotView, VotesCount, VotesView};
+use countersign_wire::escape;
 
 use super::progress::key_tail;
 use super::story::Story;

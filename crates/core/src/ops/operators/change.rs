@@ -10,6 +10,7 @@ use countersign_wire::{
 
 use super::console_keys::{limits_of, own_key_of, own_keys};
 use super::lawful;
+use crate::Fault;
 use crate::domain::Timestamp;
 
 /// A key that enters by itself counts from a moment ago: the server's clock is an estimate.
@@ -83,6 +84,16 @@ pub enum ChangeError {
         "{0} is the last operator without limits; add another one first, or nobody could change the list any more"
     )]
     Last(PublicKey),
+}
+
+impl From<ChangeError> for Fault {
+    fn from(error: ChangeError) -> Self {
+        let message = error.to_string();
+        match error {
+            ChangeError::NoSuchKey(_) => Self::not_found(message),
+            _ => Self::invalid_args(message),
+        }
+    }
 }
 
 /// Applies a change. False when everything is so already.

@@ -10,8 +10,8 @@ use countersign_wire::{KeyRole, OperatorList, PublicKey, Risk, WorkspaceName};
 use super::change::{self, Change};
 use super::lawful::CLOCK_SLACK_MS;
 use super::{Operators, TRIES, lawful, unwritable};
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::ops::policy_value::pause;
 use crate::ops::trusted::Standing;
 use crate::runtime::{App, Role};
@@ -117,9 +117,9 @@ impl App {
     /// once both do: each by the revision that it has read.
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] for an operator who may not change the list, [`OpError::NoSuchKey`],
-    /// [`OpError::InvalidArgs`], [`OpError::BusUnreachable`].
-    pub async fn change_operators(&self, change: &Change) -> Result<bool, OpError> {
+    /// `ErrorCode::ReadOnly` for an operator who may not change the list, `ErrorCode::NoSuchKey`,
+    /// `ErrorCode::InvalidArgs`, `ErrorCode::BusUnreachable`.
+    pub async fn change_operators(&self, change: &Change) -> Result<bool, Fault> {
         let operators = self.operators_of_the_bus().await?;
         for attempt in 0..TRIES {
             let latest = operators.latest().await?;
@@ -138,15 +138,14 @@ impl App {
         Err(unwritable())
     }
 
-    pub(super) async fn operators_of_the_bus(&self) -> Result<Operators, OpError> {
+    pub(super) async fn operators_of_the_bus(&self) -> Result<Operators, Fault> {
         if self.role() == Role::Console {
             self.ready(JOIN_LIMIT).await;
         }
         self.knows_the_bus().await?;
         let (Some(bus), Some(realm)) = (self.bus(), self.realm()) else {
-            return Err(OpError::BusUnreachable(
-                "the list of operators is on the bus, and the bus cannot be reached; try again when it is back"
-                    .to_owned(),
+            return Err(Fault::bus_unreachable(
+                "the list of operators is on the bus, and the bus cannot be reached; try again when it is back",
             ));
         };
         let shared = Arc::clone(&self.inner.shared);
@@ -158,28 +157,27 @@ impl App {
         list: &OperatorList,
         change: &Change,
         now: Timestamp,
-    ) -> Result<(), OpError> {
+    ) -> Result<(), Fault> {
         let own = self.identity().human_key();
         if let Some(why) = self.why_not_sign(own.as_str(), now) {
-            return Err(OpError::ReadOnly(why));
+            return Err(Fault::read_only(why));
         }
         self.keeps_its_own_key(change, now)?;
         let rotates = matches!(change, Change::Rotate { old, .. } if *old == own);
         if rotates || lawful::may_edit(list, own.as_str(), now) {
             return Ok(());
         }
-        Err(OpError::ReadOnly(
-            "your own key stands under limits; an operator without limits changes the list"
-                .to_owned(),
+        Err(Fault::read_only(
+            "your own key stands under limits; an operator without limits changes the list",
         ))
     }
 
     /// A console without its own key denies nothing, whatever rules and stops say: that is no change in passing.
-    fn keeps_its_own_key(&self, change: &Change, now: Timestamp) -> Result<(), OpError> {
+    fn keeps_its_own_key(&self, change: &Change, now: Timestamp) -> Result<(), Fault> {
         let own = self.identity().auto_key();
         let counts = self.inner.shared.trusted.standing(own.as_str(), now) == Standing::Counts;
         match change {
-            Change::Retire(key) if *key == own && counts => Err(OpError::InvalidArgs(format!(
+            Change::Retire(key) if *key == own && counts => Err(Fault::invalid_args(format!(
                 "{key} is this console's own key: without it, it denies, expires and answers nothing by itself, rules and `stop` included; `countersign operators rotate` replaces it, and where the console is to go, another operator retires it"
             ))),
             _ => Ok(()),

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use super::lawful::{self, Lawful};
 use super::{KEY, KnownList, Operators, TRIES, unwritable};
+use crate::Fault;
 use crate::bus::{POLICY_STREAM, StreamMessage};
 use crate::domain::{AlarmCode, Timestamp};
-use crate::error::OpError;
 use crate::ops::operators::trusted_now;
 use crate::ops::policy_value::{Put, pause, sealed, write_over};
 use crate::runtime::Shared;
@@ -66,7 +66,7 @@ impl Operators {
     pub(in crate::ops) async fn join_lists(
         &self,
         dry_run: bool,
-    ) -> Result<Option<ListRecovery>, OpError> {
+    ) -> Result<Option<ListRecovery>, Fault> {
         for attempt in 0..TRIES {
             let Some(row) = policy::get(&self.shared.reader, KEY).await? else {
                 return Ok(None);
@@ -98,7 +98,7 @@ impl Operators {
             if !may_end {
                 return self.give_in(&row, base, told).await;
             }
-            let failed = |_| OpError::Failed("the list of operators cannot be written".to_owned());
+            let failed = |_| Fault::failed("the list of operators cannot be written");
             let payload = serde_json::to_vec(&list).map_err(failed)?;
             let subject = PolicyKey::Operators;
             let (envelope, value) = sealed(&self.shared.identity, &self.realm, &subject, &payload)?;
@@ -125,7 +125,7 @@ impl Operators {
         own: &PolicyRow,
         base: Signing,
         told: ListRecovery,
-    ) -> Result<Option<ListRecovery>, OpError> {
+    ) -> Result<Option<ListRecovery>, Fault> {
         let (reader, sig) = (&self.shared.reader, base.envelope.sig.as_str());
         if policy_history::has(reader, &own.key, sig).await? {
             return Ok(None);
@@ -152,7 +152,7 @@ impl Operators {
         &self,
         own: &OperatorList,
         own_sig: &str,
-    ) -> Result<(Option<Signing>, u64), OpError> {
+    ) -> Result<(Option<Signing>, u64), Fault> {
         let subject = PolicyKey::Operators.subject();
         let (mut followed, mut next): (Option<Signing>, u64) = (None, 1);
         let mut stands_by_own = false;
@@ -196,9 +196,6 @@ impl Operators {
 }
 
 /// Takes over the list that another process of this folder has kept since, as a recovery does.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub(crate) async fn relearn(shared: &Shared) -> Result<(), StoreError> {
     let known = shared.operator_list.read().clone();
     let row = policy::get(&shared.reader, KEY).await?;

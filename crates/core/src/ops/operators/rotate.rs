@@ -13,12 +13,13 @@ use uuid::Uuid;
 
 use super::change::{self, Change};
 use super::{TRIES, lawful, unwritable};
+use crate::Fault;
 use crate::data_dir::KeysLock;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::identity::{Identity, IdentityError};
 use crate::ops::policy_value::pause;
 use crate::runtime::App;
+use crate::runtime::joined;
 use crate::store::outbox;
 
 /// How long a console that starts may hear nothing of another one.
@@ -89,15 +90,15 @@ pub(crate) async fn settle(identity: &Arc<Identity>) {
 
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, IdentityError> + Send + 'static,
-) -> Result<T, OpError> {
-    Ok(tokio::task::spawn_blocking(work).await??)
+) -> Result<T, Fault> {
+    Ok(tokio::task::spawn_blocking(work).await.map_err(joined)??)
 }
 
 /// Waits until `done`, for a limited time.
 async fn in_time(
     limit: Duration,
-    mut done: impl AsyncFnMut() -> Result<bool, OpError>,
-) -> Result<bool, OpError> {
+    mut done: impl AsyncFnMut() -> Result<bool, Fault>,
+) -> Result<bool, Fault> {
     let give_up = Instant::now() + limit;
     loop {
         if done().await? {
@@ -116,11 +117,11 @@ impl App {
     /// was cut off is taken up by the next call.
     ///
     /// # Errors
-    /// [`OpError::ReadOnly`] for an operator who waits or is retired, and for one under limits while no console of one
-    /// without is connected; [`OpError::BusUnreachable`],
-    /// [`OpError::Environment`] when the keys cannot be kept, [`OpError::Failed`] when decisions are
+    /// `ErrorCode::ReadOnly` for an operator who waits or is retired, and for one under limits while no console of one
+    /// without is connected; `ErrorCode::BusUnreachable`,
+    /// `ErrorCode::Environment` when the keys cannot be kept, `ErrorCode::Failed` when decisions are
     /// still on their way.
-    pub async fn rotate_keys(&self) -> Result<Vec<Rotated>, OpError> {
+    pub async fn rotate_keys(&self) -> Result<Vec<Rotated>, Fault> {
         let operators = self.operators_of_the_bus().await?;
         let identity = Arc::clone(&self.inner.shared.identity);
         let _lock = lock(&identity).await?;
@@ -149,9 +150,8 @@ impl App {
         self.may_change(&list, &changes[0], self.now())?;
         let seen = async || Ok(full || self.sees_an_editor(&list).await);
         if !in_time(EDITOR_LIMIT, seen).await? {
-            return Err(OpError::ReadOnly(
-                "your own key stands under limits, so agents follow a new one only when a console of an operator without limits has signed the list again, and none is connected; nothing was changed, rotate when one is (`countersign status` lists the consoles)"
-                    .to_owned(),
+            return Err(Fault::read_only(
+                "your own key stands under limits, so agents follow a new one only when a console of an operator without limits has signed the list again, and none is connected; nothing was changed, rotate when one is (`countersign status` lists the consoles)",
             ));
         }
         self.outbox_sent().await?;
@@ -186,20 +186,19 @@ impl App {
     }
 
     /// What is signed and not sent would be void once its key has ended.
-    async fn outbox_sent(&self) -> Result<(), OpError> {
+    async fn outbox_sent(&self) -> Result<(), Fault> {
         let reader = self.reader();
         let sent = in_time(LIMIT, async || Ok(outbox::under_way(reader).await? == 0));
         match sent.await? {
             true => Ok(()),
-            false => Err(OpError::Failed(
-                "decisions signed with the old key are still on their way to the bus; rotate when `countersign status` shows an empty outbox"
-                    .to_owned(),
+            false => Err(Fault::failed(
+                "decisions signed with the old key are still on their way to the bus; rotate when `countersign status` shows an empty outbox",
             )),
         }
     }
 }
 
-async fn lock(identity: &Arc<Identity>) -> Result<KeysLock, OpError> {
+async fn lock(identity: &Arc<Identity>) -> Result<KeysLock, Fault> {
     let mut held = None;
     let free = in_time(LIMIT, async || {
         held = identity.try_lock()?;
@@ -207,16 +206,17 @@ async fn lock(identity: &Arc<Identity>) -> Result<KeysLock, OpError> {
     });
     free.await?;
     held.ok_or_else(|| {
-        OpError::Environment(
-            "another process is changing the keys of this console; try again when it is done"
-                .to_owned(),
+        Fault::environment(
+            "another process is changing the keys of this console; try again when it is done",
         )
     })
 }
 
-fn rotation(realm: &Uuid, old: &KeyPair, new: &KeyPair, now: Timestamp) -> Result<Change, OpError> {
+fn rotation(realm: &Uuid, old: &KeyPair, new: &KeyPair, now: Timestamp) -> Result<Change, Fault> {
     let failed = || {
-        OpError::Failed("the old key could not sign for the new one; nothing was changed: check this console's keys with `countersign doctor`".to_owned())
+        Fault::failed(
+            "the old key could not sign for the new one; nothing was changed: check this console's keys with `countersign doctor`",
+        )
     };
     let key = |pair: &KeyPair| PublicKey::of(pair).map_err(|_| failed());
     let (from, to) = (key(old)?, key(new)?);

@@ -5,15 +5,16 @@
 use std::time::Duration;
 
 use countersign_wire::{
-    Attestation, PublicKey, RequestKey, Sha256Digest, Stream, decision_subject, vote_subject,
+    Attestation, ErrorCode, PublicKey, RequestKey, Sha256Digest, Stream, decision_subject,
+    vote_subject,
 };
 use nkeys::KeyPair;
 use tokio::time::sleep;
 use uuid::Uuid;
 
+use crate::Fault;
 use crate::bus::{Bus, Publication, PublishOutcome};
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::store::republish::Known;
 
 const TRIES: u32 = 6;
@@ -51,7 +52,7 @@ impl Again {
         })
     }
 
-    pub(super) async fn look(&self, bus: &Bus) -> Result<Place, OpError> {
+    pub(super) async fn look(&self, bus: &Bus) -> Result<Place, Fault> {
         let stored = bus
             .read_last(Stream::Decisions.name(), &self.subject)
             .await?;
@@ -70,7 +71,7 @@ impl Again {
         bus: &Bus,
         realm: &Uuid,
         signer: &KeyPair,
-    ) -> Result<Place, OpError> {
+    ) -> Result<Place, Fault> {
         let attestation = self.attestation(realm, signer);
         let mut wait = FIRST_WAIT;
         let mut why = String::new();
@@ -93,13 +94,14 @@ impl Again {
                 PublishOutcome::NoAnswer => "no acknowledgement".clone_into(&mut why),
             }
             match self.look(bus).await {
-                Ok(Place::Empty) | Err(OpError::BusUnreachable(_)) => {}
+                Ok(Place::Empty) => {}
+                Err(fault) if fault.code == ErrorCode::BusUnreachable => {}
                 other => return other,
             }
             sleep(wait).await;
             wait *= 2;
         }
-        Err(OpError::BusUnreachable(format!(
+        Err(Fault::bus_unreachable(format!(
             "what is known of {} could not be stored ({why}); what is stored stays, run `countersign bus recover` again",
             self.request
         )))

@@ -6,10 +6,10 @@
 use countersign_wire::Stream;
 
 use super::{check, is_as_remembered};
+use crate::Fault;
 use crate::bus::Bus;
 use crate::domain::AlarmCode;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::ops::job::Job;
 use crate::ops::went_back::WentBack;
 use crate::runtime::App;
@@ -35,7 +35,7 @@ impl App {
             }
             self.recover(false, |_| {}).await.map(Some)
         };
-        let done: Result<_, OpError> = done.await;
+        let done: Result<_, Fault> = done.await;
         match done {
             Ok(None) => {}
             Ok(Some(done)) => {
@@ -56,7 +56,7 @@ impl App {
         }
     }
 
-    async fn lost_only_the_end(&self, bus: &Bus) -> Result<bool, OpError> {
+    async fn lost_only_the_end(&self, bus: &Bus) -> Result<bool, Fault> {
         let Some(realm) = self.realm() else {
             return Ok(false);
         };
@@ -105,7 +105,7 @@ impl App {
         &self,
         of: &WentBack,
         positions: &[Position],
-    ) -> Result<Option<Timestamp>, OpError> {
+    ) -> Result<Option<Timestamp>, Fault> {
         let position = positions.iter().find(|at| at.stream == of.stream);
         let stream = Stream::ALL.into_iter().find(|at| at.name() == of.stream);
         let (Some(position), Some(stream), Some(lost)) = (position, stream, of.shorter_by) else {

@@ -7,8 +7,8 @@ use countersign_wire::{KeyRole, PolicyKey, SignedEnvelope};
 use serde_json::{Value, json};
 
 use super::no_answer;
+use crate::Fault;
 use crate::bus::{Bus, PublishOutcome};
-use crate::error::OpError;
 use crate::ops::last_signed::next_time;
 use crate::ops::policy_value::{bytes_of, sealed};
 use crate::runtime::App;
@@ -28,7 +28,7 @@ fn place(key: &str) -> u8 {
 
 impl App {
     /// Signed values as they were accepted, where the bucket has none or one that was replaced before it went back.
-    pub(super) async fn republish_policy(&self, bus: &Bus) -> Result<(), OpError> {
+    pub(super) async fn republish_policy(&self, bus: &Bus) -> Result<(), Fault> {
         let mut rows = policy::all(self.reader()).await?;
         rows.sort_by_key(|row| place(&row.key));
         for row in rows {
@@ -57,7 +57,7 @@ impl App {
     /// signed counts only where it was stored before. None where the signer counts, for the list of operators, which
     /// says itself who wrote it, for a bypass, which ended with its signer, and where this operator may not vouch for
     /// the value.
-    async fn signed_anew(&self, bus: &Bus, row: &PolicyRow) -> Result<Option<Bytes>, OpError> {
+    async fn signed_anew(&self, bus: &Bus, row: &PolicyRow) -> Result<Option<Bytes>, Fault> {
         let shared = &self.inner.shared;
         let counts = shared.trusted.role(&row.signer, self.now()) == Some(KeyRole::Human);
         let (Some(key), Some(realm)) = (PolicyKey::parse(&row.key), shared.realm()) else {
@@ -78,7 +78,7 @@ impl App {
             }
         }
         let payload = serde_json_canonicalizer::to_vec(&value)
-            .map_err(|error| OpError::Failed(format!("{key} cannot be signed anew: {error}")))?;
+            .map_err(|error| Fault::failed(format!("{key} cannot be signed anew: {error}")))?;
         Ok(Some(sealed(self.identity(), &realm, &key, &payload)?.1))
     }
 
@@ -100,7 +100,7 @@ impl App {
     }
 
     /// Whether what stands in the bucket is a value that this console saw replaced by `row`.
-    async fn is_older(&self, row: &PolicyRow, stands: &[u8]) -> Result<bool, OpError> {
+    async fn is_older(&self, row: &PolicyRow, stands: &[u8]) -> Result<bool, Fault> {
         let Ok(stands) = SignedEnvelope::from_bytes(stands) else {
             return Ok(false);
         };

@@ -1,6 +1,7 @@
 //! How a workspace's rules are changed, and what a change did.
 
 use super::signed::Shift;
+use crate::Fault;
 use crate::ops::regrets::Regret;
 use crate::policy::{Enabled, Rule};
 
@@ -63,4 +64,24 @@ pub struct Accepted {
     pub limits: bool,
     /// A file turns on what was switched off because people called what it decided wrong.
     pub regrets: bool,
+}
+
+/// Why the rules of a workspace stay as they are.
+#[derive(Debug, thiserror::Error)]
+pub enum RulesFault {
+    /// A file turns on rules whose decisions people called wrong.
+    #[error("people called wrong what these rules decided, and the file turns them on again: {0}")]
+    Regretted(String),
+    /// Anything else.
+    #[error(transparent)]
+    Other(#[from] Fault),
+}
+
+impl From<RulesFault> for Fault {
+    fn from(error: RulesFault) -> Self {
+        match error {
+            RulesFault::Regretted(_) => Self::verdict_not_allowed(error.to_string()),
+            RulesFault::Other(fault) => fault,
+        }
+    }
 }

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use countersign_wire::read_json_value;
 use serde_json::{Value, json};
 
-use super::change::{RulesChange, RulesChanged};
+use super::change::{RulesChange, RulesChanged, RulesFault};
+use crate::Fault;
 use crate::domain::Timestamp;
-use crate::error::OpError;
 use crate::ops::regrets::Regrets;
 use crate::policy::read::{RULES_MAX, SCHEMA, read_stored};
 use crate::policy::{Effect, Enabled, Rule};
@@ -29,13 +29,13 @@ pub struct RuleSet {
     pub regrets: BTreeMap<String, Regrets>,
 }
 
-pub(super) fn unreadable(why: &str) -> OpError {
-    OpError::InvalidArgs(format!(
+pub(super) fn unreadable(why: &str) -> Fault {
+    Fault::invalid_args(format!(
         "the rules on the bus cannot be read ({why}); replace them with `countersign rules apply FILE`"
     ))
 }
 
-pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
+pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, Fault> {
     let mut value: Value =
         serde_json::from_slice(payload).map_err(|error| unreadable(&error.to_string()))?;
     let gone = value.as_object_mut().and_then(|map| map.remove("gone"));
@@ -60,18 +60,18 @@ pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, OpError> {
     })
 }
 
-fn too_many() -> OpError {
-    OpError::InvalidArgs(format!("a workspace has at most {RULES_MAX} rules"))
+fn too_many() -> Fault {
+    Fault::invalid_args(format!("a workspace has at most {RULES_MAX} rules"))
 }
 
 /// Refuses a rule that is new or changed and would never be in force.
-fn not_late(rules: &[Rule], done: &RulesChanged, now: Timestamp) -> Result<(), OpError> {
+fn not_late(rules: &[Rule], done: &RulesChanged, now: Timestamp) -> Result<(), Fault> {
     let touched = |rule: &&Rule| done.added.contains(&rule.id) || done.changed.contains(&rule.id);
     let Some(over) = rules.iter().filter(touched).find(|rule| rule.is_late(now)) else {
         return Ok(());
     };
     let at = over.expires_at.map(Timestamp::rfc3339).unwrap_or_default();
-    Err(OpError::InvalidArgs(format!(
+    Err(Fault::invalid_args(format!(
         "the rule {} would approve nothing: its time was over at {at}; give it a later expires_at, or take it out",
         over.id
     )))
@@ -79,14 +79,11 @@ fn not_late(rules: &[Rule], done: &RulesChanged, now: Timestamp) -> Result<(), O
 
 impl RuleSet {
     /// The set after a change, and what that did.
-    ///
-    /// # Errors
-    /// [`OpError::NotFound`], [`OpError::InvalidArgs`].
     pub(in crate::ops) fn after(
         &self,
         change: &RulesChange,
         now: Timestamp,
-    ) -> Result<(Self, RulesChanged), OpError> {
+    ) -> Result<(Self, RulesChanged), Fault> {
         let mut rules = self.changed(change)?;
         let mut regrets = self.regrets.clone();
         if let RulesChange::Regret(id, regret) = change {
@@ -114,12 +111,12 @@ impl RuleSet {
     }
 
     /// The rules as a change wants them, with the versions that it names.
-    fn changed(&self, change: &RulesChange) -> Result<Vec<Rule>, OpError> {
+    fn changed(&self, change: &RulesChange) -> Result<Vec<Rule>, Fault> {
         match change {
             RulesChange::Replace { rules, seen } => {
                 if seen.is_some_and(|seen| seen != self.revision) {
                     let why = "somebody else changed the rules meanwhile; look at them again";
-                    return Err(OpError::InvalidArgs(why.to_owned()));
+                    return Err(Fault::invalid_args(why));
                 }
                 Ok(rules.clone())
             }
@@ -149,10 +146,10 @@ impl RuleSet {
     }
 
     /// The rules with one put in the place of its version `seen`, or new.
-    fn put(&self, rule: &Rule, seen: Option<u64>) -> Result<Vec<Rule>, OpError> {
+    fn put(&self, rule: &Rule, seen: Option<u64>) -> Result<Vec<Rule>, Fault> {
         let stands = self.rule(&rule.id);
         if stands.map(|other| other.version) != seen {
-            return Err(OpError::InvalidArgs(match stands {
+            return Err(Fault::invalid_args(match stands {
                 Some(_) if seen.is_none() => {
                     format!("there is a rule {} already; choose another id", rule.id)
                 }
@@ -202,7 +199,11 @@ impl RuleSet {
 
     /// Refuses a file with an approve that people called wrong and that does not act now: the file is from before
     /// they did. A change of one rule is a person's word on that rule.
-    pub(super) fn may_act_again(&self, after: &Self, change: &RulesChange) -> Result<(), OpError> {
+    pub(super) fn may_act_again(
+        &self,
+        after: &Self,
+        change: &RulesChange,
+    ) -> Result<(), RulesFault> {
         if !matches!(change, RulesChange::Replace { .. } | RulesChange::Add(_)) {
             return Ok(());
         }
@@ -219,7 +220,7 @@ impl RuleSet {
             .collect();
         match again.is_empty() {
             true => Ok(()),
-            false => Err(OpError::Regretted(again.join(", "))),
+            false => Err(RulesFault::Regretted(again.join(", "))),
         }
     }
 
@@ -227,13 +228,10 @@ impl RuleSet {
         self.rules.iter().find(|rule| rule.id == id)
     }
 
-    fn known(&self, id: &str) -> Result<(), OpError> {
+    fn known(&self, id: &str) -> Result<(), Fault> {
         match self.rule(id) {
             Some(_) => Ok(()),
-            None => Err(OpError::Unknown {
-                what: format!("rule {id}"),
-                see: "rules list",
-            }),
+            None => Err(Fault::unknown(format!("rule {id}"), "rules list")),
         }
     }
 

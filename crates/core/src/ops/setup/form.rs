@@ -8,7 +8,7 @@ use countersign_wire::{AgentKey, PolicyKey, json_value};
 use serde_json::{Value, json};
 
 use super::{Bound, Chosen, SetupChange, SetupKey, SetupValue, apply};
-use crate::error::OpError;
+use crate::Fault;
 use crate::policy::arguments::same;
 use crate::policy::read::Problem;
 use crate::policy::setup::{Field, FieldType, SetupSchema, cast, read_schema};
@@ -111,10 +111,7 @@ impl SetupKey {
 
 impl App {
     /// Every known agent with what it declares, by name.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn setups(&self) -> Result<Vec<SetupLine>, OpError> {
+    pub async fn setups(&self) -> Result<Vec<SetupLine>, Fault> {
         let declared: BTreeMap<_, _> = agents::setup_schemas(self.reader())
             .await?
             .into_iter()
@@ -159,10 +156,7 @@ impl App {
     }
 
     /// One agent's setup as this console knows it.
-    ///
-    /// # Errors
-    /// [`OpError::Store`].
-    pub async fn setup_of(&self, agent: &AgentKey) -> Result<AgentSetup, OpError> {
+    pub async fn setup_of(&self, agent: &AgentKey) -> Result<AgentSetup, Fault> {
         let row = policy::get(self.reader(), &PolicyKey::Setup(agent.clone()).to_string()).await?;
         let read = row.as_ref().map(|row| SetupValue::read(&row.payload));
         let revision = row
@@ -175,17 +169,17 @@ impl App {
     /// Makes several changes of one agent's setup at once, all or none, if it still stands as it was `seen`.
     ///
     /// # Errors
-    /// [`OpError::Usage`] without a change, [`OpError::NotFound`] for a binding that is not there,
-    /// [`OpError::BusUnreachable`], [`OpError::ReadOnly`], [`OpError::VerdictNotAllowed`] as [`App::change_setup`]; nothing
+    /// `ErrorCode::Usage` without a change, `ErrorCode::NotFound` for a binding that is not there,
+    /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`, `ErrorCode::VerdictNotAllowed` as [`App::change_setup`]; nothing
     /// is changed then.
     pub async fn save_setup(
         &self,
         agent: &AgentKey,
         seen: u64,
         changes: &[SetupChange],
-    ) -> Result<Saved, OpError> {
+    ) -> Result<Saved, Fault> {
         if changes.is_empty() {
-            return Err(OpError::Usage("there is nothing to change".to_owned()));
+            return Err(Fault::usage("there is nothing to change"));
         }
         let declared = self.declaration(agent).await?;
         let empty = SetupSchema::default();
@@ -232,14 +226,14 @@ impl App {
         declared: Option<Read>,
         read: Option<Option<SetupValue>>,
         revision: u64,
-    ) -> Result<AgentSetup, OpError> {
+    ) -> Result<AgentSetup, Fault> {
         let readable = !matches!(read, Some(None));
         let setup = self.setup_or_last(agent, read.flatten()).await?;
         Ok(form(agent, declared, (setup, readable), revision))
     }
 
     /// What an agent declares; none when it declares nothing.
-    async fn declaration(&self, agent: &AgentKey) -> Result<Option<Read>, OpError> {
+    async fn declaration(&self, agent: &AgentKey) -> Result<Option<Read>, Fault> {
         let declared = agents::setup_schema_of(self.reader(), agent).await?;
         Ok(declared.map(|declared| read_schema(&declared)))
     }

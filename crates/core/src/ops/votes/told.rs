@@ -10,11 +10,11 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::super::publisher::Settled;
-use super::super::verdicts::Decided;
+use super::super::verdicts::{Decided, WITHDREW};
 use super::close::ballot;
+use crate::Fault;
 use crate::domain::agreement::{Ballot, agreement, most_alike};
-use crate::domain::{State, Timestamp};
-use crate::error::OpError;
+use crate::domain::{DecideRefusal, State, Timestamp, already};
 use crate::runtime::{App, Role};
 use crate::store::lines::{self, LineRow};
 use crate::store::votes::{self, StoredVote};
@@ -88,7 +88,7 @@ pub enum ShownVote {
 }
 
 /// The votes on a request, as far as they may be shown.
-pub(crate) async fn shown(app: &App, line: &LineRow) -> Result<Vec<ShownVote>, OpError> {
+pub(crate) async fn shown(app: &App, line: &LineRow) -> Result<Vec<ShownVote>, Fault> {
     if line.approvals_required <= 1 {
         return Ok(Vec::new());
     }
@@ -163,7 +163,7 @@ impl App {
         verdict: Verdict,
         vote_id: Uuid,
         settled: oneshot::Receiver<Settled>,
-    ) -> Result<Decided, OpError> {
+    ) -> Result<Decided, Fault> {
         let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
         let limit = if connected {
             SETTLE_LIMIT
@@ -178,11 +178,9 @@ impl App {
         };
         match tokio::time::timeout(limit, stored).await {
             Ok(Some(Settled::Stored { .. })) => self.after_vote(key, verdict, vote_id).await,
-            Ok(Some(Settled::Lost { .. })) => Err(OpError::AlreadyVoted { key: key.clone() }),
-            Ok(Some(Settled::Late)) => Err(OpError::Expired(key.clone())),
-            Ok(Some(Settled::TakenBack { .. }) | None) | Err(_) => {
-                Err(OpError::Queued(key.clone()))
-            }
+            Ok(Some(Settled::Lost { .. })) => Err(DecideRefusal::AlreadyVoted.fault(key, "")),
+            Ok(Some(Settled::Late)) => Err(Fault::too_late(key)),
+            Ok(Some(Settled::TakenBack { .. }) | None) | Err(_) => Err(Fault::queued(key)),
         }
     }
 
@@ -215,11 +213,11 @@ impl App {
         key: &RequestKey,
         verdict: Verdict,
         vote_id: Uuid,
-    ) -> Result<Decided, OpError> {
+    ) -> Result<Decided, Fault> {
         let give_up = tokio::time::Instant::now() + DECISION_LIMIT;
         loop {
             let line = lines::by_key(self.reader(), key).await?;
-            let line = line.ok_or_else(|| OpError::NotFound(key.to_string()))?;
+            let line = line.ok_or_else(|| Fault::unknown(key, "history"))?;
             if !matches!(line.state.as_str(), "pending" | "holding" | "queued") {
                 return self.decided_by_votes(key, verdict, &line).await;
             }
@@ -243,7 +241,7 @@ impl App {
                     });
                 }
                 None if late => {
-                    return Err(OpError::Failed(format!(
+                    return Err(Fault::failed(format!(
                         "the vote on {key} is stored but does not stand; see `countersign operators list` whether this console's key counts"
                     )));
                 }
@@ -257,9 +255,9 @@ impl App {
         key: &RequestKey,
         verdict: Verdict,
         line: &LineRow,
-    ) -> Result<Decided, OpError> {
+    ) -> Result<Decided, Fault> {
         if line.state == "expired" {
-            return Err(OpError::Expired(key.clone()));
+            return Err(Fault::too_late(key));
         }
         let decision = decisions::of_request(self.reader(), key).await?;
         let id = decision
@@ -278,10 +276,7 @@ impl App {
             let at = Timestamp(decision.stored_at);
             super::super::decision_words::decision_summary(&decision.payload, at).1
         });
-        Err(OpError::AlreadyDecided {
-            key: key.clone(),
-            state: line.state.parse().unwrap_or(State::Decided),
-            who: who.unwrap_or_else(|| "the agent withdrew first".to_owned()),
-        })
+        let state = line.state.parse().unwrap_or(State::Decided);
+        Err(already(key, state, who.as_deref().unwrap_or(WITHDREW)))
     }
 }

@@ -1,8 +1,8 @@
 //! A trace in the list.
 
 use countersign_core::ops::traces::TraceLine;
-use countersign_wire::escape;
 use countersign_view::TraceRow;
+use countersign_wire::escape;
 
 /// How the page names a row of the list.
 pub(crate) const ROW: &str = "trace:";
