@@ -32,7 +32,7 @@ pub struct HeardConsole {
     pub human_key: PublicKey,
     /// The key that signs what it answers by itself, and its signs.
     pub auto_key: PublicKey,
-    /// Which run of its program; none from an older version.
+    /// Which run of its program; none where it does not say.
     pub instance_id: Option<RunId>,
     /// The server's stamp of its last sign.
     pub heard_at: Timestamp,
@@ -205,7 +205,7 @@ mod tests {
             ("ababbbb", vec![None, None, None, TWICE, TWICE, TWICE, NO]),
             // Three at once.
             ("abcabc", vec![None, None, None, None, TWICE, TWICE]),
-            // An older version tells nothing.
+            // One that does not say.
             ("----a-b-", vec![None, None, None, NO, NO, NO, NO, NO]),
         ] {
             assert_eq!(runs(signs), known, "{signs}");

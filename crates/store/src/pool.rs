@@ -204,7 +204,7 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
     open_telling(path, &Updates::default()).await
 }
 
-/// As [`open`], and tells how far it is where a store of before takes its time.
+/// As [`open`], and tells how far it is where an update of the store takes its time.
 pub async fn open_telling(path: &Path, told: &Updates) -> Result<(Writer, Reader), StoreError> {
     let mut writer = writing(path).create_if_missing(true).connect().await?;
     bring_up(&MIGRATIONS, &mut writer, told).await?;

@@ -1,4 +1,4 @@
-//! Brings a store of before to this version, one migration after the other, and tells how far it is.
+//! Brings a store of an earlier version to this one, one migration after the other, and tells how far it is.
 //!
 //! Refuses to be half done: each step is a transaction of its own, and one that is stopped leaves no trace. sqlx keeps the list
 //! of what was done and compares its checksums.

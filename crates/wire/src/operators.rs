@@ -132,7 +132,7 @@ pub struct OperatorList {
     #[schemars(default)]
     pub waiting: Vec<WaitingKey>,
     /// When it was signed, by its signer's estimate of the server's time: a list counts over another when it was
-    /// signed later. Absent in lists of earlier versions, which count over none that has it.
+    /// signed later. One without counts over none that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
     /// The words of operators for those who came later: see [`crate::Vouch`]. Absent: none.

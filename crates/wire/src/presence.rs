@@ -33,7 +33,7 @@ pub struct Presence {
     /// When, by the console's clock.
     pub at: Timestamp,
     /// One run of the console's program, a new one at each start: two that take turns are two programs with the keys
-    /// of one console, from a data folder that was copied. An older version writes none.
+    /// of one console, from a data folder that was copied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>", extend("format" = "uuid"))]
     pub instance_id: Option<Uuid>,

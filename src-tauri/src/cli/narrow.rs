@@ -18,7 +18,7 @@ use super::failure::Failure;
 use super::output::Output;
 use super::when;
 
-/// A store of before is indexed once; that takes minutes for a million requests.
+/// What was never looked through takes minutes for a million requests.
 const INDEX_LIMIT: Duration = Duration::from_secs(30 * 60);
 /// An index that is up to date needs no word about it.
 const WORTH_A_WORD: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! The console's start, with a window of its own while a store of an earlier version is brought to this one.
+//! The console's start, with a window of its own while the store is updated.
 //!
 //! Refuses to show the desk before: there is nothing yet that it could read.
 

@@ -72,11 +72,10 @@ impl LastSigned {
         self.set(&row.key, Last::of(&row.payload, &row.sig));
     }
 
-    /// A value was signed before the one in force, and stands over it now. One without a time may be a console's of an
-    /// earlier version: it counts no more, but people look at it.
+    /// A value was signed before the one in force, and stands over it now.
     pub(super) fn refused(&self, row: &PolicyRow) {
         let last = self.last(&row.key);
-        if last.sig.is_some() && signed_at(&row.payload).is_some() {
+        if last.sig.is_some() {
             let under = u64::try_from(row.revision).ok();
             self.set(&row.key, Last { under, ..last });
         }
@@ -137,7 +136,7 @@ impl Last {
     }
 }
 
-/// The time in a value; none in one of an earlier version, and in what cannot be read.
+/// The time in a value; none in what cannot be read.
 fn signed_at(payload: &[u8]) -> Option<Signed> {
     #[derive(Deserialize)]
     struct Said {

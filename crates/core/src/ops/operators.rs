@@ -135,8 +135,7 @@ impl Operators {
                 ..latest.list
             };
             let (missing, later) = (self.missing(&list), self.not_yet(&list));
-            // A list without a time is one of an earlier version, and an older one of these could not be told from it.
-            let untold = latest.broken || list.at.is_none() || self.is_due_again();
+            let untold = latest.broken || self.is_due_again();
             let unfollowed = latest.unsigned && self.may_edit();
             let now = self.shared.clock.now();
             let ended = self.may_edit() && ahead::end_what_was_ended(&mut list, now);

@@ -33,7 +33,7 @@ pub struct Chosen {
     pub by: String,
     /// When, by the operator's console.
     pub at: String,
-    /// Digest of what the agent declared of the key then; none where an older console chose it.
+    /// Digest of what the agent declared of the key then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<Sha256Digest>,
     /// What a later console says of it.
@@ -53,7 +53,7 @@ pub struct Bound {
     pub by: String,
     /// When, by the operator's console.
     pub at: String,
-    /// Digest of what the agent declared of the key then; none where an older console bound it.
+    /// Digest of what the agent declared of the key then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared: Option<Sha256Digest>,
     /// What a later console says of it.
@@ -80,10 +80,7 @@ impl Bound {
             return false;
         }
         let now = Some(field.digest());
-        match &self.declared {
-            None => chosen.is_some(),
-            bound => *bound == now || chosen.is_some_and(|chosen| chosen.declared == now),
-        }
+        self.declared == now || chosen.is_some_and(|chosen| chosen.declared == now)
     }
 }
 

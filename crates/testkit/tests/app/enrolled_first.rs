@@ -104,7 +104,7 @@ async fn an_agent_of_the_first_console_runs_what_later_operators_approve_and_not
     }
 }
 
-/// As a realm stands there whose consoles were of a version before: nobody has vouched for anybody.
+/// Nobody's words are on the list any more.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_console_that_starts_vouches_for_those_who_came_after_it_and_then_the_list_is_left_alone()
 {

@@ -150,37 +150,3 @@ async fn a_setup_that_was_lawful_before_the_rules_counts_for_who_joins_a_recover
     late.shutdown().await;
     desk.app.shutdown().await;
 }
-
-/// As an earlier version left it: it took a deletion for rules that are none.
-#[tokio::test(flavor = "multi_thread")]
-async fn rules_that_were_deleted_under_an_earlier_version_deny_still_and_people_are_told() {
-    let desk = Desk::open().await;
-    let agent = introduced(&desk).await;
-    apply(
-        &desk.app,
-        "schema = 1\n[[rule]]\nid = \"none\"\neffect = \"deny\"\ntool = [\"delete_invoice\"]\n",
-    )
-    .await;
-    delete_key(&desk, "rules.acme").await;
-    alarmed(&desk.app).await;
-    let Desk { data, app } = desk;
-    app.shutdown().await;
-    let path = data.path().join("countersign.db");
-    let file = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
-    let mut raw = sqlx::ConnectOptions::connect(&file).await.unwrap();
-    for change in [
-        "UPDATE policy SET payload = x'', signer = '', sig = '', revision = revision + 1 WHERE key = 'rules.acme'",
-        "INSERT INTO policy_history(key, revision, payload, signer, sig)
-         SELECT key, revision, payload, signer, sig FROM policy WHERE key = 'rules.acme'",
-        "DELETE FROM alarms WHERE code = 'rules_unusable'",
-    ] {
-        let changed = sqlx::query(change).execute(&mut raw).await.unwrap();
-        assert_eq!(changed.rows_affected(), 1, "{change}");
-    }
-    sqlx::Connection::close(raw).await.unwrap();
-    let app = App::start(options(&data)).await.unwrap();
-    caught_up(&app).await;
-    is_denied(&agent, "r1").await;
-    alarmed(&app).await;
-    app.shutdown().await;
-}

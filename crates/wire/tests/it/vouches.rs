@@ -147,7 +147,7 @@ fn whoever_is_known_not_to_count_brings_nobody_in() {
     }
 }
 
-/// Consoles of before write the list again with what they do not know.
+/// A console writes the list again with what it does not know.
 #[test]
 fn words_stand_beside_the_terms_and_a_list_without_them_reads_as_before() {
     let [ann, bea] = [0, 1].map(|_| KeyPair::new_user());

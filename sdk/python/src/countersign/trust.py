@@ -26,7 +26,7 @@ AHEAD = dt.timedelta(seconds=60)
 @dataclass(frozen=True, slots=True)
 class Trust:
     """The keys in force. `revision` is the stream sequence of the list they came from, 0 for `agent.json`; `at` is
-    when it was signed, None for `agent.json` and for lists of earlier versions.
+    when it was signed, None for `agent.json`.
 
     `insecure` is set only where the caller asked for it and there is no key at all: signatures are then not asked
     for, every other check stays.

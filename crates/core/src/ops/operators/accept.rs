@@ -12,14 +12,13 @@ use super::{KEY, KnownList, Operators, audit_entries, rotate, trusted_now};
 use crate::domain::{AlarmCode, Timestamp};
 use crate::ops::job::Job;
 use crate::store::policy::PolicyRow;
-use crate::store::policy_history;
 
 /// What became of a value.
 pub(super) enum Accepted {
     /// It is the list now, or an older one of those that led to it.
     Yes(OperatorList),
-    /// It is the list now, and agents do not follow it before somebody who may edit it has signed this: its signer
-    /// may not, or has a program of an earlier version.
+    /// It is the list now, and agents do not follow it before somebody who may edit it has signed it, as its signer
+    /// may not.
     ToSign(OperatorList),
     /// It is not the list.
     No(Refused),
@@ -51,30 +50,17 @@ impl Operators {
         };
         let turn = self.turn.lock().await;
         let mut to_sign = false;
-        let mut whole = list.clone();
         if let Some(known) = self.known() {
             if revision <= known.revision {
                 return Accepted::Yes(known.list);
             }
             let put_back = known.envelope.sig == envelope.sig && known.list == list;
-            let later = came_after(known.list.at, list.at, stored_at.into());
-            // A program of an earlier version names no time, or keeps the one that it found: such a list counts by its
-            // place, unless it was in force before.
-            let by_place = !later && !put_back && {
-                let untold = list.at.is_none() || list.at == known.list.at;
-                untold && self.is_new(&envelope).await
-            };
-            if !put_back && !later && !by_place {
+            if !put_back && !came_after(known.list.at, list.at, stored_at.into()) {
                 return Accepted::No(Refused::older(&known.list, list, stored_at));
             }
             let signer = envelope.key.as_str();
             match lawful::judge(&self.realm, &known.list, &list, signer, stored_at) {
-                Lawful::ByOperator => {
-                    to_sign = by_place;
-                    if by_place {
-                        whole.vouched.extend(self.lost_words(&known.list, &list));
-                    }
-                }
+                Lawful::ByOperator => {}
                 Lawful::ByOther => to_sign = true,
                 Lawful::No => {
                     drop(turn);
@@ -88,35 +74,14 @@ impl Operators {
                 }
             }
         }
-        let signed_next = to_sign.then(|| Box::new(whole.clone()));
-        let taken = (list, stored_at, signed_next);
+        let signed_next = to_sign.then(|| Box::new(list.clone()));
+        let taken = (list.clone(), stored_at, signed_next);
         self.take_over(&turn, taken, envelope, payload, revision)
             .await;
         match to_sign {
-            true => Accepted::ToSign(whole),
-            false => Accepted::Yes(whole),
+            true => Accepted::ToSign(list),
+            false => Accepted::Yes(list),
         }
-    }
-
-    /// The words for operators that a signer has left out who does not know of them. They hold still, and who gave them
-    /// may be gone.
-    fn lost_words<'l>(
-        &'l self,
-        known: &'l OperatorList,
-        list: &'l OperatorList,
-    ) -> impl Iterator<Item = SignedEnvelope> + 'l {
-        let lost = known
-            .vouched
-            .iter()
-            .filter(|word| !list.vouched.contains(word) && list.vouch(&self.realm, word).is_some());
-        lost.cloned()
-    }
-
-    /// Whether this console has never accepted these very bytes; not where that cannot be read.
-    async fn is_new(&self, envelope: &SignedEnvelope) -> bool {
-        let (key, sig) = (PolicyKey::Operators.to_string(), envelope.sig.as_str());
-        let known = policy_history::has(&self.shared.reader, &key, sig).await;
-        known.is_ok_and(|known| !known)
     }
 
     /// Keeps a list that was judged, or that this console has just written, with when it was stored and what is to be

@@ -340,7 +340,7 @@ fn limit(
     }
     let console = term.console.clone();
     if term.workspaces == limits.workspaces && term.max_risk == limits.max_risk {
-        // Lists of earlier versions limit nobody's console.
+        // Its console's own key may be without them.
         return Ok(bind_console(list, key, console.as_deref(), limits, now));
     }
     end(list, key, now);

@@ -10,7 +10,6 @@ use super::super::rules::last_readable;
 use super::super::setup::{SetupValue, last_readable_setup};
 use super::{Known, KnownSetup, Policies, known, read_payload};
 use crate::domain::Timestamp;
-use crate::policy::Replaced;
 use crate::store::policy::PolicyRow;
 use crate::store::{Reader, StoreError};
 
@@ -29,12 +28,8 @@ impl Policies {
             let author = (row.signer.clone(), at.unwrap_or(Timestamp(0)));
             match PolicyKey::parse(&row.key) {
                 Some(PolicyKey::Rules(workspace)) if row.is_deleted() => {
-                    let replaced = !policies.rules(&workspace).is_empty();
                     let known = Known {
-                        // Only an earlier version remembered such a deletion: the bus is to say it again, so that
-                        // people are told.
-                        revision: if replaced { 0 } else { revision },
-                        replaced: replaced.then_some(Replaced::Unsigned),
+                        revision,
                         ..Known::default()
                     };
                     policies.take(workspace, known);
