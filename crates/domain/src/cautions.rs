@@ -2,7 +2,9 @@
 //!
 //! Refuses to take a word that it does not know for a good one.
 
-use countersign_wire::{ApprovalRequest, CallWarning, Credential, ToldBy};
+use countersign_wire::{ApprovalRequest, Credential};
+
+use super::{CallWarning, ToldBy};
 
 /// Words of agents for a credential that is as it should be.
 const COMPLETE: [&str; 10] = [

@@ -6,6 +6,7 @@
 pub mod agreement;
 pub mod alarm;
 pub mod brakes;
+mod call_warning;
 pub mod cautions;
 pub mod decide;
 pub mod delivery;
@@ -23,12 +24,14 @@ pub mod request;
 pub mod retention;
 pub mod search;
 pub mod stall;
+mod strict_schema;
 pub mod timestamp;
 pub mod tool_record;
 pub mod trace;
 
 pub use agreement::is_vote;
 pub use alarm::AlarmCode;
+pub use call_warning::{CallWarning, ToldBy};
 pub use decide::{Authority, DecideRefusal, already, check_decide, ends_the_call};
 pub use delivery::Delivery;
 pub use fault::Fault;
@@ -36,4 +39,5 @@ pub use incident::{INCIDENTS, Incident};
 pub use life_cycle::{State, Step};
 pub use request::RequestRecord;
 pub use stall::{STALLS, Stall, StallLimits};
+pub use strict_schema::{StrictFault, strict_faults};
 pub use timestamp::Timestamp;

@@ -7,7 +7,6 @@
 mod alive;
 mod attestation;
 mod brakes;
-mod call_warning;
 pub mod contract;
 mod creds;
 mod decision;
@@ -30,7 +29,6 @@ mod shown;
 mod signature;
 mod span;
 mod streams;
-mod strict_schema;
 mod subjects;
 mod succession;
 mod text_newtype;
@@ -48,7 +46,6 @@ pub use brakes::{
     AgentBrake, BypassGrant, BypassValue, PanicValue, PauseValue, parse_bypass, parse_panic,
     parse_pause,
 };
-pub use call_warning::{CallWarning, ToldBy};
 pub use creds::{creds_jwt, creds_seed};
 pub use decision::{
     ApprovalDecision, DECISION_MAX_BYTES, DecidedBy, DecisionCheck, DecisionFault, DecisionVerdict,
@@ -91,7 +88,6 @@ pub use span::{
     EventType, SPAN_MAX_BYTES, Span, SpanError, SpanKind, SpanStatus, Usage, parse_span,
 };
 pub use streams::{POLICY_BUCKET, SUBJECT_PREFIX, Stream};
-pub use strict_schema::{StrictFault, strict_faults};
 pub use subjects::{
     ConsoleId, Subject, alive_subject, audit_subject, decided_subject, decision_subject,
     event_subject, hello_subject, receipt_subject, request_subject, tighten_subject, vote_subject,

@@ -2,9 +2,10 @@
 //!
 //! Refuses to repeat a word of an agent without escaping it.
 
+use countersign_core::domain::StrictFault;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::agents::{AgentReport, Instance, ToolReport};
-use countersign_wire::{AgentBrake, Credential, HelloFault, Risk, StrictFault};
+use countersign_wire::{AgentBrake, Credential, HelloFault, Risk};
 use serde_json::{Value, json};
 
 use super::config::Settings;

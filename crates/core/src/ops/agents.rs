@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 
 use countersign_wire::{
-    AgentBrake, AgentInfo, AgentKey, Credential, Hello, HelloFault, StrictFault, hello_subject,
-    looks_like, read_definition, read_hello, strict_faults,
+    AgentBrake, AgentInfo, AgentKey, Credential, Hello, HelloFault, hello_subject, looks_like,
+    read_definition, read_hello,
 };
 use serde_json::Value;
 
 use crate::Fault;
-use crate::domain::Timestamp;
 use crate::domain::stall::ALIVE_MS;
+use crate::domain::{StrictFault, Timestamp, strict_faults};
 use crate::policy::setup::read_schema;
 use crate::runtime::App;
 use crate::store::agent_instances::{self, InstanceRow};

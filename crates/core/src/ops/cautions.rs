@@ -2,13 +2,14 @@
 //!
 //! Refuses to fail a card for it: what cannot be read of an agent's own words tells nothing.
 
-use countersign_wire::{AgentKey, ApprovalRequest, CallWarning};
+use countersign_wire::{AgentKey, ApprovalRequest};
 use serde_json::Value;
 
 use super::agents::credentials;
 use super::arrivals::{IGNORED, UNREADABLE};
 use super::listed_names::shown_name;
 use super::reports;
+use crate::domain::CallWarning;
 use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
 use crate::runtime::App;
 use crate::store::lines::LineRow;

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use countersign_wire::{
-    CallWarning, RequestKey, Stream, decision_subject, json_value, withdraw_subject,
-};
+use countersign_wire::{RequestKey, Stream, decision_subject, json_value, withdraw_subject};
 use serde_json::Value;
 
 use super::cautions;
@@ -13,7 +11,7 @@ use super::tool_record::{NEWEST, call_of};
 use super::votes::told::{self, ShownVote};
 use crate::Fault;
 use crate::domain::history::HistoryFilter;
-use crate::domain::{State, Timestamp};
+use crate::domain::{CallWarning, State, Timestamp};
 use crate::runtime::App;
 use crate::store::alarms::Alarm;
 use crate::store::decisions::StoredDecision;

@@ -2,9 +2,10 @@
 
 use countersign_core::App;
 use countersign_core::domain::rank::{TURN_MS, rank};
+use countersign_core::domain::{CallWarning, ToldBy};
 use countersign_core::ops::DecideCommand;
 use countersign_testkit::TempData;
-use countersign_wire::{CallWarning, Scope, ToldBy, Verdict};
+use countersign_wire::{Scope, Verdict};
 use serde_json::{Value, json};
 
 use crate::agent::{

@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 
 use countersign_core::App;
+use countersign_core::domain::CallWarning;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::store::lines::{Filter, LineRow};
-use countersign_wire::{CallWarning, KeptJson, Risk, TextWarning, looks_like, warnings};
+use countersign_wire::{KeptJson, Risk, TextWarning, looks_like, warnings};
 use serde_json::{Map, Value, json};
 
 use super::super::failure::Failure;

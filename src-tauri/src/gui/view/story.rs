@@ -1,5 +1,6 @@
 //! A request of the core, read into its protocol type.
 
+use countersign_core::domain::CallWarning;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::votes::told::ShownVote;
 use countersign_core::store::alarms::Alarm;
@@ -10,7 +11,7 @@ use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
 use countersign_view::{CardState, IpcError, IpcErrorCode, TypedTarget};
-use countersign_wire::{ApprovalRequest, CallWarning, RequestKey, request_digest};
+use countersign_wire::{ApprovalRequest, RequestKey, request_digest};
 use serde_json::Value;
 
 use super::target::typed_target;

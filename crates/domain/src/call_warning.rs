@@ -3,11 +3,10 @@
 //! Refuses to calm: a warning is a reason to look, its absence proves nothing. Texts are the agent's
 //! and go through the escaper before they are shown.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where the description of a tool was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToldBy {
     /// In the agent's hello.
@@ -17,7 +16,7 @@ pub enum ToldBy {
 }
 
 /// A reason to look twice at a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum CallWarning {
     /// The tool is no longer described as when a person last approved a call of it.
