@@ -53,10 +53,10 @@ const UNREACHABLE: [(&[&str], &[&[&str]], &str); 6] = [
 pub(super) fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for (crates, forbidden, why) in UNREACHABLE {
-        for from in crates {
-            let reached = tree(root, &["--edges", "normal", "--package", from])?;
-            findings.extend(refused(from, &reached, forbidden, why));
-        }
+        let packages = crates.iter().flat_map(|name| ["--package", *name]);
+        let arguments: Vec<_> = ["--edges", "normal"].into_iter().chain(packages).collect();
+        let reached = tree(root, &arguments)?;
+        findings.extend(refused(&crates.join(", "), &reached, forbidden, why));
     }
     let users = tree(root, &["--workspace", "--edges", "all", "--invert", ROOT])?;
     let others = users.lines().filter(|user| name(user) != ROOT);
