@@ -1,12 +1,11 @@
 use std::path::Path;
 
 use sqlx::migrate::MigrationType;
-use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr as _};
+use sqlx::{ConnectOptions as _, SqlSafeStr as _};
 
 use super::*;
 use crate::pool;
 
-const EARLIER: i64 = 20_261_122_220_000;
 /// Long enough that whoever stops it has the time.
 const SLOW: &str = "CREATE TABLE counted AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) SELECT i FROM n";
 
@@ -50,31 +49,27 @@ fn listen(told: &Updates) -> tokio::task::JoinHandle<Vec<(usize, usize, String)>
 #[tokio::test]
 async fn a_store_of_an_earlier_version_is_brought_up_step_by_step_and_each_is_told() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("countersign.db");
-    let mut store = connected(&path).await;
-    pool::MIGRATIONS.run_to(EARLIER, &mut store).await.unwrap();
-    store.close().await.unwrap();
+    let mut store = connected(&folder.path().join("earlier.db")).await;
+    let first = ("create first", "CREATE TABLE first(a)");
+    steps(&[first]).run(&mut store).await.unwrap();
+    let later = [
+        ("create second", "CREATE TABLE second(a)"),
+        ("create third", "CREATE TABLE third(a)"),
+    ];
+    let all = steps(&[first, later[0], later[1]]);
+    let refused = refuse_older(&all, &mut store).await;
+    assert!(matches!(refused, Err(StoreError::Older(_))), "{refused:?}");
     let told = Updates::default();
     let heard = listen(&told);
-    let (writer, reader) = pool::open_telling(&path, &told).await.unwrap();
+    bring_up(&all, &mut store, &told).await.unwrap();
     assert_eq!(*told.borrow(), None);
     drop(told);
-    let later: Vec<_> = pool::MIGRATIONS
-        .iter()
-        .filter(|step| step.version > EARLIER)
-        .collect();
     // A listener may miss a step that ends at once, never the number of them.
     for (number, of, what) in heard.await.unwrap() {
-        assert_eq!(of, later.len());
-        assert_eq!(what, later[number - 1].description);
+        assert_eq!((of, what.as_str()), (later.len(), later[number - 1].0));
     }
-    reader.close().await;
-    writer.close().await.unwrap();
-    let mut store = connected(&path).await;
-    assert_eq!(
-        done(&mut store).await.len(),
-        pool::MIGRATIONS.iter().count()
-    );
+    assert_eq!(done(&mut store).await, [1, 2, 3]);
+    refuse_older(&all, &mut store).await.unwrap();
 }
 
 #[tokio::test]
