@@ -86,7 +86,7 @@ onDesk("what an agent writes into a form stays text, and what fields cannot show
   await page.sees('section[aria-label="Answer"] select');
   const text = await page.run("return document.body.textContent + [...document.querySelectorAll('input, [title], [aria-label], [placeholder]')].map((e) => e.value + e.title + e.ariaLabel + e.placeholder).join()");
   assert.doesNotMatch(text, /[\u202a-\u202e\u2066-\u2069\u200b]/, "no character hides or reorders text");
-  assert.deepEqual(await page.run("return [...document.querySelectorAll('[data-testid=card] :is(script, img, a[href^=javascript], em, strong)')].map((e) => e.outerHTML)"), []);
+  assert.deepEqual(await page.run("return [...document.querySelectorAll(':is([aria-label=Answer], [data-testid=card-body]) :is(script, img, a[href^=javascript], em, strong)')].map((e) => e.outerHTML)"), []);
   assert.equal(await page.run("return window.pwned ?? null"), null);
   assert.deepEqual(await page.run("return window.broken"), []);
   await page.press(KEYS.escape);

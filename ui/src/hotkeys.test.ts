@@ -83,7 +83,12 @@ describe("the registry of keys", () => {
 });
 
 describe("a stroke", () => {
-  it.each(["Enter", " ", "1", "9"])("%j means nothing", (key) => {
+  it.each(["1", "9"])("%j chooses an option, and lets no call run", (key) => {
+    expect(resolveStroke(stroke(key), calm)).toEqual({ ...nothing, command: "option" });
+    expect(definitionOf("option").approves).toBeUndefined();
+  });
+
+  it.each(["Enter", " "])("%j means nothing", (key) => {
     expect(resolveStroke(stroke(key), calm)).toEqual(nothing);
   });
 
