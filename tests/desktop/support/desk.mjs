@@ -59,7 +59,7 @@ export class Desk {
     const { out } = await this.command("inbox", "--json");
     const left = out.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
     for (const { request_id: id } of left) {
-      const { code, err } = await this.command("deny", id);
+      const { code, err } = await this.command("deny", id, "--message", "the test is over");
       // It may have expired, or been held, meanwhile.
       if (code !== 0 && code !== 4 && code !== 5) throw new Error(err);
     }
