@@ -89,7 +89,10 @@ async fn a_call_that_a_person_denied_says_who_and_why_when_it_is_asked_again() {
         "{words}"
     );
     let text = desk.run(&["show", "r-again"]).success().out;
-    assert!(text.contains("Test Operator denied this exact call "), "{text}");
+    assert!(
+        text.contains("Test Operator denied this exact call "),
+        "{text}"
+    );
 }
 
 #[tokio::test]

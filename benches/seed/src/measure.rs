@@ -204,7 +204,7 @@ fn groups(week: Option<Timestamp>) -> Vec<HistoryFilter> {
         },
         HistoryFilter {
             origins: words(&["operator"]),
-            took_under_ms: Some(2_000),
+            front_under_ms: Some(2_000),
             ..none()
         },
         HistoryFilter {

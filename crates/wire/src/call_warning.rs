@@ -143,7 +143,11 @@ impl CallWarning {
                 let by = by
                     .as_ref()
                     .map_or_else(String::new, |by| format!(" by {by}"));
-                let why = format!("as {request} ({}{by}, {} ago).", past(verdict), ago(*before_ms));
+                let why = format!(
+                    "as {request} ({}{by}, {} ago).",
+                    past(verdict),
+                    ago(*before_ms)
+                );
                 ("Same call", why)
             }
             Self::DeniedBefore {

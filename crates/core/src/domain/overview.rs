@@ -159,7 +159,9 @@ impl Counting {
             _ => {}
         }
         // What rules decide takes no time, and would tell nothing of people.
-        let took = fate.took_ms().filter(|_| fate.origin.as_deref() == Some("operator"));
+        let took = fate
+            .took_ms()
+            .filter(|_| fate.origin.as_deref() == Some("operator"));
         if let Some(took) = took {
             let mut pair = (fact.agent, fact.tool);
             if !self.times.contains_key(&pair) && self.times.len() >= PAIRS {

@@ -51,7 +51,8 @@ mod tests {
         ] {
             let numbered = approved.iter().map(|args| (*args).clone()).enumerate();
             let found = nearest(&now, numbered);
-            let first = expected.and_then(|wanted| approved.iter().position(|args| *args == wanted));
+            let first =
+                expected.and_then(|wanted| approved.iter().position(|args| *args == wanted));
             assert_eq!(found.map(|(place, _)| place), first, "{approved:?}");
         }
         let whole = [(1, json!([2])), (2, json!([1])), (3, json!([1]))];

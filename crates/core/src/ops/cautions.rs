@@ -110,8 +110,14 @@ impl App {
     /// [`OpError::Store`].
     pub async fn marks(&self, ids: &[i64]) -> Result<Marks, OpError> {
         Ok(Marks {
-            denied: re_asks::denied(self.reader(), ids).await?.into_keys().collect(),
-            changed: tools::changed(self.reader(), ids).await?.into_iter().collect(),
+            denied: re_asks::denied(self.reader(), ids)
+                .await?
+                .into_keys()
+                .collect(),
+            changed: tools::changed(self.reader(), ids)
+                .await?
+                .into_iter()
+                .collect(),
         })
     }
 }

@@ -214,7 +214,9 @@ fn decision(
             }
         }
     };
-    taken.rows.push(row(record, unsigned, sig, release_at, state));
+    taken
+        .rows
+        .push(row(record, unsigned, sig, release_at, state));
     Ok(accepted)
 }
 

@@ -43,8 +43,7 @@ pub async fn denied(
     reader: &Reader,
     ids: &[i64],
 ) -> Result<BTreeMap<i64, EarlierCall>, StoreError> {
-    let by_a_person =
-        "AND x.origin = 'operator' AND x.verdict IN ('approve', 'deny', 'terminate')";
+    let by_a_person = "AND x.origin = 'operator' AND x.verdict IN ('approve', 'deny', 'terminate')";
     newest(reader, ids, by_a_person, "WHERE e.verdict <> 'approve'").await
 }
 

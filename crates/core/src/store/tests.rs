@@ -187,7 +187,10 @@ async fn approved_calls_alone_are_compared_the_agent_s_own_first_and_then_a_pers
     others(&mut writer, "tool-0", 11..=14).await;
     let found = async |limit: i64| {
         let calls = lines::approved_before(&reader, bot(i64::MAX), limit).await;
-        let args = calls.unwrap().into_iter().map(|(_, args)| args["n"].as_i64());
+        let args = calls
+            .unwrap()
+            .into_iter()
+            .map(|(_, args)| args["n"].as_i64());
         args.map(Option::unwrap).collect::<Vec<_>>()
     };
     assert_eq!(found(10).await, [0; 0], "nothing is decided");

@@ -96,7 +96,14 @@ async fn a_tool_that_reads_otherwise_than_when_a_person_approved_it_is_told_unti
     // What came after a call was asked is not approved by it.
     hello(&desk, &agent, "deletes everything").await;
     assert_eq!(changed(&desk.app, "b").await, [ToldBy::Hello]);
-    assert!(desk.app.marks(&ids).await.unwrap().changed.contains(&ids[1]));
+    assert!(
+        desk.app
+            .marks(&ids)
+            .await
+            .unwrap()
+            .changed
+            .contains(&ids[1])
+    );
     decided(&desk.app, &agent, "b", Verdict::Approve).await;
     asked(&desk.app, &agent, "d", described("one")).await;
     assert_eq!(changed(&desk.app, "d").await, [ToldBy::Hello]);
@@ -185,7 +192,10 @@ async fn the_same_call_asked_again_is_linked_and_waits_like_any_other() {
     let denied = &desk.app.show("again").await.unwrap().cautions[0];
     assert_eq!(
         denied.words(3_600_000),
-        ("Ada", "denied this exact call 1 h ago: not this one".to_owned())
+        (
+            "Ada",
+            "denied this exact call 1 h ago: not this one".to_owned()
+        )
     );
     // What was asked before the decision is no re-ask, nor is another tool, argument or agent.
     for id in ["first", "beside", "tool", "args", "other"] {
@@ -214,7 +224,9 @@ async fn the_same_call_asked_again_is_linked_and_waits_like_any_other() {
     asked(&desk.app, &agent, "fifth", |_| ()).await;
     assert_eq!(told(&desk.app, "fifth").await, ["denied_before", "re_ask"]);
     let mut ids = Vec::new();
-    for id in ["first", "again", "third", "fourth", "fifth", "tool", "args", "other"] {
+    for id in [
+        "first", "again", "third", "fourth", "fifth", "tool", "args", "other",
+    ] {
         ids.push(row_of(&desk.app, id).await);
     }
     let marks = desk.app.marks(&ids).await.unwrap();

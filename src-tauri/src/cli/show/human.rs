@@ -223,7 +223,9 @@ fn by_rule(story: &RequestStory) -> Option<String> {
         (Some("rule"), Some(version)) => {
             let name = story.rule_name.as_deref().map(plain);
             let named = name.map_or_else(|| id.clone(), |name| format!("{name} ({id})"));
-            format!("  by rule {named}, version {version}: countersign rules show {id} --workspace {ws}")
+            format!(
+                "  by rule {named}, version {version}: countersign rules show {id} --workspace {ws}"
+            )
         }
         (Some("setup_key"), _) => {
             format!("  by setup key {id}: countersign setup list --workspace {ws}")

@@ -7,7 +7,8 @@ use countersign_wire::ipc::{
     OriginView, QuestionView, ReAskView, RevealKind, Said, ToolView,
 };
 use countersign_wire::{
-    ApprovalRequest, CallWarning, Effective, Effects, RequestKind, Risk, Shown, TraceContext, Verdict,
+    ApprovalRequest, CallWarning, Effective, Effects, RequestKind, Risk, Shown, TraceContext,
+    Verdict,
 };
 use serde_json::{Value, json};
 
@@ -104,13 +105,10 @@ pub(crate) fn card_view(
             .map(|out| HoldView {
                 release_ms: out.release_at,
             }),
-        decision: story
-            .decision
-            .as_ref()
-            .map(|decision| {
-                let rule = rule_ref(&story.line, Some(decision), story.rule_name.as_deref());
-                decision_view(decision, (&story.line, rule), key, own_key)
-            }),
+        decision: story.decision.as_ref().map(|decision| {
+            let rule = rule_ref(&story.line, Some(decision), story.rule_name.as_deref());
+            decision_view(decision, (&story.line, rule), key, own_key)
+        }),
         on_bus: story
             .contradicting
             .as_ref()

@@ -74,11 +74,7 @@ fn has_lines(parts: &[ArgPart]) -> bool {
 }
 
 /// A value of several lines and what it was: none where one of them is not there.
-fn changed_lines(
-    entry: &ArgEntry,
-    (then, now): (&Value, &Value),
-    key: &[u8; 32],
-) -> Vec<DiffLine> {
+fn changed_lines(entry: &ArgEntry, (then, now): (&Value, &Value), key: &[u8; 32]) -> Vec<DiffLine> {
     let text = |args: &Value| {
         let name = entry.name.as_ref().and_then(Shown::original);
         let value = match (name, args) {
@@ -234,12 +230,26 @@ mod tests {
         };
         let body = |text: &str| json!({ "body": text });
         let table = [
-            (body("a\nb\nc"), body("a\nB\nc"), vec![" a", "-b", "+B", " c"]),
+            (
+                body("a\nb\nc"),
+                body("a\nB\nc"),
+                vec![" a", "-b", "+B", " c"],
+            ),
             (body("a"), body("a\nb"), vec!["-a", "+a", "+b"]),
             (
                 json!({"rows": [{"n": 1}, {"n": 2}]}),
                 json!({"rows": [{"n": 1}, {"n": 3}]}),
-                vec![" [", "   {", "     \"n\": 1", "   },", "   {", "-    \"n\": 2", "+    \"n\": 3", "   }", " ]"],
+                vec![
+                    " [",
+                    "   {",
+                    "     \"n\": 1",
+                    "   },",
+                    "   {",
+                    "-    \"n\": 2",
+                    "+    \"n\": 3",
+                    "   }",
+                    " ]",
+                ],
             ),
             (
                 body("x\nok"),
@@ -248,7 +258,10 @@ mod tests {
             ),
         ];
         for (then, now, lines) in table {
-            assert_eq!(told(then, now), (lines.iter().map(|line| (*line).to_owned()).collect(), true));
+            assert_eq!(
+                told(then, now),
+                (lines.iter().map(|line| (*line).to_owned()).collect(), true)
+            );
         }
         // One line, the same, and what was not there before are told as ever.
         for (then, now) in [

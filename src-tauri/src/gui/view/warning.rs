@@ -80,7 +80,10 @@ pub(super) fn is_warned(request: &ApprovalRequest) -> bool {
     request.args_raw.is_some()
         || outside_skill(request).is_some_and(|caution| caution.has_weight())
         || words_of(request).any(|(_, words)| suspect(words))
-        || request.args.as_ref().is_some_and(|args| holds(args, suspect))
+        || request
+            .args
+            .as_ref()
+            .is_some_and(|args| holds(args, suspect))
 }
 
 fn holds(value: &Value, suspect: impl Fn(&str) -> bool + Copy) -> bool {

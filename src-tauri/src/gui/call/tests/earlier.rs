@@ -84,7 +84,8 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     let good = page.agent("acme/good").await;
     let low = ("pay", "low");
     let bad = paying("Hallberg", "DE666", "Dear Ann\npay\nBye");
-    good.ask("own", low, paying("Hallberg", "DE1", "Dear Ann\nsend\nBye")).await;
+    good.ask("own", low, paying("Hallberg", "DE1", "Dear Ann\nsend\nBye"))
+        .await;
     decide(&page, "own", Verdict::Approve, "").await;
     good.ask("other", low, paying("Nordwind", "DE2", "")).await;
     decide(&page, "other", Verdict::Approve, "").await;
@@ -104,7 +105,9 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
             (text(&delta["name"]), delta["same"] == true, lines)
         })
         .collect();
-    let lines = ["Dear Ann", "send", "pay", "Bye"].map(str::to_owned).to_vec();
+    let lines = ["Dear Ann", "send", "pay", "Bye"]
+        .map(str::to_owned)
+        .to_vec();
     let expected = [
         ("payee".to_owned(), true, vec![]),
         ("iban".to_owned(), false, vec![]),
@@ -119,8 +122,13 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     );
     assert_eq!(text(&warning["place"]), "Ada");
     let message = text(&warning["message"]);
-    assert!(message.starts_with("denied this exact call ") && message.ends_with(" ago: wrong account"));
-    assert_eq!((&card["reAsk"], &card["path"]), (&json!(null), &json!("high")));
+    assert!(
+        message.starts_with("denied this exact call ") && message.ends_with(" ago: wrong account")
+    );
+    assert_eq!(
+        (&card["reAsk"], &card["path"]),
+        (&json!(null), &json!("high"))
+    );
     let row = row_of(&page, "acme/good/again").await;
     assert_eq!(
         (&row["path"], &row["warned"], &row["deniedBefore"]),
@@ -135,7 +143,10 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     assert_eq!(page.call("decide", approval).await["state"], "decided");
     page.in_state("again", "decided").await;
     let today = page.call("today", json!({"sinceMs": 0})).await;
-    assert_eq!((&today["decided"], &today["frontMs"]), (&json!(4), &json!(1_234)));
+    assert_eq!(
+        (&today["decided"], &today["frontMs"]),
+        (&json!(4), &json!(1_234))
+    );
     let log = page.desk.app.audit_after(0, 10_000).await.unwrap();
     let looked = log.iter().filter(|row| row.detail.contains("\"looked\""));
     let looked: Vec<_> = looked.map(|row| row.subject.as_str()).collect();

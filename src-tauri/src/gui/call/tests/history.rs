@@ -113,10 +113,7 @@ async fn each_part_of_a_filter_holds_and_all_of_them_together() {
         (json!({"verdict": "caught"}), &["r2"]),
         (json!({"verdict": "allowed", "origin": "operator"}), &["r1"]),
         (json!({"origin": "automatic"}), &["r3"]),
-        (
-            json!({"state": "decided", "frontUnderMs": 701}),
-            &["r2"],
-        ),
+        (json!({"state": "decided", "frontUnderMs": 701}), &["r2"]),
         (json!({"frontUnderMs": 700}), &[]),
         (json!({"overdue": true}), &[]),
         (json!({"origin": "rule"}), &["r3"]),
