@@ -7,9 +7,9 @@ mod call;
 mod channel;
 mod commands;
 mod desk;
-mod exports;
 #[cfg(target_os = "linux")]
 mod drawing;
+mod exports;
 mod fault;
 #[cfg(target_os = "linux")]
 mod locked;

@@ -305,7 +305,10 @@ mod tests {
         consoles.heard(a.clone(), heard(BEAT_MS));
         assert_eq!(live(&consoles, LIVE_MS), ["a"]);
         assert!(live(&consoles, LIVE_MS + BEAT_MS).is_empty());
-        assert_eq!(consoles.last_heard(Some("a"), &key(9)), Some(Timestamp(BEAT_MS)));
+        assert_eq!(
+            consoles.last_heard(Some("a"), &key(9)),
+            Some(Timestamp(BEAT_MS))
+        );
         consoles.ended(&a, Some(heard(BEAT_MS + 1)));
         assert!(live(&consoles, BEAT_MS + 1) == ["b"]);
         // Who is gone was seen all the same, and is known by the key where the list names no console.

@@ -71,13 +71,9 @@ pub(super) async fn page_towards(
             break;
         };
         let room = i64::try_from(full.saturating_sub(ids.len())).unwrap_or(i64::MAX);
-        if let Some(mut query) = passing(
-            &source,
-            filter,
-            found.span,
-            room.saturating_add(1),
-            towards,
-        ) {
+        if let Some(mut query) =
+            passing(&source, filter, found.span, room.saturating_add(1), towards)
+        {
             let passing: Vec<i64> = query.build_query_scalar().fetch_all(&reader.0).await?;
             ids.extend(passing);
         }

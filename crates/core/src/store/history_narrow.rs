@@ -138,7 +138,13 @@ pub(super) fn counting(
     filter: &HistoryFilter,
     span: Span,
 ) -> Option<QueryBuilder<Sqlite>> {
-    joined("SELECT count(*) FROM (", source, filter, span, Towards::Older)
+    joined(
+        "SELECT count(*) FROM (",
+        source,
+        filter,
+        span,
+        Towards::Older,
+    )
 }
 
 fn joined(

@@ -62,9 +62,7 @@ fn parts(filter: &HistoryFilter, sort: Sort) -> Vec<Part> {
                 ..filter.clone()
             };
             let parts = risks.into_iter().filter(wanted).map(of);
-            parts
-                .map(|of| Part::Stored(of, Towards::Older))
-                .collect()
+            parts.map(|of| Part::Stored(of, Towards::Older)).collect()
         }
     }
 }

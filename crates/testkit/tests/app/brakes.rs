@@ -9,9 +9,9 @@ use countersign_wire::{
 };
 use serde_json::json;
 
-use crate::agent::{troubles, 
-    Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options, until,
-    verdict,
+use crate::agent::{
+    Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options, troubles,
+    until, verdict,
 };
 use crate::faults::room;
 

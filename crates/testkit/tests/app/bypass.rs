@@ -10,7 +10,7 @@ use countersign_testkit::TempData;
 use countersign_wire::{AgentBrake, AgentKey, ErrorCode, Risk, Verdict};
 use serde_json::json;
 
-use crate::agent::{troubles, Desk, colleague, in_state, listed, until, verdict};
+use crate::agent::{Desk, colleague, in_state, listed, troubles, until, verdict};
 use crate::policy::{INVOICES, acme, apply};
 
 fn bot() -> AgentKey {

@@ -7,8 +7,9 @@ use countersign_testkit::TempData;
 use countersign_wire::{CallWarning, Scope, ToldBy, Verdict};
 use serde_json::{Value, json};
 
-use crate::agent::{troubles, 
-    Agent, Desk, LIMIT, colleague, colleague_with, in_state, line_when, listed, until, verdict,
+use crate::agent::{
+    Agent, Desk, LIMIT, colleague, colleague_with, in_state, line_when, listed, troubles, until,
+    verdict,
 };
 use crate::policy::{INVOICES, apply};
 use crate::ranks::SetClock;

@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use crate::agent::{troubles, Agent, Desk, colleague, in_state, inbox_ids, listed, until, verdict};
+use crate::agent::{Agent, Desk, colleague, in_state, inbox_ids, listed, troubles, until, verdict};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_two_consoles_one_decides_and_the_other_is_told_who() {

@@ -11,7 +11,9 @@ use countersign_wire::{
 };
 use serde_json::json;
 
-use crate::agent::{troubles, Desk, caught_up, colleague, colleague_options, listed, until, verdict};
+use crate::agent::{
+    Desk, caught_up, colleague, colleague_options, listed, troubles, until, verdict,
+};
 use crate::operators::{put_approval_of, put_list, sees};
 
 /// The list that stands in the bucket, and who signed it.

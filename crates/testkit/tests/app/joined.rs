@@ -34,7 +34,14 @@ async fn each_console_tells_who_joined_after_it_until_its_operator_has_read_it()
         until("the others tell of Lena", || tells(app, &lena)).await;
     }
     // Nobody is told of the founder, of who was there before, and of oneself.
-    assert_eq!((count(&desk.app).await, count(&grace).await, count(&lena).await), (2, 1, 0));
+    assert_eq!(
+        (
+            count(&desk.app).await,
+            count(&grace).await,
+            count(&lena).await
+        ),
+        (2, 1, 0)
+    );
 
     // Each line says who entered it, and that its console is there.
     let lines = desk.app.operator_origins().await.unwrap();

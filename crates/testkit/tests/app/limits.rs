@@ -15,7 +15,7 @@ use countersign_wire::{
 };
 use serde_json::{Value, json};
 
-use crate::agent::{troubles, Desk, colleague, in_state, listed, until, verdict};
+use crate::agent::{Desk, colleague, in_state, listed, troubles, until, verdict};
 use crate::operators::{has_alarm, put_list, sees};
 use crate::policy::{INVOICES, acme, apply, delete_key};
 use crate::setup_keys::hello;

@@ -10,7 +10,7 @@ use countersign_wire::{
 };
 use nkeys::KeyPair;
 
-use crate::agent::{troubles, Agent, Desk, LIMIT, colleague, in_state, line_when, listed, verdict};
+use crate::agent::{Agent, Desk, LIMIT, colleague, in_state, line_when, listed, troubles, verdict};
 
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let wait = async {

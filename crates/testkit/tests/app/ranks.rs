@@ -14,7 +14,7 @@ use countersign_wire::{
 use nkeys::KeyPair;
 use serde_json::{Value, json};
 
-use crate::agent::{troubles, Agent, Desk, colleague_with, in_state, listed, until};
+use crate::agent::{Agent, Desk, colleague_with, in_state, listed, troubles, until};
 
 /// A clock that stands until it is moved.
 pub(crate) struct SetClock(AtomicI64);

@@ -8,9 +8,9 @@ use countersign_testkit::TempData;
 use countersign_wire::{Attestation, Sha256Digest, Timestamp, Verdict};
 use serde_json::{Value, json};
 
-use crate::agent::{troubles, 
+use crate::agent::{
     Agent, Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options,
-    verdict,
+    troubles, verdict,
 };
 
 pub(crate) async fn recovered(app: &App) -> Recovery {

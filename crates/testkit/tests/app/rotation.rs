@@ -7,7 +7,9 @@ use countersign_wire::{KeyRole, PublicKey, Risk, Verdict};
 use nkeys::KeyPair;
 use serde_json::Value;
 
-use crate::agent::{troubles, Agent, Desk, caught_up, colleague, in_state, listed, options, until, verdict};
+use crate::agent::{
+    Agent, Desk, caught_up, colleague, in_state, listed, options, troubles, until, verdict,
+};
 use crate::recover::copy_all;
 
 fn state_of(app: &App, key: &PublicKey) -> Option<ListedState> {

@@ -9,8 +9,8 @@ use countersign_testkit::TempData;
 use countersign_wire::{Risk, Sha256Digest, Verdict};
 use serde_json::json;
 
-use crate::agent::{troubles, 
-    Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
+use crate::agent::{
+    Desk, caught_up, colleague, in_state, line_when, listed, options, troubles, until, verdict,
 };
 use crate::policy::{Unreadable, acme, apply, break_rules, delete_key};
 

@@ -6,8 +6,8 @@ use countersign_testkit::TempData;
 use countersign_wire::{RequestKey, Verdict, args_digest};
 use serde_json::{Value, json};
 
-use crate::agent::{troubles, 
-    Agent, Desk, colleague, in_state, inbox_ids, line_when, listed, until, verdict,
+use crate::agent::{
+    Agent, Desk, colleague, in_state, inbox_ids, line_when, listed, troubles, until, verdict,
 };
 
 /// A request that so many operators must agree to.

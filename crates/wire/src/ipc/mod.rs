@@ -73,9 +73,7 @@ pub use rules::{
     RuleArgs, RuleCheck, RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords,
     RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, SuspendedView,
 };
-pub use settings::{
-    FolderView, LoginKind, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
-};
+pub use settings::{FolderView, LoginKind, OtlpView, OwnKey, SettingsView, StallView, StoreLimit};
 pub use setup::{
     SetupArgs, SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupEdit, SetupElement,
     SetupForm, SetupKeyView, SetupLeftover, SetupLineView, SetupLines, SetupProblem, SetupSaveArgs,

@@ -9,8 +9,8 @@ use countersign_core::domain::search::TextQuery;
 use countersign_core::domain::{State, Timestamp};
 use countersign_wire::ipc::{
     CardState, Facet, HistoryCount, HistoryCursor, HistoryFacets, HistoryFilterView, HistoryPage,
-    HistoryPageArgs, HistorySort, HistorySortBy, HistoryState, IpcError, IpcErrorCode, KeyArgs, Nothing, RequestStoryView, SavedSearch,
-    SavedSearches, SearchName,
+    HistoryPageArgs, HistorySort, HistorySortBy, HistoryState, IpcError, IpcErrorCode, KeyArgs,
+    Nothing, RequestStoryView, SavedSearch, SavedSearches, SearchName,
 };
 use countersign_wire::{Hiding, escape};
 

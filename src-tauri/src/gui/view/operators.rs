@@ -83,15 +83,27 @@ mod tests {
         let [maria, lena, gone] = [key(), key(), key()];
         let table = [
             (origin("lena\u{202e}", &lena, None), None, false),
-            (origin("lena\u{202e}", &lena, Some(&lena)), Some("lena⟨U+202E⟩".to_owned()), true),
-            (origin("lena", &lena, Some(&maria)), Some("maria".to_owned()), false),
+            (
+                origin("lena\u{202e}", &lena, Some(&lena)),
+                Some("lena⟨U+202E⟩".to_owned()),
+                true,
+            ),
+            (
+                origin("lena", &lena, Some(&maria)),
+                Some("maria".to_owned()),
+                false,
+            ),
             (
                 origin("lena", &lena, Some(&gone)),
                 Some(format!("…{}", key_tail(gone.as_str()))),
                 false,
             ),
             // The own key of the same console, entered by its operator's.
-            (origin("maria", &key(), Some(&maria)), Some("maria".to_owned()), true),
+            (
+                origin("maria", &key(), Some(&maria)),
+                Some("maria".to_owned()),
+                true,
+            ),
         ];
         for (of, by, joined) in table {
             let all = [origin("maria", &maria, None), of.clone()];

@@ -29,7 +29,9 @@ pub(crate) fn inbox_row(line: &LineRow) -> Option<InboxRow> {
     let request = read_request(line)?;
     let name = name_of(&request);
     let args = request.args.as_ref();
-    let summary = args.map(|args| call_summary(args, LINE)).unwrap_or_default();
+    let summary = args
+        .map(|args| call_summary(args, LINE))
+        .unwrap_or_default();
     let says = request
         .reason
         .as_ref()

@@ -14,8 +14,29 @@ const VALUE: usize = 60;
 
 /// Names of arguments that tell calls apart, the most telling first: what runs, where, for whom and how much.
 const TELLING: [&str; 24] = [
-    "command", "cmd", "script", "statement", "sql", "query", "path", "filepath", "filename", "file", "url", "to",
-    "recipient", "recipients", "payee", "email", "iban", "account", "amount", "total", "price", "currency", "subject",
+    "command",
+    "cmd",
+    "script",
+    "statement",
+    "sql",
+    "query",
+    "path",
+    "filepath",
+    "filename",
+    "file",
+    "url",
+    "to",
+    "recipient",
+    "recipients",
+    "payee",
+    "email",
+    "iban",
+    "account",
+    "amount",
+    "total",
+    "price",
+    "currency",
+    "subject",
     "title",
 ];
 
@@ -118,18 +139,54 @@ mod tests {
         let long = "x".repeat(200);
         for (args, line) in [
             (json!({}), String::new()),
-            (json!({"note": "n", "to": "ada@acme.example", "amount": 12}), "to: ada@acme.example, amount: 12, note: n".into()),
-            (json!({"currency": "EUR", "amount": 1.5, "recipient": "bea"}), "recipient: bea, amount: 1.5, currency: EUR".into()),
-            (json!({"mode": "w", "filePath": "/etc/hosts"}), "filePath: /etc/hosts, mode: w".into()),
-            (json!({"timeout": 5, "file_path": "/a"}), "file_path: /a, timeout: 5".into()),
-            (json!({"cwd": "/srv", "command": "git push --force"}), "command: git push --force, cwd: /srv".into()),
-            (json!({"db": "prod", "statement": "DROP TABLE x"}), "statement: DROP TABLE x, db: prod".into()),
-            (json!({"b": 1, "a": true, "c": null}), "b: 1, a: true, c: null".into()),
-            (json!({"ids": [1, 2, 3], "one": ["x"]}), "ids: 3 items, one: [x]".into()),
-            (json!({"password": "hunter2", "to": "ada"}), "to: ada, password: hidden".into()),
-            (json!({"to": {"iban": "DE1", "api_key": "sk"}}), "to: 2 fields".into()),
-            (json!({"command": long}), format!("command: {}…", "x".repeat(59))),
-            (json!({"b": long, "to": "ada", "c": long}), format!("to: ada, b: {}…, c: xx…", "x".repeat(59))),
+            (
+                json!({"note": "n", "to": "ada@acme.example", "amount": 12}),
+                "to: ada@acme.example, amount: 12, note: n".into(),
+            ),
+            (
+                json!({"currency": "EUR", "amount": 1.5, "recipient": "bea"}),
+                "recipient: bea, amount: 1.5, currency: EUR".into(),
+            ),
+            (
+                json!({"mode": "w", "filePath": "/etc/hosts"}),
+                "filePath: /etc/hosts, mode: w".into(),
+            ),
+            (
+                json!({"timeout": 5, "file_path": "/a"}),
+                "file_path: /a, timeout: 5".into(),
+            ),
+            (
+                json!({"cwd": "/srv", "command": "git push --force"}),
+                "command: git push --force, cwd: /srv".into(),
+            ),
+            (
+                json!({"db": "prod", "statement": "DROP TABLE x"}),
+                "statement: DROP TABLE x, db: prod".into(),
+            ),
+            (
+                json!({"b": 1, "a": true, "c": null}),
+                "b: 1, a: true, c: null".into(),
+            ),
+            (
+                json!({"ids": [1, 2, 3], "one": ["x"]}),
+                "ids: 3 items, one: [x]".into(),
+            ),
+            (
+                json!({"password": "hunter2", "to": "ada"}),
+                "to: ada, password: hidden".into(),
+            ),
+            (
+                json!({"to": {"iban": "DE1", "api_key": "sk"}}),
+                "to: 2 fields".into(),
+            ),
+            (
+                json!({"command": long}),
+                format!("command: {}…", "x".repeat(59)),
+            ),
+            (
+                json!({"b": long, "to": "ada", "c": long}),
+                format!("to: ada, b: {}…, c: xx…", "x".repeat(59)),
+            ),
             (json!("rm -rf /"), "rm -rf /".into()),
         ] {
             assert_eq!(call_summary(&args, LINE), line, "{args}");

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{OperatorEntry, OperatorList, PolicyKey, PublicKey, Timestamp as Stamp, read_json};
+use countersign_wire::{
+    OperatorEntry, OperatorList, PolicyKey, PublicKey, Timestamp as Stamp, read_json,
+};
 
 use super::edit::Listed;
 use crate::domain::Timestamp;
@@ -74,13 +76,16 @@ fn first_signers(lists: &[(Vec<OperatorEntry>, PublicKey)]) -> BTreeMap<Term, Pu
         let of_signer = terms.iter().find(|term| term.key == *signer);
         let console = of_signer.and_then(|term| term.console.as_ref());
         for term in terms {
-            let own = term.key == *signer || (console.is_some() && term.console.as_ref() == console);
+            let own =
+                term.key == *signer || (console.is_some() && term.console.as_ref() == console);
             let known = (place > 0 || own).then_some(signer);
             let name = (term.key.clone(), from(term.from));
             signers.entry(name).or_insert(known);
         }
     }
-    let known = signers.into_iter().filter_map(|(term, signer)| Some((term, signer?.clone())));
+    let known = signers
+        .into_iter()
+        .filter_map(|(term, signer)| Some((term, signer?.clone())));
     known.collect()
 }
 
@@ -98,17 +103,30 @@ mod tests {
         let [ada, auto, bea, lena] = [key(), key(), key(), key()];
         let term = |key: &PublicKey, console: &str, from: i64| OperatorEntry {
             console: Some(console.to_owned()),
-            ..OperatorEntry::new(key.clone(), "n".into(), KeyRole::Human, Stamp::new(Timestamp(from).into()))
+            ..OperatorEntry::new(
+                key.clone(),
+                "n".into(),
+                KeyRole::Human,
+                Stamp::new(Timestamp(from).into()),
+            )
         };
         let first = vec![term(&ada, "a", 1), term(&auto, "a", 1), term(&bea, "b", 1)];
         let mut second = first.clone();
         second.push(term(&lena, "l", 5));
         let mut third = second.clone();
         third.push(term(&bea, "b", 9));
-        let lists = [(first, ada.clone()), (second.clone(), lena.clone()), (third, ada.clone())];
+        let lists = [
+            (first, ada.clone()),
+            (second.clone(), lena.clone()),
+            (third, ada.clone()),
+        ];
         let signers = first_signers(&lists);
         let by = |key: &PublicKey, from| signers.get(&(key.clone(), Timestamp(from)));
-        assert_eq!((by(&ada, 1), by(&auto, 1)), (Some(&ada), Some(&ada)), "the founder's own");
+        assert_eq!(
+            (by(&ada, 1), by(&auto, 1)),
+            (Some(&ada), Some(&ada)),
+            "the founder's own"
+        );
         assert_eq!(by(&bea, 1), None, "there before");
         assert_eq!(by(&lena, 5), Some(&lena), "entered of one's own");
         assert_eq!(by(&bea, 9), Some(&ada), "a later term");

@@ -30,8 +30,9 @@ fn wanted(fakes: &[Fake], filter: &HistoryFilter, sort: Sort) -> Vec<i64> {
         (SortBy::Stored, true) => {}
         (SortBy::Stored, false) => rows.reverse(),
         (SortBy::Decided, ascending) => {
-            let (mut first, mut last): (Vec<_>, Vec<_>) =
-                rows.into_iter().partition(|(_, fake)| fake.verdict.is_some());
+            let (mut first, mut last): (Vec<_>, Vec<_>) = rows
+                .into_iter()
+                .partition(|(_, fake)| fake.verdict.is_some());
             first.sort_by_key(|(id, fake)| (decided(fake), *id));
             if !ascending {
                 first.reverse();

@@ -22,7 +22,10 @@ fn ids_of(written: &str) -> Vec<String> {
 /// Writes an export to its end; what the page is told then.
 async fn exported(page: &Page, filter: HistoryFilter, format: Format, file: &Path) -> Value {
     let app = &page.desk.app;
-    let number = page.desk.exports.start(app, filter, format, file.to_owned());
+    let number = page
+        .desk
+        .exports
+        .start(app, filter, format, file.to_owned());
     let args = json!({ "number": number });
     page.until("the export", async |_| {
         let view = page.call("export", args.clone()).await;
@@ -42,11 +45,41 @@ async fn an_export_has_the_rows_that_the_filter_shows_and_is_audited_before() {
     let none = HistoryFilter::default;
     let table = [
         (json!({}), none()),
-        (json!({"tool": "pay"}), HistoryFilter { tool: some("pay"), ..none() }),
-        (json!({"risk": "low"}), HistoryFilter { risk: some("low"), ..none() }),
-        (json!({"operator": own}), HistoryFilter { signers: Some(vec![own.clone()]), ..none() }),
-        (json!({"text": "quarter"}), HistoryFilter { text: TextQuery::parse("quarter"), ..none() }),
-        (json!({"workspace": "nowhere"}), HistoryFilter { workspace: some("nowhere"), ..none() }),
+        (
+            json!({"tool": "pay"}),
+            HistoryFilter {
+                tool: some("pay"),
+                ..none()
+            },
+        ),
+        (
+            json!({"risk": "low"}),
+            HistoryFilter {
+                risk: some("low"),
+                ..none()
+            },
+        ),
+        (
+            json!({"operator": own}),
+            HistoryFilter {
+                signers: Some(vec![own.clone()]),
+                ..none()
+            },
+        ),
+        (
+            json!({"text": "quarter"}),
+            HistoryFilter {
+                text: TextQuery::parse("quarter"),
+                ..none()
+            },
+        ),
+        (
+            json!({"workspace": "nowhere"}),
+            HistoryFilter {
+                workspace: some("nowhere"),
+                ..none()
+            },
+        ),
     ];
     let before = page.desk.app.audit_head().await.unwrap().seq;
     for (number, (view, filter)) in table.into_iter().enumerate() {
@@ -55,7 +88,11 @@ async fn an_export_has_the_rows_that_the_filter_shows_and_is_audited_before() {
         let told = exported(&page, filter.clone(), Format::Jsonl, &file).await;
         assert_eq!(told["trouble"], json!(null), "{view}");
         assert_eq!(told["done"], shown.len(), "{view}");
-        assert_eq!(ids_of(&std::fs::read_to_string(&file).unwrap()), shown, "{view}");
+        assert_eq!(
+            ids_of(&std::fs::read_to_string(&file).unwrap()),
+            shown,
+            "{view}"
+        );
         let file = page.data.path().join(format!("out {number}.csv"));
         exported(&page, filter, Format::Csv, &file).await;
         let lines = std::fs::read_to_string(&file).unwrap();
@@ -69,7 +106,10 @@ async fn an_export_has_the_rows_that_the_filter_shows_and_is_audited_before() {
         .map(|row| row.detail.as_str())
         .collect();
     assert_eq!(audited.len(), 12);
-    assert!(audited[0].contains("jsonl") && audited[1].contains("csv"), "{audited:?}");
+    assert!(
+        audited[0].contains("jsonl") && audited[1].contains("csv"),
+        "{audited:?}"
+    );
     page.close().await;
 }
 
@@ -89,7 +129,16 @@ async fn a_cancelled_export_and_one_without_a_place_leave_no_file_and_say_so() {
     page.call("stop_export", json!({"number": 99})).await;
     let nowhere = page.data.path().join("no folder/out.csv");
     let view = exported(&page, filter(), Format::Csv, &nowhere).await;
-    assert!(view["trouble"].as_str().unwrap().contains("choose a folder"), "{view}");
-    assert_eq!(page.code("export", json!({"number": 99})).await, "not_found");
+    assert!(
+        view["trouble"]
+            .as_str()
+            .unwrap()
+            .contains("choose a folder"),
+        "{view}"
+    );
+    assert_eq!(
+        page.code("export", json!({"number": 99})).await,
+        "not_found"
+    );
     page.close().await;
 }

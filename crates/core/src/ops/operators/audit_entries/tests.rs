@@ -56,10 +56,7 @@ fn somebody_who_may_decide_and_could_not_before_is_an_alarm_and_nobody_else_is()
         name: "ada".into(),
         role,
     };
-    let own = [
-        trusted(&ada, KeyRole::Human),
-        trusted(&auto, KeyRole::Auto),
-    ];
+    let own = [trusted(&ada, KeyRole::Human), trusted(&auto, KeyRole::Auto)];
     let ours = vec![term(&ada, KeyRole::Human, 0), term(&auto, KeyRole::Auto, 0)];
     let first = OperatorList::new(ours);
     let known = with(&first, vec![term(&grace, KeyRole::Human, 0)]);
@@ -90,19 +87,69 @@ fn somebody_who_may_decide_and_could_not_before_is_an_alarm_and_nobody_else_is()
     accepted.operators.push(person(&lena));
     let is = |key: &PublicKey| vec![key.to_string()];
     let table = [
-        ("the first list that this console reads", None, &known, vec![]),
-        ("its own keys", Some(&OperatorList::new(vec![])), &first, vec![]),
+        (
+            "the first list that this console reads",
+            None,
+            &known,
+            vec![],
+        ),
+        (
+            "its own keys",
+            Some(&OperatorList::new(vec![])),
+            &first,
+            vec![],
+        ),
         ("nothing new", Some(&known), &known, vec![]),
-        ("a new person", Some(&known), &with(&known, vec![person(&lena)]), is(&lena)),
-        ("one under limits", Some(&known), &with(&known, vec![limited(person(&lena))]), is(&lena)),
-        ("a console's own key", Some(&known), &with(&known, vec![term(&lena, KeyRole::Auto, NOW.0)]), vec![]),
-        ("a term that has ended already", Some(&known), &with(&known, vec![ended(person(&lena))]), vec![]),
+        (
+            "a new person",
+            Some(&known),
+            &with(&known, vec![person(&lena)]),
+            is(&lena),
+        ),
+        (
+            "one under limits",
+            Some(&known),
+            &with(&known, vec![limited(person(&lena))]),
+            is(&lena),
+        ),
+        (
+            "a console's own key",
+            Some(&known),
+            &with(&known, vec![term(&lena, KeyRole::Auto, NOW.0)]),
+            vec![],
+        ),
+        (
+            "a term that has ended already",
+            Some(&known),
+            &with(&known, vec![ended(person(&lena))]),
+            vec![],
+        ),
         ("a key that waits", Some(&known), &waits, vec![]),
-        ("one that waited and was accepted", Some(&waits), &accepted, is(&lena)),
-        ("a person's next key", Some(&known), &with(&known, vec![heir]), vec![]),
-        ("other limits", Some(&known), &with(&without_grace, vec![limited(person(&grace))]), vec![]),
+        (
+            "one that waited and was accepted",
+            Some(&waits),
+            &accepted,
+            is(&lena),
+        ),
+        (
+            "a person's next key",
+            Some(&known),
+            &with(&known, vec![heir]),
+            vec![],
+        ),
+        (
+            "other limits",
+            Some(&known),
+            &with(&without_grace, vec![limited(person(&grace))]),
+            vec![],
+        ),
         ("somebody who left", Some(&known), &without_grace, vec![]),
-        ("who comes back", Some(&without_grace), &with(&without_grace, vec![person(&grace)]), is(&grace)),
+        (
+            "who comes back",
+            Some(&without_grace),
+            &with(&without_grace, vec![person(&grace)]),
+            is(&grace),
+        ),
     ];
     for (what, before, list, keys) in table {
         assert_eq!(told(before, list, &own), keys, "{what}");
