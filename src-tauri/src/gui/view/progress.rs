@@ -6,9 +6,7 @@ use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::receipts::StoredReceipt;
-use countersign_view::{
-    CardState, DecisionView, OnBusView, RuleRef, Rung, RungName, RungState,
-};
+use countersign_view::{CardState, DecisionView, OnBusView, RuleRef, Rung, RungName, RungState};
 use countersign_wire::{Hiding, Scope, Shown, Timestamp, Verdict, json_value};
 use serde_json::Value;
 

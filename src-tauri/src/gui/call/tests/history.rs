@@ -176,30 +176,38 @@ async fn a_line_sums_its_call_up_and_each_column_that_sorts_does_so_both_ways() 
     let wanted = ["r6", "r4", "r3", "r2", "r1"].map(of);
     assert_eq!(summaries[1], json!(null), "what was no request");
     assert_eq!([&summaries[..1], &summaries[2..]].concat(), wanted);
-    for (by, descending, ascending) in [
-        (
-            "stored",
-            ["r6", "r5", "r4", "r3", "r2", "r1"],
-            ["r1", "r2", "r3", "r4", "r5", "r6"],
-        ),
-        (
-            "decided",
-            ["r4", "r3", "r2", "r1", "r6", "r5"],
-            ["r1", "r2", "r3", "r4", "r6", "r5"],
-        ),
-    ] {
-        for (ascending, ids) in [(false, descending), (true, ascending)] {
+    let ids = |rows: &[Value]| -> Vec<String> {
+        let ids = rows.iter().map(|row| row["requestId"].as_str().unwrap());
+        ids.map(str::to_owned).collect()
+    };
+    for ascending in [false, true] {
+        let of = async |by| {
             let sort = json!({"by": by, "ascending": ascending});
             let answer = page.call("history_page", json!({"filter": {}, "sort": sort}));
-            let answer = answer.await;
-            let found: Vec<&str> = answer["rows"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|row| row["requestId"].as_str().unwrap())
-                .collect();
-            assert_eq!(found, ids, "{sort}");
+            answer.await["rows"].as_array().unwrap().clone()
+        };
+        let mut wanted = ids(&lines);
+        if ascending {
+            wanted.reverse();
         }
+        assert_eq!(ids(&of("stored").await), wanted);
+        // Automatic answers are stored a moment after what they answer.
+        let found = of("decided").await;
+        let decided: Vec<i64> = found
+            .iter()
+            .filter_map(|row| row["decidedMs"].as_i64())
+            .collect();
+        assert!(decided.len() >= 4, "{found:?}");
+        assert!(
+            found[decided.len()..]
+                .iter()
+                .all(|row| row["decidedMs"].is_null())
+        );
+        assert!(match ascending {
+            true => decided.is_sorted(),
+            false => decided.iter().rev().is_sorted(),
+        });
+        assert_eq!(found.len(), lines.len());
     }
     let sort = json!({"by": "risk", "ascending": false});
     let answer = page.call(
