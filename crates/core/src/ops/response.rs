@@ -165,7 +165,6 @@ mod tests {
             ("date", "2024-02-29", "29.02.2024"),
             ("date-time", "2026-11-25T23:00:00Z", "2026-11-25 23:00"),
             ("time", "23:00:00Z", "25:00:00Z"),
-            ("uuid", "9f1c2e34-5a6b-4c7d-8e9f-0a1b2c3d4e5f", "9f1c2e34"),
             ("ipv4", "192.0.2.7", "192.0.2.256"),
             ("hostname", "db.example.com", "-db.example.com"),
         ] {
@@ -193,6 +192,9 @@ mod tests {
                 );
             }
         }
+        // Drafts before 2019-09 do not know it.
+        let uuid = json!({"type": "string", "format": "uuid"});
+        assert_eq!(misfits(&uuid, &json!("9f1c2e34")).unwrap().len(), 1);
         let unknown = json!({"type": "string", "format": "shoe-size"});
         assert_eq!(misfits(&unknown, &json!("42")).unwrap(), Vec::new());
     }

@@ -101,7 +101,7 @@ impl<'s> Reader<'s> {
         }
         let node = Node::of(self.root, schema)?;
         let name = at.name.unwrap_or("an entry");
-        if node.nullable && at.required {
+        if node.is_nullable() && at.required {
             return Err(format!("`{name}` may also be null").into());
         }
         let mut out = Map::new();

@@ -37,8 +37,7 @@ pub(super) type Choice<'s> = (Option<&'s str>, &'s Value);
 /// A schema with what it refers to: the outer one first, whose words go before the others'.
 pub(super) struct Node<'s> {
     layers: Vec<&'s Map<String, Value>>,
-    /// It also takes null, which an empty field stands for.
-    pub(super) nullable: bool,
+    nullable: bool,
 }
 
 fn is_null(schema: &Value) -> bool {
@@ -82,6 +81,14 @@ impl<'s> Node<'s> {
             };
             schema = inner.ok_or("it leaves a choice between several kinds of answers")?;
         }
+    }
+
+    /// Whether it also takes null, which no field can hold.
+    pub(super) fn is_nullable(&self) -> bool {
+        let listed = self.get("enum").and_then(Value::as_array);
+        self.nullable
+            || self.names("type").contains(&"null")
+            || listed.is_some_and(|values| values.iter().any(Value::is_null))
     }
 
     /// What a keyword says.
