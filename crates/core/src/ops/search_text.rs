@@ -144,7 +144,7 @@ impl Words {
 
     fn word(&mut self, text: &str) {
         for word in plain_words(text).split(' ') {
-            // Of overlapping pairs each stands for its first character.
+            // Pairs overlap: each counts as its first character.
             let bytes = match word.chars().next() {
                 Some(first) if is_unspaced_word(word) => first.len_utf8(),
                 _ => word.len() + 1,

@@ -195,7 +195,6 @@ mod tests {
     }
 
     proptest! {
-        /// Folding what is folded changes nothing, but for pairs, which are cut again.
         #[test]
         fn words_are_one_blank_apart(text in "\\PC{0,80}") {
             let words = plain_words(&text);

@@ -271,9 +271,12 @@ fn word(rest: &str) -> Option<Range<usize>> {
     (!call && !means_nothing(word)).then_some(0..word.len())
 }
 
-/// Whether this is no value of a secret.
+/// Whether this is no value of a secret: nothing, or where one is read from, as OpenSSL writes it.
 pub(super) fn means_nothing(value: &str) -> bool {
     NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word))
+        || ["env:", "file:", "fd:"]
+            .iter()
+            .any(|source| value.starts_with(source))
 }
 
 fn joined(mut found: Vec<Range<usize>>) -> Vec<Range<usize>> {

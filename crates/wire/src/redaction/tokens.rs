@@ -43,7 +43,7 @@ static SHAPES: LazyLock<Option<Tokens>> = LazyLock::new(|| {
     })
 });
 
-/// Where tokens stand in a text.
+/// Where a text has tokens.
 pub(super) fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let Some(shapes) = &*SHAPES else {
