@@ -181,7 +181,7 @@ async fn decide(app: &App, key: RequestKey, verdict: Verdict) -> Event {
         }
         Ok(Decided::Held { .. }) => ("held".to_owned(), None),
         Ok(Decided::Voted { .. }) => ("voted".to_owned(), None),
-        Err(error) => (error.code().to_string(), None),
+        Err(error) => (error.code.to_string(), None),
     };
     Event::Verdict {
         key: key.to_string(),

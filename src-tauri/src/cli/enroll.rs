@@ -4,7 +4,6 @@
 
 use std::path::Path;
 
-use countersign_core::Fault;
 use countersign_core::ops::enroll::{try_enrolment, write_enrolment};
 use countersign_wire::{AgentKey, Enrolment, ErrorCode};
 use serde_json::json;

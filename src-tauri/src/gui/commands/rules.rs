@@ -6,10 +6,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use countersign_core::Fault;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::regrets::{Denied, Regretting, Suspended};
-use countersign_core::ops::rules::{Accepted, RuleSet, RulesChange};
+use countersign_core::ops::rules::{Accepted, RuleSet, RulesChange, RulesFault};
 use countersign_core::ops::waiting_calls::AcceptWaiting;
 use countersign_core::policy::body::{read_rule, write_rule};
 use countersign_core::policy::condition::{FUNCTIONS, VARIABLES};

@@ -1,14 +1,13 @@
 //! One request whole.
 
-use countersign_core::domain::Timestamp;
+use countersign_core::domain::{CallWarning, Timestamp};
 use countersign_core::ops::cautions::decider;
 use countersign_view::{
-    Card, DecidePath, EffectiveGroup, FormView, HistoryMessage, HoldView, NativeDigest, OptionView,
+    Card, DecidePath, EffectiveGroup, HistoryMessage, HoldView, NativeDigest, OptionView,
     OriginView, QuestionView, ReAskView, RevealKind, Said, ToolView,
 };
 use countersign_wire::{
-    ApprovalRequest, CallWarning, Effective, Effects, RequestKind, Risk, Shown, TraceContext,
-    Verdict,
+    ApprovalRequest, Effective, Effects, RequestKind, Risk, Shown, TraceContext, Verdict,
 };
 use serde_json::{Value, json};
 

@@ -73,18 +73,6 @@ pub(crate) fn mark<'r>(rows: impl IntoIterator<Item = &'r mut InboxRow>, marks: 
     }
 }
 
-/// Key arguments of a call of the past, on one line; empty where its bytes are gone.
-pub(crate) fn past_summary(line: &LineRow) -> Shown {
-    let request = read_request(line);
-    let args = request.as_ref().and_then(|request| request.args.as_ref());
-    cut(
-        &args
-            .map(|args| call_summary(args, LINE))
-            .unwrap_or_default(),
-        LINE,
-    )
-}
-
 /// What happened to a request, for the open card and for who decided on it.
 pub(crate) fn notice(line: &LineRow, own_key: &str) -> Option<DecidedNotice> {
     let verdict = match state_of(line) {

@@ -1,9 +1,9 @@
 //! Reasons to look twice at a card.
 
-use countersign_core::domain::Timestamp;
 use countersign_core::domain::cautions::outside_skill;
+use countersign_core::domain::{CallWarning, Timestamp};
 use countersign_view::WarningView;
-use countersign_wire::{ApprovalRequest, CallWarning, TextWarning, warnings};
+use countersign_wire::{ApprovalRequest, warnings};
 use serde_json::Value;
 
 use super::hidden::escape;
