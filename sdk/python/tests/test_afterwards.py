@@ -51,14 +51,14 @@ async def expired(gate, console, clock, request_id, *, timeout: float, acknowled
     try:
         asking = asyncio.create_task(gate.ask(call(request_id), timeout=timeout))
         await stored.wait()
-        wait = gate._waits[request_id]
+        wait = gate._asking.waits[request_id]
         clock.moment += acknowledged_after
         acknowledged.set()
         async with asyncio.timeout(SOON):
             while not wait.placed:
                 await asyncio.sleep(0)
         clock.moment += timeout - acknowledged_after
-        gate._look_again()
+        gate._asking.look_again()
         assert (await asyncio.wait_for(asking, SOON)).verdict == "expired"
     finally:
         gate._bus.store = store
@@ -116,7 +116,7 @@ async def test_nobody_looks_on_for_ever(gate, console, clock, request_id):
     await expired(gate, console, clock, request_id, timeout=9.0)
     clock.moment += PATIENCE
     async with asyncio.timeout(SOON):
-        while len(gate._afterwards):
+        while len(gate._asking._afterwards):
             await asyncio.sleep(0.001)
     await console.decide(request_id)
     await gate._outbox.close(SOON)
@@ -125,7 +125,7 @@ async def test_nobody_looks_on_for_ever(gate, console, clock, request_id):
 
 
 async def test_what_is_looked_for_counts_as_waiting(gate, console, clock, monkeypatch, request_id):
-    monkeypatch.setattr("countersign.gate.MAX_WAITING", 1)
+    monkeypatch.setattr("countersign.asking.MAX_WAITING", 1)
     await expired(gate, console, clock, request_id, timeout=9.0)
     with pytest.raises(TooManyWaitingError):
         await gate.ask(call(request_id + "-2"))

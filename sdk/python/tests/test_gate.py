@@ -320,7 +320,7 @@ async def test_a_request_whose_acknowledgement_was_lost_is_its_own(gate, console
     asking = asyncio.create_task(gate.ask(call(request_id)))
     await console.request(request_id)
     async with asyncio.timeout(5):
-        while not gate._waits[request_id].placed:
+        while not gate._asking.waits[request_id].placed:
             await asyncio.sleep(0.005)
     await console.decide(request_id)
     assert (await asking).allowed

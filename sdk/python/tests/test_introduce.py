@@ -127,13 +127,13 @@ async def test_what_changes_while_the_bus_is_away_is_said_on_return_and_nothing_
             while gate._bus.connected:
                 await asyncio.sleep(0.005)
         await asyncio.gather(*(gate.introduce(tools=[{"name": f"tool-{n}"}]) for n in range(3)))
-        unsent = len(gate._hellos)
+        unsent = len(gate._presence.hellos)
         for _ in range(5):
             gate._on_reconnect()
-        assert len(gate._hellos) == unsent
+        assert len(gate._presence.hellos) == unsent
         await asyncio.to_thread(own.server.start)
         async with asyncio.timeout(20):
-            while gate._said is None or not gate._said.done():
+            while gate._presence.said is None or not gate._presence.said.done():
                 await asyncio.sleep(0.005)
         stored = await own.console.js.get_last_msg("CS_AGENTS", SUBJECT)
         assert json.loads(stored.data)["tools"] == [{"name": "tool-2"}]

@@ -154,7 +154,7 @@ async def test_tighten_shortens_again_and_again_and_never_lengthens(
     monkeypatch.setattr("countersign.waiting.ticks", lambda: moment)
     asking = asyncio.create_task(gate.ask(call(request_id), timeout=60))
     seen = await console.request(request_id)
-    wait = gate._waits[request_id]
+    wait = gate._asking.waits[request_id]
     for longer in (120, 61, float("inf"), float("nan")):
         await gate.tighten(request_id, longer)
         assert wait.seconds_left == 60

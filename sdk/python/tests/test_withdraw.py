@@ -55,15 +55,15 @@ async def test_an_approval_of_what_was_taken_back_is_refused(gate, console, requ
 
 async def unheard(gate, console, monkeypatch, request_id, **decision) -> asyncio.Task:
     """A decision stands that the agent was not told of."""
-    monkeypatch.setattr(gate, "_on_hint", lambda _: None)
-    monkeypatch.setattr("countersign.gate.Wait.hint", lambda _: None)
+    monkeypatch.setattr(gate._asking, "hint", lambda _: None)
+    monkeypatch.setattr("countersign.asking.Wait.hint", lambda _: None)
     asking = asyncio.create_task(gate.ask(call(request_id)))
     seen = await console.request(request_id)
     async with asyncio.timeout(5):
-        while not gate._waits[request_id].placed:
+        while not gate._asking.waits[request_id].placed:
             await asyncio.sleep(0.005)
     await console.decide(request_id, **decision)
-    assert seen.body["request_id"] in gate._waits
+    assert seen.body["request_id"] in gate._asking.waits
     return asking
 
 

@@ -16,14 +16,16 @@ from .errors import (
     EnrolmentError,
     GateClosedError,
     InvalidRequestError,
+    JournalError,
     NotAllowedError,
     TooManyWaitingError,
     VoidDecisionError,
 )
 from .gate import Gate
+from .refusal import refusal_text
 from .sync import SyncGate
 from .verify import Decision
-from .wire import Ask, Form, Question, Span, ToolCall
+from .wire import Ask, Effective, Form, Question, Span, ToolCall
 from .words import Answer, Effects, Risk, Stage, Verdict
 
 __all__ = [
@@ -37,6 +39,7 @@ __all__ = [
     "BusUnreachableError",
     "CountersignError",
     "Decision",
+    "Effective",
     "Effects",
     "Enrolment",
     "EnrolmentError",
@@ -44,6 +47,7 @@ __all__ = [
     "Gate",
     "GateClosedError",
     "InvalidRequestError",
+    "JournalError",
     "NotAllowedError",
     "Question",
     "Risk",
@@ -57,5 +61,6 @@ __all__ = [
     "VoidDecisionError",
     "args_digest",
     "payload_digest",
+    "refusal_text",
     "selectools64",
 ]

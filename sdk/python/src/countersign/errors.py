@@ -82,6 +82,13 @@ class AlreadyAskedError(CountersignError):
     code = "already_asked"
 
 
+class JournalError(CountersignError):
+    """The folder of pending asks cannot be written or read; nothing was asked and nothing may run. Check its disk and
+    its permissions."""
+
+    code = "journal"
+
+
 class TooManyWaitingError(CountersignError):
     """More requests wait than the gate's limit allows. Ask again when some were decided."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar, overload
 
 from .digest import args_digest
 from .errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
+from .refusal import refusal_text
 from .verify import Decision
 from .wire import AboutCall, ToolCall, check_words
 
@@ -64,8 +65,7 @@ def guarded(gate: Gate, tool_name: str, timeout: float | None, about: AboutCall)
             call = ToolCall(name=tool_name, args=_by_name(signature, *args, **kwargs), **about)
             decision = await gate.ask(call, timeout=timeout)
             if not decision.allowed:
-                said = f": {decision.message}" if decision.message else ""
-                why = f"{tool_name} was not run, {decision.verdict}{said}"
+                why = refusal_text(tool_name, decision)
                 raise NotAllowedError(why, verdict=decision.verdict, decision=decision)
             if not _would_run(signature, decision):
                 refused = ArgumentsChangedError(

@@ -57,14 +57,21 @@ def refusal(request: SentRequest, stored: StoredDecision | None, code: str) -> L
     return receipt(request.subject("receipt"), _claimed_id(stored), "refused", message=code)
 
 
-def response_to(request: SentRequest, decision: Decision, stored: StoredDecision, *, withdrawn: bool) -> Letter:
+def response_to(
+    request: SentRequest,
+    decision: Decision,
+    stored: StoredDecision,
+    *,
+    withdrawn: bool,
+    degraded: list[str] | None = None,
+) -> Letter:
     """The first receipt for a verified decision. Raises `VoidDecisionError` for one that would run a call that was
     withdrawn."""
     if withdrawn and decision.allowed:
         raise VoidDecisionError("refused: the request was withdrawn before", code="withdrawn", stored=stored)
     if decision.verdict == "expired" and decision.payload.get("verdict") != "expired":
         return refusal(request, stored, "late")
-    return receipt(request.subject("receipt"), decision.decision_id or "", "received")
+    return receipt(request.subject("receipt"), decision.decision_id or "", "received", degraded=degraded)
 
 
 def withdrawal(request: SentRequest, reason: str) -> Letter:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
+from .asking import Degraded
 from .enrolment import Enrolment
 from .errors import CountersignError, GateClosedError
 from .gate import Gate
@@ -53,9 +54,16 @@ class SyncGate:
             raise self._not_open()
         return self._gate
 
-    def ask(self, call: Ask, *, timeout: float | None = 60.0) -> Decision:
+    def ask(
+        self,
+        call: Ask,
+        *,
+        timeout: float | None = 60.0,
+        key: str | None = None,
+        degraded: Degraded | None = None,
+    ) -> Decision:
         """As `Gate.ask`, blocking this thread only."""
-        return self.call(self.gate.ask(call, timeout=timeout))
+        return self.call(self.gate.ask(call, timeout=timeout, key=key, degraded=degraded))
 
     def withdraw(self, request_id: str, reason: str = "") -> None:
         """As `Gate.withdraw`."""

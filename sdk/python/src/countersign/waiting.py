@@ -54,7 +54,9 @@ class Wait:
         refresh_trust: Callable[[], Awaitable[None]],
         *,
         io_timeout: float,
+        seconds_left: float | None = None,
     ) -> None:
+        """`seconds_left` is what is left of the timer of a request that an earlier ask may have placed."""
         self.request = request
         self._bus = bus
         self._trust = trust
@@ -67,12 +69,15 @@ class Wait:
         self._look_at = math.inf
         self._unknown_since: float | None = None
         self._started = ticks()
-        self._deadline = self._started + request.lifetime.total_seconds()
+        whole = request.lifetime.total_seconds()
+        self._deadline = self._started + (whole if seconds_left is None else min(whole, seconds_left))
+        self._resumed = seconds_left is not None
+        self._passed = 0.0 if seconds_left is None else max(0.0, whole - seconds_left)
         self._told: asyncio.Task[None] | None = None
         self.withdrawn = False
         self.placed = False
         """Whether the bus acknowledged the request."""
-        self.may_stand = False
+        self.may_stand = self._resumed
         """Whether the request may be on the bus, acknowledged or not."""
         self.travelled = 0.0
         """Seconds from the start of the timer to the acknowledgement; by no more is the server's deadline later."""
@@ -107,7 +112,7 @@ class Wait:
             return None
         self._deadline = ticks() + max(0.0, seconds_left)
         self._wake.set()
-        return self._deadline - self._started
+        return self._passed + self._deadline - self._started
 
     @property
     def seconds_left(self) -> float:
@@ -121,6 +126,9 @@ class Wait:
         Raises `VoidDecisionError` with the message attached as `stored`, or a bus error if the request could not
         be placed.
         """
+        if self._resumed and self.seconds_left <= 0:
+            # Its time ran out while nobody waited: nothing is published any more.
+            return await self._look(last=True) or (None, None)
         publishing = asyncio.create_task(self._publish())
         publishing.add_done_callback(self._published)
         try:
@@ -163,7 +171,7 @@ class Wait:
             if answer is not None:
                 return answer
             if last:
-                if not self.placed:
+                if not self.placed and not self._resumed:
                     raise BusUnreachableError("the bus took no request before the deadline")
                 return None, None
 

@@ -59,6 +59,22 @@ class ConnectOptions(Introduction, total=False):
     agent_type: str | None
     parent: str | None
     connect_timeout: float
+    journal: str | os.PathLike[str] | None
+
+
+class Effective(TypedDict, total=False):
+    """What the framework changes after the gate; shown under the arguments."""
+
+    fixed: dict[str, Any]
+    """Arguments that it sets whatever the model says."""
+    defaults: dict[str, Any]
+    """Arguments that the model did not give."""
+    injected_names: list[str]
+    """Names of arguments whose values are added, such as credentials; never the values."""
+    dropped_names: list[str]
+    """Names of arguments that the tool does not take."""
+    coerced: dict[str, Any]
+    """Arguments that become another type, as they run."""
 
 
 class Span(TypedDict):
@@ -99,6 +115,8 @@ class Ask:
     reason: str | None = None
     preview: str | None = None
     request_id: str | None = None
+    agent: dict[str, Any] | None = None
+    """What differs from the gate's `agent` object for this request, such as `type` or `parent`; never its name."""
     run_id: str | None = None
     thread_id: str | None = None
     call_id: str | None = None
@@ -128,7 +146,7 @@ class ToolCall(Ask):
     effects: Effects | None = None
     args_schema: dict[str, Any] | None = None
     args_raw: str | None = None
-    effective: dict[str, Any] | None = None
+    effective: Effective | None = None
     native_digest: dict[str, str] | None = None
     allowed_verdicts: tuple[Verdict, ...] = ("approve", "modify", "deny")
 
@@ -140,6 +158,7 @@ class AboutCall(TypedDict, total=False):
     title: str | None
     reason: str | None
     preview: str | None
+    agent: dict[str, Any] | None
     run_id: str | None
     thread_id: str | None
     call_id: str | None
@@ -159,7 +178,7 @@ class AboutCall(TypedDict, total=False):
     effects: Effects | None
     args_schema: dict[str, Any] | None
     args_raw: str | None
-    effective: dict[str, Any] | None
+    effective: Effective | None
     native_digest: dict[str, str] | None
 
 
@@ -247,12 +266,12 @@ def build_request(
         "kind": ask.kind,
         "request_id": request_id,
         "workspace": enrolment.workspace,
-        "agent": {"name": enrolment.agent, **agent},
+        "agent": {**agent, **(ask.agent or {}), "name": enrolment.agent},
     }
     digest: str | None = None
     for item in fields(ask):
         value = getattr(ask, item.name)
-        if value is not None and item.name not in {*_TOOL_FIELDS, *_QUESTION_FIELDS, "request_id"}:
+        if value is not None and item.name not in {*_TOOL_FIELDS, *_QUESTION_FIELDS, "request_id", "agent"}:
             body[item.name] = value
     if isinstance(ask, ToolCall):
         digest = args_digest(ask.args)
@@ -281,6 +300,28 @@ def build_request(
         kept,
         ask.risk if ask.risk in RISKS else "critical",
     )
+
+
+def rebuild_request(payload: bytes, lifetime: dt.timedelta) -> SentRequest | None:
+    """The request of stored bytes; None for bytes that `build_request` did not make."""
+    try:
+        body = json.loads(payload)
+        arguments = args_digest(body["args"]) if body["kind"] == ToolCall.kind else None
+        return SentRequest(
+            body["workspace"],
+            body["agent"]["name"],
+            body["request_id"],
+            body["kind"],
+            payload,
+            payload_digest(payload),
+            arguments,
+            frozenset(body["allowed_verdicts"]) | {"deny"},
+            body.get("approvals_required", 1),
+            lifetime,
+            body["risk"] if body["risk"] in RISKS else "critical",
+        )
+    except (ValueError, KeyError, TypeError, RecursionError, InvalidRequestError):
+        return None
 
 
 def check_words(ask: Ask) -> None:

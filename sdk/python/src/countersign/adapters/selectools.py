@@ -29,13 +29,14 @@ from selectools.policy import ApprovalRequest, ToolPolicy  # type: ignore[import
 from ..digest import args_digest, selectools64
 from ..enrolment import Enrolment
 from ..errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
+from ..refusal import refusal_text
 from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import Introduction, ToolCall
 from ..words import Effects, Risk, Verdict
 from .selectools_receipts import MAX_KNOWN_CALLS, ApprovedCalls
 from .selectools_trace import RunTrace
-from .selectools_words import effective, refusal_text
+from .selectools_words import effective
 
 MARGIN_SECONDS = 0.5
 """The request ends this much before selectools stops waiting (a quarter of short time-outs), so that no approval
