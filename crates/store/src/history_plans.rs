@@ -259,7 +259,7 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
     .bind(if fake.verdict.is_some() { "decided" } else { "expired" })
     .bind(fake.verdict)
     .bind(fake.verdict.map(|_| fake.origin))
-    .bind(fake.verdict.map(|_| fake.stored_at))
+    .bind(fake.verdict.map(|_| fake.stored_at + fake.front))
     .fetch_one(&mut *connection)
     .await
     .unwrap();

@@ -202,6 +202,10 @@ request: string | null,
  */
 atMs: number, 
 /**
+ * The operator that it is about, where it says that one joined.
+ */
+joined: JoinedView | null, 
+/**
  * What happened, one sentence.
  */
 happened: string, 
@@ -878,13 +882,25 @@ rejected_detail: [KeyArgs, RejectedDetail],
  */
 rejected_raw: [RawArgs, RawChunk], 
 /**
- * Requests that pass a filter, newest first.
+ * Requests that pass a filter, in some order.
  */
 history_page: [HistoryPageArgs, HistoryPage], 
 /**
  * How many requests pass a filter.
  */
 history_count: [HistoryFilterView, HistoryCount], 
+/**
+ * Asks the person for a file, and begins to write all that passes a filter there. Audited.
+ */
+start_export: [ExportArgs, ExportStarted], 
+/**
+ * How far that is.
+ */
+export: [ExportNumber, ExportView], 
+/**
+ * Ends it; no file is left.
+ */
+stop_export: [ExportNumber, Nothing], 
 /**
  * The values that filters can take.
  */
@@ -982,6 +998,10 @@ settings: [Nothing, SettingsView],
  * Every agent that is known: its copies, its tools, its credentials.
  */
 agents_list: [Nothing, AgentsView], 
+/**
+ * Who may decide in the realm, since when and by whom.
+ */
+operators_list: [Nothing, OperatorsView], 
 /**
  * Chooses what is typed before a critical call of a tool is approved. Audited.
  */
@@ -1423,6 +1443,63 @@ name: Shown,
 entries: Array<ArgEntry>, };
 
 /**
+ * Asks for an export of all that passes a filter.
+ */
+export type ExportArgs = { 
+/**
+ * What to look for.
+ */
+filter: HistoryFilterView, 
+/**
+ * How it is written.
+ */
+format: ExportFormat, };
+
+/**
+ * How an export is written.
+ */
+export type ExportFormat = "csv" | "jsonl";
+
+/**
+ * An export that was begun.
+ */
+export type ExportNumber = { 
+/**
+ * Which.
+ */
+number: number, };
+
+/**
+ * What came of the question for a file.
+ */
+export type ExportStarted = { 
+/**
+ * The export; none where the person chose no file.
+ */
+number: number | null, };
+
+/**
+ * How far an export is.
+ */
+export type ExportView = { 
+/**
+ * Name of the file.
+ */
+file: Shown, 
+/**
+ * Requests that were written.
+ */
+done: number, 
+/**
+ * The file is whole.
+ */
+ended: boolean, 
+/**
+ * Why there is no file.
+ */
+trouble: string | null, };
+
+/**
  * A value that a filter can take, and how it is shown.
  */
 export type Facet = { 
@@ -1516,6 +1593,23 @@ requests: number,
  * There are no more. Otherwise these are the newest, and counting the rest takes too long.
  */
 whole: boolean, };
+
+/**
+ * Where the next page of an order begins: handed back as it came.
+ */
+export type HistoryCursor = { 
+/**
+ * Part of the order.
+ */
+part: number, 
+/**
+ * When the last row was decided.
+ */
+at: number, 
+/**
+ * The last row.
+ */
+id: number, };
 
 /**
  * The values that occur, for the filters; at most 500 of a kind, in alphabetical order.
@@ -1618,7 +1712,7 @@ role: Shown,
 content: Shown, };
 
 /**
- * A page of the history, newest first.
+ * A page of the history.
  */
 export type HistoryPage = { 
 /**
@@ -1628,7 +1722,7 @@ rows: Array<HistoryRow>,
 /**
  * Cursor of the next page; none at the end.
  */
-next: number | null, 
+next: HistoryCursor | null, 
 /**
  * Requests whose words are not indexed yet: a search for text may miss them. 0 without a text.
  */
@@ -1643,9 +1737,13 @@ export type HistoryPageArgs = {
  */
 filter: HistoryFilterView, 
 /**
- * Cursor of the page before; none for the newest.
+ * In which order.
  */
-after: number | null, };
+sort: HistorySort, 
+/**
+ * Cursor of the page before, of the same order; none for the first.
+ */
+after: HistoryCursor | null, };
 
 /**
  * One line of the history.
@@ -1679,6 +1777,11 @@ kind: RequestKind | null,
  * The tool's name.
  */
 tool: Shown | null, 
+/**
+ * The arguments that tell the call from others, or the question, on one line of at most 80 characters; none where
+ * the payload is gone or too large for a list.
+ */
+summary: Shown | null, 
 /**
  * Effective risk.
  */
@@ -1727,6 +1830,24 @@ storedMs: number,
  * When it was decided.
  */
 decidedMs: number | null, };
+
+/**
+ * In which order; the newest first unless it says another one.
+ */
+export type HistorySort = { 
+/**
+ * The column.
+ */
+by: HistorySortBy, 
+/**
+ * The least first.
+ */
+ascending: boolean, };
+
+/**
+ * What the history can be sorted by: the columns that have an index.
+ */
+export type HistorySortBy = "stored" | "decided" | "risk";
 
 /**
  * Where a request may stand: one state, or the several in which nothing is decided yet.
@@ -1925,6 +2046,19 @@ message: string, };
  * only a window can meet: `not_armed` and `ipc_lost`.
  */
 export type IpcErrorCode = "failed" | "usage" | "environment" | "ambiguous_id" | "not_found" | "already_decided" | "expired" | "verdict_not_allowed" | "digest_differs" | "not_approvable" | "invalid_args" | "bus_unreachable" | "read_only" | "not_armed" | "ipc_lost";
+
+/**
+ * Who joined, for the alarm that says so.
+ */
+export type JoinedView = { 
+/**
+ * The name that the list of operators has for the key.
+ */
+name: Shown, 
+/**
+ * Since when the key counts.
+ */
+fromMs: number, };
 
 /**
  * Names one request or one rejected message.
@@ -2203,7 +2337,7 @@ atMs: number,
 streamSeq: number, };
 
 /**
- * One line of the realm's list of operators.
+ * One line of the realm's list of operators: a term of a key, or a key that waits.
  */
 export type OperatorLine = { 
 /**
@@ -2219,7 +2353,7 @@ key: string,
  */
 role: KeyRole, 
 /**
- * `in_force`, `waiting`, `retired`.
+ * `in_force`, `not_yet`, `waiting`, `retired`.
  */
 state: string, 
 /**
@@ -2241,7 +2375,36 @@ workspaces: Array<string> | null,
 /**
  * None: any.
  */
-maxRisk: Risk | null, };
+maxRisk: Risk | null, 
+/**
+ * The operator who entered it; none where this console came later, or nobody has accepted it yet.
+ */
+by: Shown | null, 
+/**
+ * Its own console entered it, with nobody else's word.
+ */
+joined: boolean, 
+/**
+ * When its console was last heard.
+ */
+seenMs: number | null, };
+
+/**
+ * The realm's list of operators.
+ */
+export type OperatorsView = { 
+/**
+ * In the order of the list; none before it was read from the bus.
+ */
+operators: Array<OperatorLine>, 
+/**
+ * Whether a new key must be accepted by an operator.
+ */
+approval: boolean, 
+/**
+ * The server's time now.
+ */
+serverMs: number, };
 
 /**
  * One option of a question.
@@ -2534,10 +2697,6 @@ export type PreviewCase = {
  * Its line of the history.
  */
 row: HistoryRow, 
-/**
- * Key arguments first, on one line.
- */
-summary: Shown, 
 /**
  * What the rule says.
  */
@@ -3573,14 +3732,6 @@ keyPlace: string,
  * Why there.
  */
 keyPlaceWhy: string, 
-/**
- * Everybody of the realm's list.
- */
-operators: Array<OperatorLine>, 
-/**
- * Whether a new key must be accepted by an operator.
- */
-operatorApproval: boolean, 
 /**
  * Folders and files.
  */

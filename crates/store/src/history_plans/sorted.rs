@@ -24,7 +24,7 @@ async fn an_order_by_decision_is_read_from_its_index_alone() {
 fn wanted(fakes: &[Fake], filter: &HistoryFilter, sort: Sort) -> Vec<i64> {
     let all = (1_i64..).zip(fakes);
     let mut rows: Vec<(i64, &Fake)> = all.filter(|(_, fake)| passes(fake, filter)).collect();
-    let decided = |fake: &Fake| fake.verdict.map(|_| fake.stored_at + fake.took);
+    let decided = |fake: &Fake| fake.verdict.map(|_| fake.stored_at + fake.front);
     let rank = |fake: &Fake| ["low", "high"].iter().position(|risk| *risk == fake.risk);
     match (sort.by, sort.ascending) {
         (SortBy::Stored, true) => {}

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use sqlx::migrate::MigrationType;
-use sqlx::{ConnectOptions as _, Connection as _, SqlSafeStr as _};
+use sqlx::{ConnectOptions as _, SqlSafeStr as _};
 
 use super::*;
 use crate::pool;

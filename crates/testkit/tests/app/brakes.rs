@@ -187,7 +187,7 @@ async fn a_pause_lets_go_of_no_stop_whichever_console_set_it() {
         for pauses in [&desk.app, &second] {
             let refused = pauses.set_brake(&bot(), AgentBrake::Paused).await;
             let refused = refused.unwrap_err();
-            assert_eq!(refused.code(), ErrorCode::InvalidArgs, "{refused}");
+            assert_eq!(refused.code, ErrorCode::InvalidArgs, "{refused}");
             assert!(refused.to_string().contains("resume it first"), "{refused}");
             braked(pauses, |brakes| brakes.stop_of(&bot()).is_some()).await;
         }

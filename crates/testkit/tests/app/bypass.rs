@@ -155,7 +155,7 @@ async fn a_brake_holds_a_bypass_back_and_its_end_is_seen_by_all() {
             .set_bypass(&bot(), up_to, lasting)
             .await
             .unwrap_err();
-        assert_eq!(refused.code(), ErrorCode::InvalidArgs);
+        assert_eq!(refused.code, ErrorCode::InvalidArgs);
     }
     for app in [&desk.app, &second] {
         assert_eq!(troubles(app).await, []);
@@ -225,7 +225,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
         .unwrap();
     let line = in_state(&desk.app, "r2", "decided").await;
     let gone = regret(&desk.app, &line, None).await.unwrap_err();
-    assert_eq!(gone.code(), ErrorCode::NotFound);
+    assert_eq!(gone.code, ErrorCode::NotFound);
     desk.app
         .set_bypass(&bot(), Risk::Medium, HOUR)
         .await
@@ -249,7 +249,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     let line = in_state(&desk.app, "r5", "decided").await;
     let refused = regret(&desk.app, &line, None).await.unwrap_err();
     assert_eq!(
-        refused.code(),
+        refused.code,
         ErrorCode::InvalidArgs,
         "a person decided that"
     );
