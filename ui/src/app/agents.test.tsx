@@ -186,7 +186,7 @@ describe("agents", () => {
     expect(screen.queryByTestId("late-failure")).toBeNull();
   });
 
-  it("let an operator choose what is typed before a critical call of a tool, and say why that was not taken", async () => {
+  it("let an operator choose what is typed before a critical call of a tool, or say why not", async () => {
     const console = await open([
       agent({
         tools: [
@@ -382,7 +382,7 @@ describe("panic", () => {
     };
   };
 
-  it("says that it is not on also to who has closed its dialog by then, takes the keyboard from nothing for it, and asks for it once", async () => {
+  it("says once, also after its dialog was closed, that it is not on, and takes no focus for it", async () => {
     const { console, fails } = await left();
     const filter = screen.getByLabelText(/^Filter/u);
     filter.focus();

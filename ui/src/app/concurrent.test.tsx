@@ -274,7 +274,7 @@ describe("a rule that is edited", () => {
     ]);
   });
 
-  it("loses nothing that is typed after a look elsewhere while its saving goes on, and takes its own saving for nobody else's", async () => {
+  it("keeps what is typed after a look elsewhere while it is saved, and knows its own saving", async () => {
     const saved = later<SavedRule>();
     const list = [ruleRow(), ruleRow({ id: "other" })];
     const console = await rules(list, { save_rule: () => saved.promise });

@@ -59,7 +59,7 @@ describe("the history", () => {
         );
       });
       seen.push(screen.queryByText("Nothing was ever asked on this bus.") === null);
-      // oxlint-disable-next-line no-await-in-loop -- one change after the other, each before the reading for the first is due
+      // oxlint-disable-next-line no-await-in-loop -- each change before the first one's reading is due
       await act(async () => {
         await new Promise((done) => {
           setTimeout(done, 100);

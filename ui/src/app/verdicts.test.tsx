@@ -303,7 +303,7 @@ describe("a card that is decided elsewhere", () => {
 });
 
 describe("a verdict", () => {
-  it("says for how long the card was in front and armed, however long it waited, looks away and back included", async () => {
+  it("says for how long the card was in front and armed, looks away and back included", async () => {
     const console = await desk();
     await armed();
     await pause(300);
@@ -426,7 +426,7 @@ describe("the reason of a denial", () => {
 });
 
 describe("a locked desktop session", () => {
-  it("disarms, though the window keeps its focus behind the lock, and the card must stand still again after it", async () => {
+  it("disarms behind the lock though the window keeps its focus; the card must settle again after it", async () => {
     const console = await desk();
     await armed();
     act(() => {

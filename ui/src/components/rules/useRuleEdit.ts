@@ -64,7 +64,10 @@ export interface RuleEdit {
   readonly revert: () => void;
 }
 
-/** Edits one rule: its text outlives a look elsewhere, is checked when typing pauses, and is saved on the version that was seen. */
+/**
+ * Edits one rule: its text outlives a look elsewhere, is checked when typing pauses, and is saved on the version that
+ * was seen.
+ */
 export const useRuleEdit = (workspace: string, given: RuleText, gone = false): RuleEdit => {
   const desk = useDesk();
   const queries = useQueryClient();
@@ -180,7 +183,8 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
         return tell(() => {
           setConflict(saved);
         }, whyConflict(saved));
-      // The bus may take its time, and nobody has to wait for it with typing. Who shows the rule reads it as it was written.
+      // The bus may take its time, and nobody has to wait for it with typing. Who shows the rule reads it as it was
+      // written.
       stands({ id: saved.id, version: saved.version, text });
       await queries.invalidateQueries({ queryKey: ["rules"] });
       return saved;

@@ -82,7 +82,8 @@ export const useSetupForm = (agent: string): SetupFormState => {
       if (!here.current)
         tellLate(
           title,
-          `Nothing was saved, and nothing of yours is lost: ${done === "conflict" ? "somebody else changed it meanwhile." : words(done)}`,
+          `Nothing was saved, and nothing of yours is lost: ` +
+            (done === "conflict" ? "somebody else changed it meanwhile." : words(done)),
         );
       else if (done !== "conflict") setProblems(done);
     } catch (thrown) {
