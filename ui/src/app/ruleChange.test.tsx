@@ -20,8 +20,11 @@ describe("a change of the rules", () => {
           newlyHigh: 1,
           flips: [
             {
-              row: historyRow(3, { verdict: shown("deny"), message: shown("not while the audit runs") }),
-              summary: shown("INV-TEST-0"),
+              row: historyRow(3, {
+                verdict: shown("deny"),
+                message: shown("not while the audit runs"),
+                summary: shown("INV-TEST-0"),
+              }),
               rule: "approve",
             },
           ],
@@ -160,8 +163,7 @@ describe("a change of the rules", () => {
     ["Remove…", "remove_rule"],
   ] as const)("name what people denied before %s lets it run, and want one more yes", async (verb, command) => {
     const flipped = {
-      row: historyRow(3, { verdict: shown("deny"), message: shown("not this quarter") }),
-      summary: shown("INV-1"),
+      row: historyRow(3, { verdict: shown("deny"), message: shown("not this quarter"), summary: shown("INV-1") }),
       rule: "approve" as const,
     };
     const held = { count: 2, calls: [flipped] };

@@ -28,8 +28,7 @@ export const ruleRow = (more: Partial<RuleRow> = {}): RuleRow => ({
 export const waitingCalls = (keys: string[]): WaitingCalls => ({
   keys,
   calls: keys.map((key, index) => ({
-    row: historyRow(index, { key, state: "pending", verdict: null }),
-    summary: shown("INV-1"),
+    row: historyRow(index, { key, state: "pending", verdict: null, summary: shown("INV-1") }),
     rule: "approve",
   })),
 });
