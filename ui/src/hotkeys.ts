@@ -214,9 +214,14 @@ export interface StrokeResult {
   readonly spent: boolean;
 }
 
-/** Single keys are dead for this long after the window has gained focus, and after each key that went down meanwhile. */
+/**
+ * Single keys are dead for this long after the window has gained focus, and after each key that went down meanwhile.
+ */
 export const FOCUS_GUARD_MS = 400;
-/** And for this long after a key went down in a field that is gone: who types does not see at once that nothing takes the text any more. */
+/**
+ * And for this long after a key went down in a field that is gone: who types does not see at once that nothing takes
+ * the text any more.
+ */
 export const TYPED_GUARD_MS = 1_000;
 
 /** Keys by which somebody leaves a field, or sends what is in it. */

@@ -46,13 +46,16 @@ const Item = ({ to, icon: Icon, name, command, count, urgent }: ItemProps) => {
       <Tooltip.Trigger asChild>
         <Link
           to={to}
-          className={`relative grid min-h-10 place-items-center content-center gap-0.5 rounded-lg text-text-3 hover:text-text data-[status=active]:bg-raised data-[status=active]:text-text ${named ? "w-[66px] py-1" : "w-10 min-[1200px]:w-[66px] min-[1200px]:py-1"}`}
+          className={`relative grid min-h-10 place-items-center content-center gap-0.5 rounded-lg text-text-3
+            hover:text-text data-[status=active]:bg-raised data-[status=active]:text-text
+            ${named ? "w-[66px] py-1" : "w-10 min-[1200px]:w-[66px] min-[1200px]:py-1"}`}
         >
           <Icon size={18} aria-hidden="true" />
           <span className={`text-[10.5px]/[13px] ${named ? "" : "max-[1200px]:sr-only"}`}>{name}</span>
           {count > 0 ? (
             <span
-              className={`absolute top-1 left-[calc(50%+4px)] rounded-full px-1 text-[9px]/[13px] font-semibold ${urgent ? "bg-bad-fill text-white" : "border border-line bg-panel text-text-2"}`}
+              className={`absolute top-1 left-[calc(50%+4px)] rounded-full px-1 text-[9px]/[13px] font-semibold
+                ${urgent ? "bg-bad-fill text-white" : "border border-line bg-panel text-text-2"}`}
             >
               <span className="sr-only">, </span>
               {count > 999 ? "999+" : count}
@@ -79,7 +82,8 @@ export const Navigation = () => {
   const rejected = useStatus()?.rejected ?? 0;
   return (
     <nav
-      className="flex min-h-0 flex-col items-center gap-1 overflow-x-clip overflow-y-auto border-r border-line px-[7px] py-3 [scrollbar-width:none]"
+      className={`flex min-h-0 flex-col items-center gap-1 overflow-x-clip overflow-y-auto border-r border-line
+        px-[7px] py-3 [scrollbar-width:none]`}
       aria-label="Screens"
     >
       <span className="mb-2.5 grid size-8 place-items-center rounded-lg bg-accent text-accent-ink" aria-hidden="true">

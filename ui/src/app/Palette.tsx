@@ -7,9 +7,13 @@ import { commandIds, definitionOf, hintOf, type CommandId } from "../hotkeys";
 import { Finds } from "./Finds";
 
 const ITEM =
-  "flex items-center justify-between gap-3 rounded-md px-2.5 py-1.5 -outline-offset-2 data-[selected=true]:bg-raised data-[selected=true]:outline-2 data-[selected=true]:outline-accent";
+  "flex items-center justify-between gap-3 rounded-md px-2.5 py-1.5 -outline-offset-2 " +
+  "data-[selected=true]:bg-raised data-[selected=true]:outline-2 data-[selected=true]:outline-accent";
 
-/** Commands that can be run now, and what they are about. Enter chooses here, so nothing that lets a call run is offered. */
+/**
+ * Commands that can be run now, and what they are about. Enter chooses here, so nothing that lets a call run is
+ * offered.
+ */
 export const Palette = ({ onClose }: { readonly onClose: () => void }) => {
   const { run, available } = useCommandRunner();
   const [theme, setTheme] = useSetting("theme");
@@ -43,7 +47,10 @@ export const Palette = ({ onClose }: { readonly onClose: () => void }) => {
           value={search}
           onValueChange={setSearch}
         />
-        <Command.List className="max-h-[46vh] overflow-auto [&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:text-[11.5px] [&_[cmdk-group-heading]]:text-text-3">
+        <Command.List
+          className={`max-h-[46vh] overflow-auto [&_[cmdk-group-heading]]:px-2.5
+          [&_[cmdk-group-heading]]:pt-2 [&_[cmdk-group-heading]]:text-[11.5px] [&_[cmdk-group-heading]]:text-text-3`}
+        >
           <Command.Empty className="px-2.5 py-2 text-text-3">Nothing found.</Command.Empty>
           {offered.map((id) => (
             <Command.Item

@@ -16,7 +16,8 @@ const Alarms = ({ count }: { readonly count: number }) => {
       type="button"
       data-testid="alarms"
       data-count={count}
-      className={`flex items-center gap-1.5 rounded px-1 hover:bg-raised ${count > 0 ? "font-semibold text-bad" : "hover:text-text"}`}
+      className={`flex items-center gap-1.5 rounded px-1 hover:bg-raised
+        ${count > 0 ? "font-semibold text-bad" : "hover:text-text"}`}
       onClick={(event) => {
         run("alarms", { at: event.timeStamp, repeat: false });
       }}
@@ -88,8 +89,12 @@ export const StatusBar = () => {
   const status = useStatus();
   const [singleKeys] = useSetting("singleKeys");
   return (
-    <footer className="flex h-7 shrink-0 items-center gap-5 border-t border-line px-3.5 text-[11.5px] whitespace-nowrap text-text-3 max-xl:gap-3">
-      {/* In the order of what a person must not miss; it is cut from its end, and only where nothing else can give way. */}
+    <footer
+      className={`flex h-7 shrink-0 items-center gap-5 border-t border-line px-3.5 text-[11.5px]
+      whitespace-nowrap text-text-3 max-xl:gap-3`}
+    >
+      {/* In the order of what a person must not miss; it is cut from its end, and only where nothing else can give
+          way. */}
       <div className="flex h-full min-w-0 items-center gap-5 overflow-hidden max-xl:gap-3 [&>*]:shrink-0">
         <Connection status={status} />
         {status === null ? null : (

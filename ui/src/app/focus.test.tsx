@@ -130,7 +130,7 @@ describe("a filter", () => {
 });
 
 describe("the focus", () => {
-  it("goes to the list, on the next card, once the field of a denial is gone, and Enter and Space approve nothing there", async () => {
+  it("goes to the list once the field of a denial is gone; Enter and Space approve nothing there", async () => {
     const console = await desk();
     await deny();
     await onCard("a/b/2");

@@ -59,7 +59,7 @@ describe("the history", () => {
         );
       });
       seen.push(screen.queryByText("Nothing was ever asked on this bus.") === null);
-      // oxlint-disable-next-line no-await-in-loop -- one change after the other, each before the reading for the first is due
+      // oxlint-disable-next-line no-await-in-loop -- each change before the first one's reading is due
       await act(async () => {
         await new Promise((done) => {
           setTimeout(done, 100);
@@ -183,20 +183,21 @@ describe("the lines of the history", () => {
   });
 });
 
+const narrowed = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
+  const console = await open("#/history", {
+    history_page: () => ({ rows: [historyRow(1)], next: null, unindexed: 0 }),
+    ...answers,
+  });
+  await screen.findAllByTestId("history-row");
+  fireEvent.change(screen.getByLabelText("Verdict"), { target: { value: "deny" } });
+  await waitFor(() => {
+    expect(lastFilter(console)?.verdict).toBe("deny");
+  });
+  fireEvent.click(screen.getByText("Export"));
+  return console;
+};
+
 describe("an export", () => {
-  const narrowed = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
-    const console = await open("#/history", {
-      history_page: () => ({ rows: [historyRow(1)], next: null, unindexed: 0 }),
-      ...answers,
-    });
-    await screen.findAllByTestId("history-row");
-    fireEvent.change(screen.getByLabelText("Verdict"), { target: { value: "deny" } });
-    await waitFor(() => {
-      expect(lastFilter(console)?.verdict).toBe("deny");
-    });
-    fireEvent.click(screen.getByText("Export"));
-    return console;
-  };
   const view = { file: shown("history⟨U+202E⟩.csv"), done: 1_500, ended: false, trouble: null };
 
   it("asks for exactly what is filtered, tells how far it is, and can be cancelled", async () => {

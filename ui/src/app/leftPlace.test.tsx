@@ -144,7 +144,8 @@ describe("what was not done is told to who has left the place by then:", () => {
     answered.resolve({ suspended: null, denied: { count: null, calls: [] } });
     await waitFor(() => {
       expect(told()).toEqual([
-        "This automatic decision was wrong? Nothing was changed: whether calls that people denied would run could not be told in time.",
+        "This automatic decision was wrong? Nothing was changed: whether calls that people denied would run could " +
+          "not be told in time.",
       ]);
     });
   });

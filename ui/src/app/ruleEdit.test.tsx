@@ -37,7 +37,7 @@ it("dropped changes are no longer on screen either", async () => {
   });
 });
 
-it("the editor shows what is saved and tried, also where somebody else puts back the text that it began with", async () => {
+it("the editor shows what is saved and tried, also where somebody else puts back its first text", async () => {
   const list = [ruleRow()];
   const console = await rules(list, { save_rule: () => asSaved() });
   await saves("# mine\n");
@@ -98,7 +98,7 @@ it("a text that begins anew leaves the keyboard in the editor", async () => {
   expect(document.activeElement).toBe(await editor());
 });
 
-it("what the editor shows already stays in it, with its history, once it was saved by an editor that was left", async () => {
+it("what the editor shows stays in it, with its history, once an editor that was left has saved it", async () => {
   const answer = later<SavedRule>();
   const list = [ruleRow(), ruleRow({ id: "other" })];
   const console = await rules(list, { save_rule: () => answer.promise });
@@ -115,7 +115,7 @@ it("what the editor shows already stays in it, with its history, once it was sav
   expect(await editor()).toBe(field);
 });
 
-it("the own saving is nobody else's in an editor that was opened meanwhile, though the console writes it otherwise and the list knows of it first", async () => {
+it("an editor that was opened meanwhile knows the own saving, rewritten or listed first", async () => {
   const answer = later<SavedRule>();
   const list = [ruleRow(), ruleRow({ id: "other" })];
   const console = await rules(list, { save_rule: () => answer.promise });
@@ -138,7 +138,7 @@ it("the own saving is nobody else's in an editor that was opened meanwhile, thou
   expect([screen.queryByTestId("conflict"), screen.queryByText("Save")]).toEqual([null, null]);
 });
 
-it("the own saving is nobody else's for what was typed meanwhile, though no editor was open when it was answered", async () => {
+it("what was typed meanwhile knows the own saving, though no editor was open at its answer", async () => {
   const answer = later<SavedRule>();
   const list = [ruleRow(), ruleRow({ id: "other" })];
   const console = await rules(list, { save_rule: () => answer.promise });

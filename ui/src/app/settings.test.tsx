@@ -1,6 +1,6 @@
 import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { settings, shown, status } from "../../test/build";
+import { settings, status } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import type { SettingsView, StatusView } from "../ipc/generated";
 import { App } from "./App";

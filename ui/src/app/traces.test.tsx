@@ -65,7 +65,7 @@ describe("a trace", () => {
     expect((await screen.findByTestId("card")).dataset["key"]).toBe(KEY);
   });
 
-  it("keeps its cursor and its closed branches when lines come before them, and leads to the card of its own line", async () => {
+  it("keeps its cursor and its closed branches when lines come before them, and opens its line's card", async () => {
     const OTHER = "acme/billing-bot/r2";
     const [own, other] = [KEY, OTHER].map((key) =>
       traceLine({

@@ -1,89 +1,11 @@
 import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { batch, card, row, shown, status } from "../../test/build";
-import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
-import type { Card, CardState, InboxRow, VotesCount } from "../ipc/generated";
+import { batch, card, row, status } from "../../test/build";
+import { fakeConsole } from "../../test/fakeTransport";
 import { CallError } from "../ipc/transport";
 import { App } from "./App";
-
-const FAR = 600_000;
-const KEYS = ["a/b/1", "a/b/2", "a/b/3"];
-const press = (key: string, more: KeyboardEventInit = {}): void => {
-  fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more });
-};
-const pause = (ms: number): Promise<void> =>
-  act(async () => {
-    await new Promise((done) => {
-      setTimeout(done, ms);
-    });
-  });
-const go = (key: string): void => {
-  press("g");
-  press(key);
-};
-const armed = (): Promise<void> =>
-  waitFor(() => {
-    expect(screen.getByTestId("card").dataset["armed"]).toBe("true");
-  });
-const entry = (key = "a/b/1"): HTMLElement =>
-  document.querySelector(`[data-testid="sent"] li[data-key="${key}"]`) as HTMLElement;
-const becomes = (state: string, key = "a/b/1"): Promise<void> =>
-  waitFor(() => {
-    expect(entry(key).dataset["state"]).toBe(state);
-  });
-
-interface Told {
-  readonly number: number;
-  readonly key?: string;
-  readonly state?: CardState;
-  readonly verdict?: string;
-  readonly by?: string;
-  readonly votes?: VotesCount;
-}
-
-/** Three cards; what was approved is held until the test tells more of it. */
-const desk = async (cards: Partial<Card> = {}, rows: Partial<InboxRow> = {}): Promise<FakeConsole> => {
-  const console = fakeConsole({
-    rows: KEYS.map((key, place) => row({ key, seq: place, deadlineMs: FAR + place, ...rows })),
-    cards: KEYS.map((key, place) => card({ key, deadlineMs: FAR + place, ...cards })),
-    answers: { decide: () => ({ state: "holding", verdict: "approve", releaseMs: 3_000 }), undo: () => ({}) },
-  });
-  render(<App transport={console} />);
-  await screen.findByTestId("card");
-  return console;
-};
-const tell = (console: FakeConsole, { number, key = "a/b/1", state, verdict, by, votes }: Told): void => {
-  const place = KEYS.indexOf(key);
-  const stands = state === "pending" || state === "holding" || state === "queued";
-  const change =
-    state === undefined
-      ? []
-      : stands
-        ? [
-            {
-              type: "put" as const,
-              row: row({ key, seq: place, deadlineMs: FAR + place, state, votes: votes ?? null }),
-            },
-          ]
-        : [{ type: "gone" as const, key }];
-  act(() => {
-    console.send(
-      batch(
-        number,
-        change,
-        verdict === undefined
-          ? {}
-          : { touched: [{ key, verdict, by: by === undefined ? null : shown(by), mine: false }] },
-      ),
-    );
-  });
-};
-const approved = async (console: FakeConsole): Promise<void> => {
-  await armed();
-  press("a");
-  await becomes("holding");
-  tell(console, { number: 1, state: "holding" });
-};
+import { press, pause, armed } from "../../test/hands";
+import { FAR, go, entry, becomes, desk, tell, approved } from "../../test/verdicts";
 
 describe("a verdict that was given", () => {
   it.each([
@@ -228,82 +150,8 @@ describe("a verdict that was given", () => {
   });
 });
 
-describe("a card that is decided elsewhere", () => {
-  it("keeps the reason under the hands that type it, and says that nothing can be sent", async () => {
-    const console = await desk();
-    press("d");
-    const field = await screen.findByLabelText("Reason for the agent");
-    fireEvent.change(field, { target: { value: "not n" } });
-    console.answers.card = ({ key }) => card({ key, deadlineMs: FAR, state: "withdrawn" });
-    tell(console, { number: 1, state: "withdrawn", verdict: "withdrawn" });
-    expect((await screen.findByTestId("too-late")).textContent).toContain("the agent no longer wants the answer");
-    expect(document.activeElement).toBe(field);
-    press("Escape");
-    await screen.findByTestId("closed");
-  });
-
-  it.each([
-    ["reason", "d", "Reason for the agent", {}],
-    [
-      "answer",
-      "r",
-      "Answer in own words",
-      {
-        kind: "question",
-        tool: null,
-        args: null,
-        question: { text: shown("Which?"), context: null, options: [], allowFreeform: true },
-        allowed: ["respond", "deny"],
-      },
-    ],
-  ] as const)("keeps an unsent %s through Esc, for as long as the card is open", async (_, key, label, more) => {
-    await desk(more as Partial<Card>);
-    press(key);
-    fireEvent.change(await screen.findByLabelText(label), { target: { value: "wrong invoice" } });
-    press("Escape");
-    await waitFor(() => {
-      expect(screen.queryByLabelText(label)).toBeNull();
-    });
-    press(key);
-    expect((await screen.findByLabelText<HTMLInputElement>(label)).value).toBe("wrong invoice");
-  });
-
-  it("says nothing of approvals under a question", async () => {
-    await desk({
-      kind: "question",
-      tool: null,
-      args: null,
-      question: { text: shown("Which?"), context: null, options: [], allowFreeform: true },
-      allowed: ["respond", "deny"],
-    });
-    expect(screen.queryByTestId("no-approval")).toBeNull();
-  });
-
-  it("makes no command of what is typed into a field that is gone", async () => {
-    const console = await desk();
-    press("x");
-    await screen.findByTestId("batch");
-    press("d");
-    const field = await screen.findByLabelText("Reason for the agent");
-    field.focus();
-    press("n");
-    tell(console, { number: 1, state: "expired", verdict: "expired" });
-    await waitFor(() => {
-      expect(screen.queryByTestId("batch")).toBeNull();
-    });
-    const key = (await screen.findByTestId("card")).dataset["key"];
-    for (const letter of ["o", "d", "j", "e"]) press(letter);
-    await pause(20);
-    expect(screen.queryByLabelText("Reason for the agent")).toBeNull();
-    expect(screen.getByTestId("card").dataset["key"]).toBe(key);
-    await pause(1_050);
-    press("d");
-    await screen.findByLabelText("Reason for the agent");
-  });
-});
-
 describe("a verdict", () => {
-  it("says for how long the card was in front and armed, however long it waited, looks away and back included", async () => {
+  it("says for how long the card was in front and armed, looks away and back included", async () => {
     const console = await desk();
     await armed();
     await pause(300);
@@ -330,60 +178,6 @@ describe("a verdict", () => {
     await waitFor(() => {
       expect(console.argsOf("decide")).toMatchObject([{ verdict: "deny", frontMs: 0 }]);
     });
-  });
-});
-
-const lastOne = async (): Promise<FakeConsole> => {
-  const console = fakeConsole({
-    rows: [row({ key: "a/b/1", deadlineMs: FAR })],
-    cards: KEYS.map((key, place) => card({ key, deadlineMs: FAR + place })),
-    answers: { decide: () => ({ state: "decided", verdict: "deny", releaseMs: null }) },
-  });
-  render(<App transport={console} />);
-  await screen.findByTestId("card");
-  return console;
-};
-const burst = (console: FakeConsole): void => {
-  act(() => {
-    console.send(
-      batch(1, [
-        { type: "gone", key: "a/b/1" },
-        ...["a/b/2", "a/b/3"].map((key, place) => ({
-          type: "put" as const,
-          row: row({ key, seq: place, deadlineMs: FAR + place }),
-        })),
-      ]),
-    );
-  });
-};
-const openKey = (): string | undefined => screen.getByTestId("card").dataset["key"];
-
-describe("after the last card was answered", () => {
-  it("the first of a burst is chosen", async () => {
-    const console = await lastOne();
-    press("d");
-    fireEvent.submit(await screen.findByLabelText("Reason for the agent"));
-    await becomes("stored");
-    burst(console);
-    await waitFor(() => {
-      expect(openKey()).toBe("a/b/2");
-    });
-  });
-
-  it.each([
-    ["nobody has answered", false],
-    ["something is open on", true],
-  ])("a card that %s keeps its place", async (_, answered) => {
-    const console = await lastOne();
-    if (answered) {
-      press("d");
-      fireEvent.submit(await screen.findByLabelText("Reason for the agent"));
-      await becomes("stored");
-      press("i");
-    }
-    burst(console);
-    await pause(50);
-    expect(openKey()).toBe("a/b/1");
   });
 });
 
@@ -426,7 +220,7 @@ describe("the reason of a denial", () => {
 });
 
 describe("a locked desktop session", () => {
-  it("disarms, though the window keeps its focus behind the lock, and the card must stand still again after it", async () => {
+  it("disarms behind the lock though the window keeps its focus; the card must settle again after it", async () => {
     const console = await desk();
     await armed();
     act(() => {
@@ -443,43 +237,6 @@ describe("a locked desktop session", () => {
     await pause(20);
     expect(console.argsOf("decide")).toEqual([]);
     await armed();
-  });
-});
-
-const arrives = (console: FakeConsole, number: number, more: Partial<InboxRow> = {}): void => {
-  const key = `a/b/new${number}`;
-  act(() => {
-    console.send(
-      batch(number, [
-        {
-          type: "put",
-          row: row({ key, seq: 10 + number, risk: "critical", path: "critical", deadlineMs: FAR, ...more }),
-        },
-      ]),
-    );
-  });
-};
-const said = (): string => screen.getByTestId("arrivals").textContent ?? "";
-
-describe("arrivals", () => {
-  it("are said also while more keep coming, and never what stood there at the start", async () => {
-    const console = await desk({}, { risk: "critical", path: "critical" });
-    await pause(1_600);
-    expect(said()).toBe("");
-    for (let number = 1; number <= 8; number += 1) {
-      arrives(console, number);
-      // One after the other, each before the sentence of the first is due.
-      // oxlint-disable-next-line no-await-in-loop
-      await pause(250);
-    }
-    expect(said()).toMatch(/^New critical request: delete_invoice, .* left, and \d more\.$/u);
-  });
-
-  it("name no time where an agent gave none", async () => {
-    const console = await desk();
-    arrives(console, 1, { hasDeadline: false, deadlineMs: 9_999_999_999 });
-    await pause(1_600);
-    expect(said()).toBe("New critical request: delete_invoice.");
   });
 });
 

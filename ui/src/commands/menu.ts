@@ -2,7 +2,10 @@
 import { useEffect } from "react";
 import { takesText } from "./text";
 
-/** Leaves it to what is typed and what is selected: elsewhere it would offer to load the page again, and what was typed would be gone. */
+/**
+ * Leaves it to what is typed and what is selected: elsewhere it would offer to load the page again, and what was typed
+ * would be gone.
+ */
 export const useOwnMenu = (): void => {
   useEffect(() => {
     const onMenu = (event: MouseEvent): void => {

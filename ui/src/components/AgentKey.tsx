@@ -1,4 +1,7 @@
-/** `WORKSPACE/AGENT` where room is short: the workspace stays, as what is done to the same name in another one is something else. */
+/**
+ * `WORKSPACE/AGENT` where room is short: the workspace stays, as what is done to the same name in another one is
+ * something else.
+ */
 export const AgentKey = ({ of }: { readonly of: string }) => {
   const cut = of.indexOf("/") + 1;
   return (

@@ -16,7 +16,8 @@ export const Button = ({ tone = "plain", className = "", type = "button", ...res
   <button
     // oxlint-disable-next-line react/button-has-type -- `type` is narrowed by the caller
     type={type}
-    className={`flex items-center gap-2 rounded-lg border px-3.5 py-2 text-[13px] font-semibold whitespace-nowrap disabled:opacity-45 ${TONES[tone]} ${className}`}
+    className={`flex items-center gap-2 rounded-lg border px-3.5 py-2 text-[13px] font-semibold whitespace-nowrap
+      disabled:opacity-45 ${TONES[tone]} ${className}`}
     {...rest}
   />
 );

@@ -28,7 +28,8 @@ export const CopyButton = ({ text, of }: { readonly text: string; readonly of: s
   return (
     <button
       type="button"
-      className="flex shrink-0 items-center gap-1.5 rounded border border-line px-2 py-0.5 text-xs text-text-2 hover:bg-raised hover:text-text"
+      className={`flex shrink-0 items-center gap-1.5 rounded border border-line px-2 py-0.5 text-xs text-text-2
+        hover:bg-raised hover:text-text`}
       data-testid="copy"
       onClick={copy}
     >

@@ -44,8 +44,8 @@ export const Decision = ({ decision, workspace }: DecisionProps) => (
       ) : (
         <ShownText text={decision.by} />
       )}
-      {decision.origin === "operator" || decision.rule !== null ? "" : ` (${decision.origin.replace("_", " ")})`}, key{" "}
-      {decision.keyTail}
+      {decision.origin === "operator" || decision.rule !== null ? "" : ` (${decision.origin.replace("_", " ")})`}
+      {`, key ${decision.keyTail}`}
       {decision.atMs === null ? null : (
         <>
           , <Moment ms={decision.atMs} />

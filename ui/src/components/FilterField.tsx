@@ -19,7 +19,8 @@ export const FilterField = ({ label, placeholder, value, onChange, className }: 
   });
   return (
     <label
-      className={`flex items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent ${className}`}
+      className={`flex items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px]
+        focus-within:border-accent ${className}`}
     >
       <span className="sr-only">{label}</span>
       <input

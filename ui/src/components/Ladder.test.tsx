@@ -63,7 +63,8 @@ it.each([
   [0, null],
   [
     1,
-    "1 vote is for something else and not counted here: another operator has to approve what one of them did, or somebody denies it.",
+    "1 vote is for something else and not counted here: another operator has to approve what one of them did, or " +
+      "somebody denies it.",
   ],
 ])("of votes that do not count together %d are told", (apart, words) => {
   render(<Votes votes={{ count: { required: 2, given: 1, apart, mine: true }, votes: [] }} />);

@@ -31,7 +31,9 @@ interface ListBesideProps<T> {
   readonly renderDetail: (one: T) => ReactNode;
 }
 
-/** A list with a filter, and what is chosen of it beside it. What is chosen is remembered by its key, not by its place. */
+/**
+ * A list with a filter, and what is chosen of it beside it. What is chosen is remembered by its key, not by its place.
+ */
 export const ListBeside = <T extends { readonly key: string }>({
   title,
   count,
@@ -73,7 +75,10 @@ export const ListBeside = <T extends { readonly key: string }>({
     move(-1);
   });
   return (
-    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] max-[900px]:grid-cols-[240px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+    <div
+      className={`grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)]
+      max-[900px]:grid-cols-[240px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]`}
+    >
       <section className="flex min-h-0 flex-col border-r border-line" aria-label={title}>
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">{title}</h1>

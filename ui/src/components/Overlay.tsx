@@ -52,7 +52,9 @@ const goOnFrom = ({ before, around, below }: Origin): void => {
 const FIELD =
   "input[type=radio]:checked, input:not([type=radio], :disabled), select:not(:disabled), textarea:not(:disabled)";
 
-/** The first field that is in view; else what scrolls, for the arrows. No button, so that a stray Enter does nothing. */
+/**
+ * The first field that is in view; else what scrolls, for the arrows. No button, so that a stray Enter does nothing.
+ */
 const focusFirst = (event: Event): void => {
   event.preventDefault();
   const body = event.target instanceof HTMLElement ? event.target.querySelector<HTMLElement>("[role=region]") : null;
@@ -91,7 +93,8 @@ export const Overlay = ({ title, wide = false, onClose, children }: OverlayProps
           aria-describedby={undefined}
           onOpenAutoFocus={focusFirst}
           onCloseAutoFocus={giveBack}
-          className={`fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] -translate-x-1/2 flex-col overflow-hidden rounded-xl border border-line bg-panel shadow-2xl ${wide ? "w-[min(1000px,92vw)]" : "w-[min(620px,92vw)]"}`}
+          className={`fixed top-[10vh] left-1/2 z-40 flex max-h-[80vh] -translate-x-1/2 flex-col overflow-hidden
+            rounded-xl border border-line bg-panel shadow-2xl ${wide ? "w-[min(1000px,92vw)]" : "w-[min(620px,92vw)]"}`}
         >
           <div className="flex items-center border-b border-line px-5 py-3">
             <Dialog.Title className="m-0 text-[15px] font-semibold">{title}</Dialog.Title>

@@ -22,7 +22,8 @@ export const RawBytes = ({ chunks }: { readonly chunks: readonly RawChunk[] }) =
         </label>
       </div>
       <div
-        className="selectable overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs/[1.6] whitespace-pre-wrap"
+        className={`selectable overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs/[1.6]
+          whitespace-pre-wrap`}
         data-testid="raw-bytes"
       >
         {chunks.map((chunk) =>

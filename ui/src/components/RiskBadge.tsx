@@ -9,6 +9,12 @@ const LOOKS: Record<Risk, string> = {
   safe: "bg-panel text-text-3 outline-1 -outline-offset-1 outline-line-soft",
 };
 
+const SIZES = {
+  large: "py-0.5 text-xs",
+  small: "h-[15px] self-center text-[11px] leading-[15px]",
+  usual: "h-[18px] text-[11px] leading-[18px]",
+};
+
 interface RiskBadgeProps {
   readonly risk: Risk;
   readonly large?: boolean;
@@ -17,7 +23,8 @@ interface RiskBadgeProps {
 
 export const RiskBadge = ({ risk, large = false, small = false }: RiskBadgeProps) => (
   <span
-    className={`justify-self-end rounded px-[7px] font-semibold ${LOOKS[risk]} ${large ? "py-0.5 text-xs" : small ? "h-[15px] self-center text-[11px] leading-[15px]" : "h-[18px] text-[11px] leading-[18px]"}`}
+    className={`justify-self-end rounded px-[7px] font-semibold ${LOOKS[risk]}
+      ${SIZES[large ? "large" : small ? "small" : "usual"]}`}
     data-risk={risk}
   >
     {risk}

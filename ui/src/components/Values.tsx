@@ -59,7 +59,8 @@ export const Entries = ({ entries, revealed, label }: EntriesProps) => {
           <div
             // oxlint-disable-next-line react/no-array-index-key
             key={index}
-            className={`row-line grid gap-x-3 px-3 py-[7px] font-mono text-[12.5px]/[1.5] last:border-0 ${entry.name === null ? "" : "grid-cols-[minmax(80px,130px)_1fr]"}`}
+            className={`row-line grid gap-x-3 px-3 py-[7px] font-mono text-[12.5px]/[1.5] last:border-0
+              ${entry.name === null ? "" : "grid-cols-[minmax(80px,130px)_1fr]"}`}
           >
             {entry.name === null ? null : (
               <dt className="text-text-3">

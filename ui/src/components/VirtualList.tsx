@@ -33,7 +33,8 @@ const Drawn = <T,>({
   renderRow,
   onChoose,
 }: OptionProps<T>) => (
-  // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the list has the keys
+  // The keys are those of the list.
+  // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
   <div
     id={id}
     role="option"
@@ -41,7 +42,8 @@ const Drawn = <T,>({
     aria-posinset={place + 1}
     aria-setsize={count}
     {...marks(row)}
-    className={`${look} row-line absolute top-0 left-0 w-full border-l-[3px] contain-strict ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+    className={`${look} row-line absolute top-0 left-0 w-full border-l-[3px] contain-strict
+      ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
     style={{ height: rowPx, transform: `translateY(${top}px)` }}
     onClick={() => {
       onChoose(name);

@@ -9,7 +9,10 @@ interface Chosen<T> {
   readonly at: (step: 1 | -1) => T | undefined;
 }
 
-/** The cursor of a list, by the key of its row: whoever comes meanwhile takes nobody's place, also before anything was chosen. */
+/**
+ * The cursor of a list, by the key of its row: whoever comes meanwhile takes nobody's place, also before anything was
+ * chosen.
+ */
 export const useChosen = <T extends { readonly key: string }>(
   rows: readonly T[],
   start: string | null = null,

@@ -36,8 +36,9 @@ export const slotsFor = (heightPx: number, rowPx: number, overscan: number, draw
   Math.max(Math.ceil(heightPx / rowPx) + 1 + 2 * overscan, drawn, 1);
 
 /**
- * By how many places the list moved under the rows of `before` from `first` to `last`: what most of them did, or what the chosen one
- * did together with others. A row that goes elsewhere alone, as one that was written to last, takes nobody along.
+ * By how many places the list moved under the rows of `before` from `first` to `last`: what most of them did, or what
+ * the chosen one did together with others. A row that goes elsewhere alone, as one that was written to last, takes
+ * nobody along.
  */
 export const movedBy = (
   before: readonly Key[],

@@ -6,7 +6,10 @@ export interface Ticks {
   readonly subscribe: (listener: () => void) => () => void;
 }
 
-/** A time that is no older than this is left as it is: rows that come on screen one by one must not draw all others anew. */
+/**
+ * A time that is no older than this is left as it is: rows that come on screen one by one must not draw all others
+ * anew.
+ */
 const FRESH_MS = 50;
 
 /** Reads `read` each `everyMs` while somebody listens, and when a listener joins. */

@@ -1,4 +1,6 @@
-/** What was typed and neither saved nor sent: it outlives a look at another card or screen, and ends with the window. */
+/**
+ * What was typed and neither saved nor sent: it outlives a look at another card or screen, and ends with the window.
+ */
 import { createStore, type Store } from "./store";
 
 type All<T> = Readonly<Record<string, T>>;

@@ -7,7 +7,10 @@ const HEARTBEAT_MS = 10_000;
 /** Longer than any command may take: the longest wait half a minute for the past, then for the bus. */
 const COMMAND_MS = 90_000;
 
-/** Rejects where the answer does not come in time. Only the heartbeat tells that the console is lost: what else takes long may be done yet. */
+/**
+ * Rejects where the answer does not come in time. Only the heartbeat tells that the console is lost: what else takes
+ * long may be done yet.
+ */
 export const limited = async <T>(name: CommandName | "subscribe", work: Promise<T>): Promise<T> => {
   const beats = HEARTBEAT.has(name);
   const limitMs = beats ? HEARTBEAT_MS : COMMAND_MS;
@@ -22,7 +25,8 @@ export const limited = async <T>(name: CommandName | "subscribe", work: Promise<
             )
           : new CallError(
               "failed",
-              `No answer came within ${limitMs / 1_000} s. It may be done all the same: look again before you repeat it.`,
+              `No answer came within ${limitMs / 1_000} s. ` +
+                "It may be done all the same: look again before you repeat it.",
             ),
       );
     }, limitMs);

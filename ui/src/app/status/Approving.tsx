@@ -4,7 +4,8 @@ import { useServerSecond } from "../../desk/DeskContext";
 import type { BypassView, StatusView } from "../../ipc/generated";
 
 const told = (bypass: BypassView, nowMs: number): string =>
-  `Bypass: ${bypass.agent}, up to ${bypass.upTo}, until ${formatMoment(bypass.untilMs, nowMs)}, by ${plainText(bypass.by)}`;
+  `Bypass: ${bypass.agent}, up to ${bypass.upTo}, ` +
+  `until ${formatMoment(bypass.untilMs, nowMs)}, by ${plainText(bypass.by)}`;
 
 /** What lets calls run without a person: rules and bypasses. Nothing while there is none. */
 export const Approving = ({ status }: { readonly status: StatusView }) => {

@@ -14,7 +14,8 @@ export const Conflict = ({ edit }: { readonly edit: RuleEdit }) => {
       <p className="m-0">
         {conflict.conflict === null
           ? "Somebody else removed this rule meanwhile. Your text is kept; nothing was saved."
-          : `Somebody else changed this rule meanwhile: version ${conflict.conflict.version} stands. Your text is kept; nothing was saved.`}
+          : `Somebody else changed this rule meanwhile: version ${conflict.conflict.version} stands. ` +
+            "Your text is kept; nothing was saved."}
       </p>
       {conflict.conflict === null ? null : (
         <pre className="selectable my-2 max-h-40 overflow-auto font-mono text-xs whitespace-pre-wrap">

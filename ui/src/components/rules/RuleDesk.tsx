@@ -92,7 +92,8 @@ export const RuleDesk = ({
     <div className="flex min-h-0 flex-1 flex-col">
       <Region
         label="The rule and what it does"
-        className={`flex-1 px-5 py-4 ${wide ? "grid content-start gap-x-[26px] grid-cols-[minmax(0,1fr)_minmax(0,1fr)]" : ""}`}
+        className={`flex-1 px-5 py-4
+          ${wide ? "grid content-start gap-x-[26px] grid-cols-[minmax(0,1fr)_minmax(0,1fr)]" : ""}`}
       >
         <div className="mb-4 min-w-0">
           <Conflict edit={edit} />

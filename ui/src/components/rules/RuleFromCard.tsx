@@ -39,7 +39,8 @@ export const RuleFromCard = ({ card, onClose }: { readonly card: Card; readonly 
   return (
     <Overlay title="The narrowest rule for this card" wide onClose={onClose}>
       <div
-        className={`-mx-5 -my-4 flex max-h-[68vh] flex-col ${data === undefined || error !== null ? "" : "min-h-[320px]"}`}
+        className={`-mx-5 -my-4 flex max-h-[68vh] flex-col
+          ${data === undefined || error !== null ? "" : "min-h-[320px]"}`}
         data-testid="grant"
         data-reach={reach}
       >
@@ -56,7 +57,8 @@ export const RuleFromCard = ({ card, onClose }: { readonly card: Card; readonly 
               {REACH.map(([value, label]) => (
                 <label
                   key={value}
-                  className={`flex items-center gap-1.5 ${value === "thread" && card.thread === null ? "text-text-3" : ""}`}
+                  className={`flex items-center gap-1.5
+                    ${value === "thread" && card.thread === null ? "text-text-3" : ""}`}
                 >
                   <input
                     type="radio"

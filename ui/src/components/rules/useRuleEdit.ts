@@ -2,13 +2,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
-import { useStore } from "../../desk/store";
 import type { DeniedCalls, RuleCheck, RuleState, RuleText, SavedRule, WaitingCalls } from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
-import { tellLate } from "../lateFailures";
-import { useHere } from "../useHere";
-import { savedRules, savingRules } from "./saving";
-import { changedRules } from "./unsaved";
+import { useEdit, type Answer } from "../useEdit";
+import { changedRules, savedRules, type ChangedRule } from "./unsaved";
 import { useRuleCheck } from "./useRuleCheck";
 import { questionOf, whyConflict, whyDenied, whyWaiting } from "./whyNot";
 
@@ -39,8 +36,6 @@ export interface RuleEdit {
   readonly round: number;
   readonly text: string;
   readonly setText: (text: string) => void;
-  /** The version that was seen; 0 for a rule that stands nowhere yet. */
-  readonly seen: number;
   readonly edited: boolean;
   /** What is typed outlives a look elsewhere. */
   readonly isKept: boolean;
@@ -64,40 +59,52 @@ export interface RuleEdit {
   readonly revert: () => void;
 }
 
-/** Edits one rule: its text outlives a look elsewhere, is checked when typing pauses, and is saved on the version that was seen. */
+const notSaved = (id: string, conflict: RuleText | null): SavedRule => ({
+  id,
+  version: null,
+  conflict,
+  gone: conflict === null,
+  denied: null,
+  waiting: null,
+});
+
+/**
+ * Edits one rule: its text outlives a look elsewhere, is checked when typing pauses, and is saved on the version that
+ * was seen.
+ */
 export const useRuleEdit = (workspace: string, given: RuleText, gone = false): RuleEdit => {
   const desk = useDesk();
   const queries = useQueryClient();
-  const here = useHere();
   const [base, setBase] = useState(given);
   const name = `${workspace}/${given.id}`;
   // A new one has no name yet; a draft from a card is made anew there.
   const place = given.version === 0 && given.id !== "" ? null : name;
-  const changed = useStore(changedRules.all);
-  const kept = place === null ? undefined : changed[place];
-  const [begun, setBegun] = useState({ text: kept?.text ?? given.text, round: 0 });
+  const edit = useEdit<ChangedRule, SavedRule, Held>({
+    drafts: changedRules,
+    place,
+    name,
+    seenIn: (draft) => draft.seen,
+    stored: base.version,
+  });
+  const { conflict, put, saving } = edit;
+  const seen = edit.seen ?? base.version;
+  const [begun, setBegun] = useState({ text: edit.draft?.text ?? given.text, round: 0 });
   const [text, write] = useState(begun.text);
   const latest = useRef(text);
-  const seen = kept?.seen ?? base.version;
-  const busy = useStore(savingRules.all)[name] === true;
   const { check, checked, unchecked } = useRuleCheck(text, begun.text);
-  const [trouble, setTrouble] = useState<string | null>(null);
-  const [conflict, setConflict] = useState<SavedRule | null>(null);
-  const [held, setHeld] = useState<Held | null>(null);
 
   const begin = useCallback(
     (next: RuleText) => {
       if (place !== null) changedRules.keep(place, undefined);
       setBase(next);
-      setConflict(null);
-      setTrouble(null);
+      put(() => ({ conflict: null, failed: null }));
       // What the editor shows already stays in it, with its cursor and its history.
       if (next.text === latest.current) return;
       latest.current = next.text;
       write(next.text);
       setBegun(({ round }) => ({ text: next.text, round: round + 1 }));
     },
-    [place],
+    [place, put],
   );
   /** It stands now. What was typed since, here or after a look elsewhere, goes on from there. */
   const stands = (saved: RuleText): void => {
@@ -112,27 +119,24 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
       savedRules.subscribe(({ of, rule }) => {
         if (of !== name) return;
         setBase(rule);
-        setConflict(null);
+        put(() => ({ conflict: null }));
       }),
-    [name],
+    [name, put],
   );
   const edited = text !== base.text;
   // Somebody else changed it: shown at once where nothing is lost by it.
   useEffect(() => {
     // What comes while it is saved may be the own change. What was saved here may be newer than what was read last.
-    if (busy || given.version < base.version || (given.version === base.version && given.text === base.text)) return;
+    if (saving || given.version < base.version || (given.version === base.version && given.text === base.text)) return;
     if (!edited || given.text === text) begin(given);
     // What was saved here, as the console writes it.
     else if (given.version === base.version || given.version === seen) setBase(given);
-    else setConflict({ id: given.id, version: null, conflict: given, gone: false, denied: null, waiting: null });
-  }, [base, begin, busy, edited, given, seen, text]);
+    else put(() => ({ conflict: notSaved(given.id, given) }));
+  }, [base, begin, edited, given, put, saving, seen, text]);
 
   useEffect(() => {
-    if (gone)
-      setConflict(
-        (before) => before ?? { id: given.id, version: null, conflict: null, gone: true, denied: null, waiting: null },
-      );
-  }, [given.id, gone]);
+    if (gone) put((before) => ({ conflict: before.conflict ?? notSaved(given.id, null) }));
+  }, [given.id, gone, put]);
 
   const setText = useCallback(
     (next: string) => {
@@ -145,17 +149,8 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     [base, place],
   );
 
-  const save = async (state: RuleState | null, accepted: Accepted = {}): Promise<SavedRule | null> => {
+  const send = async (state: RuleState | null, accepted: Accepted): Promise<Answer<SavedRule, SavedRule, Held>> => {
     const { sure = false, limits = false, denied = false, waiting = [] } = accepted;
-    /** Whoever has left the editor is told what it would have asked. */
-    const tell = (show: () => void, why: string): null => {
-      if (here.current) show();
-      else tellLate(questionOf(given.id, state), why);
-      return null;
-    };
-    savingRules.keep(name, true);
-    setTrouble(null);
-    setHeld(null);
     try {
       const saved = await desk.call("save_rule", {
         workspace,
@@ -168,63 +163,48 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
         acceptWaiting: [...waiting],
       });
       const { denied: calls, waiting: wait } = saved;
-      if (calls !== null)
-        return tell(() => {
-          setHeld({ why: "denied", calls, state, accepted });
-        }, whyDenied(calls));
-      if (wait !== null)
-        return tell(() => {
-          setHeld({ why: "waiting", calls: wait, state, accepted });
-        }, whyWaiting(wait));
-      if (saved.version === null)
-        return tell(() => {
-          setConflict(saved);
-        }, whyConflict(saved));
-      // The bus may take its time, and nobody has to wait for it with typing. Who shows the rule reads it as it was written.
+      if (calls !== null) return { refused: { why: "denied", calls, state, accepted }, late: whyDenied(calls) };
+      if (wait !== null) return { refused: { why: "waiting", calls: wait, state, accepted }, late: whyWaiting(wait) };
+      if (saved.version === null) return { conflict: saved, late: whyConflict(saved) };
+      // The bus may take its time, and nobody has to wait for it with typing. Who shows the rule reads it as it was
+      // written.
       stands({ id: saved.id, version: saved.version, text });
       await queries.invalidateQueries({ queryKey: ["rules"] });
-      return saved;
+      return { saved };
     } catch (thrown) {
       const { code, message } = toCallError(thrown);
+      const late = `Nothing was changed: ${message}.`;
       if (code === "verdict_not_allowed" && !limits)
-        return tell(() => {
-          setHeld({ why: "limits", message, state, accepted });
-        }, `Nothing was changed: ${message}.`);
-      if (code === "not_armed")
-        return tell(() => {
-          setHeld({ why: "unproven", state, accepted });
-        }, `Nothing was changed: ${message}.`);
-      return tell(() => {
-        setTrouble(message);
-      }, `It failed: ${message}`);
-    } finally {
-      savingRules.keep(name, undefined);
+        return { refused: { why: "limits", message, state, accepted }, late };
+      if (code === "not_armed") return { refused: { why: "unproven", state, accepted }, late };
+      throw thrown;
     }
   };
+  const save = (state: RuleState | null, accepted: Accepted = {}): Promise<SavedRule | null> =>
+    edit.save(questionOf(given.id, state), () => send(state, accepted));
   const keepMine = (): void => {
     const version = conflict?.conflict?.version ?? 0;
     if (conflict?.conflict != null) setBase(conflict.conflict);
-    if (place !== null) changedRules.keep(place, { text, seen: version });
-    setConflict(null);
+    edit.keep({ text, seen: version });
+    put(() => ({ conflict: null }));
   };
   return {
     initial: begun.text,
     round: begun.round,
     text,
     setText,
-    seen,
     edited,
     isKept: place !== null,
     check,
     checked,
-    busy,
-    trouble: trouble ?? unchecked,
+    busy: saving,
+    trouble: edit.failed ?? unchecked,
     conflict,
-    held,
+    held: edit.refused,
     save,
     keepMine,
     letGo: (of) => {
-      setHeld((before) => (before === of ? null : before));
+      put((before) => ({ refused: before.refused === of ? null : before.refused }));
     },
     takeTheirs: () => {
       if (conflict?.conflict != null) begin(conflict.conflict);

@@ -4,10 +4,12 @@ import type { DeniedCalls, RuleState, SavedRule, WaitingCalls } from "../../ipc/
 export const whyDenied = ({ count }: DeniedCalls): string =>
   count === null
     ? "Nothing was changed: whether calls that people denied would run could not be told in time."
-    : `Nothing was changed: it would let run ${count === 1 ? "a call" : `${count.toLocaleString("en")} calls`} that people denied.`;
+    : `Nothing was changed: it would let run ` +
+      `${count === 1 ? "a call" : `${count.toLocaleString("en")} calls`} that people denied.`;
 
 export const whyWaiting = ({ keys }: WaitingCalls): string =>
-  `Nothing was changed: it would approve ${keys.length === 1 ? "a call that is" : `${keys.length.toLocaleString("en")} calls that are`} still waiting.`;
+  `Nothing was changed: it would approve ` +
+  `${keys.length === 1 ? "a call that is" : `${keys.length.toLocaleString("en")} calls that are`} still waiting.`;
 
 export const whyConflict = ({ conflict }: SavedRule): string =>
   `Nothing was changed: somebody else ${conflict === null ? "removed" : "changed"} it meanwhile.`;

@@ -97,7 +97,10 @@ interface ReasonsProps {
   readonly workspace: string;
   /** Near misses that are shown at most. */
   readonly most: number;
-  /** Rules for another tool or agent alone nearly match every call: they are told where somebody asks, not beside each card. */
+  /**
+   * Rules for another tool or agent alone nearly match every call: they are told where somebody asks, not beside each
+   * card.
+   */
   readonly briefly?: boolean;
 }
 

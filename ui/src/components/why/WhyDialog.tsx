@@ -32,7 +32,10 @@ const Decided = ({ decided }: { readonly decided: WhyDecided }) => (
         </p>
       )
     ) : (
-      <pre className="selectable mt-2 mb-0 max-h-56 overflow-auto rounded-lg border border-line bg-bg px-3 py-2 font-mono text-xs text-text-2">
+      <pre
+        className={`selectable mt-2 mb-0 max-h-56 overflow-auto rounded-lg border border-line bg-bg px-3 py-2
+        font-mono text-xs text-text-2`}
+      >
         <ShownText text={decided.words} block />
       </pre>
     )}

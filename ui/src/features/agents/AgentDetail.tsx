@@ -21,7 +21,8 @@ const Copies = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: n
         // oxlint-disable-next-line react/no-array-index-key
         <li key={index} className="row-line flex gap-3 py-1.5 last:border-0">
           <span
-            className={`mt-[5px] size-2 shrink-0 rounded-full border-[1.5px] ${instance.live ? "border-ok bg-ok" : "border-text-3"}`}
+            className={`mt-[5px] size-2 shrink-0 rounded-full border-[1.5px]
+              ${instance.live ? "border-ok bg-ok" : "border-text-3"}`}
             aria-hidden="true"
           />
           <span className="min-w-0 flex-1 truncate font-mono text-xs">

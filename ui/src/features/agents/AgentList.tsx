@@ -30,8 +30,8 @@ const Row = ({ agent }: { readonly agent: AgentView }) => {
         </b>
       )}
       <span className="truncate text-text-2">
-        {agent.framework === null ? "framework unknown" : <ShownText text={agent.framework} />}, {agent.tools.length}{" "}
-        {agent.tools.length === 1 ? "tool" : "tools"}
+        {agent.framework === null ? "framework unknown" : <ShownText text={agent.framework} />}
+        {`, ${agent.tools.length} ${agent.tools.length === 1 ? "tool" : "tools"}`}
       </span>
       <span className="text-right text-[11.5px] text-text-2">
         {agent.waiting > 0 ? `${agent.waiting} waiting` : ""}

@@ -27,7 +27,8 @@ const STOP: Brake = {
   state: "stopped",
   verb: "Stop",
   means:
-    "What waits of it is terminated now, and every new call is denied, until it is resumed. What runs already cannot be called back.",
+    "What waits of it is terminated now, and every new call is denied, until it is resumed. What runs already " +
+    "cannot be called back.",
 };
 const RESUME: Brake = {
   state: "running",

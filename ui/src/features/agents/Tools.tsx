@@ -19,7 +19,10 @@ const Change = ({ tool }: { readonly tool: AgentToolView }) => (
     ).map(([title, text]) => (
       <div key={title} className="min-w-0">
         <div className="mb-1 text-[11.5px] text-text-3">{title}</div>
-        <pre className="selectable m-0 max-h-64 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs/[1.55] whitespace-pre-wrap">
+        <pre
+          className={`selectable m-0 max-h-64 overflow-auto rounded-lg border border-line bg-panel px-3 py-2
+          font-mono text-xs/[1.55] whitespace-pre-wrap`}
+        >
           {text === null ? "not kept" : <ShownText text={text} block />}
         </pre>
       </div>
@@ -121,7 +124,8 @@ export const Tools = ({ agent }: { readonly agent: AgentView }) => (
       <p className="m-0 text-text-3">It names no tools.</p>
     ) : (
       <ul className="m-0 list-none p-0">
-        {/* By its name: another hello may list others before it, and what is open or chosen for one tool is for no other. */}
+        {/* By its name: another hello may list others before it, and what is open or chosen for one tool is for no
+            other. */}
         {agent.tools.map((tool) => (
           <Tool key={plainText(tool.name)} agent={agent.key} tool={tool} />
         ))}

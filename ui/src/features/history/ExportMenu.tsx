@@ -25,7 +25,8 @@ export const ExportMenu = ({ of, filter, count }: ExportMenuProps) => {
     <Popover.Root open={open} onOpenChange={setOpen}>
       <Popover.Trigger
         disabled={of.busy}
-        className="flex items-center gap-1.5 rounded-md border border-line bg-panel px-2 py-1 text-xs text-text-2 hover:bg-raised disabled:opacity-45"
+        className={`flex items-center gap-1.5 rounded-md border border-line bg-panel px-2 py-1 text-xs text-text-2
+          hover:bg-raised disabled:opacity-45`}
       >
         <Download size={13} aria-hidden="true" /> Export
       </Popover.Trigger>

@@ -18,7 +18,8 @@ const Choice = ({ label, value, options, onChange, whole = false }: ChoiceProps)
   <label className="flex items-center">
     <span className="sr-only">{label}</span>
     <Select
-      className={`${whole ? "" : "max-w-[170px]"} py-1 text-xs ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
+      className={`${whole ? "" : "max-w-[170px]"} py-1 text-xs
+        ${value === null ? "border-line text-text-3" : "border-accent text-text"}`}
       value={value ?? ""}
       onChange={(event) => {
         onChange(event.target.value === "" ? null : event.target.value);

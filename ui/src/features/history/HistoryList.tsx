@@ -11,7 +11,10 @@ import type { HistoryRow, HistorySort, HistorySortBy } from "../../ipc/generated
 const ROW_PX = 40;
 /** Where room is short, who decided and how long it took go first: the story has both. */
 const COLUMNS =
-  "grid grid-cols-[130px_minmax(0,1fr)_minmax(0,2fr)_minmax(0,1fr)_74px_minmax(0,1.2fr)_minmax(0,0.8fr)_130px_64px] max-[1200px]:grid-cols-[130px_minmax(0,1fr)_minmax(0,1.6fr)_minmax(0,0.9fr)_74px_minmax(0,1.1fr)_130px] items-center gap-x-4 pr-5 pl-[17px]";
+  "grid " +
+  "grid-cols-[130px_minmax(0,1fr)_minmax(0,2fr)_minmax(0,1fr)_74px_minmax(0,1.2fr)_minmax(0,0.8fr)_130px_64px] " +
+  "max-[1200px]:grid-cols-[130px_minmax(0,1fr)_minmax(0,1.6fr)_minmax(0,0.9fr)_74px_minmax(0,1.1fr)_130px] " +
+  "items-center gap-x-4 pr-5 pl-[17px]";
 const WIDE = "max-[1200px]:hidden";
 
 /** What became of it, in a person's words. */

@@ -23,7 +23,10 @@ import { FilterField } from "../../components/FilterField";
 const ownFilter = createStore<HistoryFilterView>(EVERYTHING);
 /** The order that the operator chose. */
 const ownSort = createStore<HistorySort>(NEWEST);
-/** What was moved to or opened, for whoever comes back from a story; null while nothing was: the newest is looked at then. */
+/**
+ * What was moved to or opened, for whoever comes back from a story; null while nothing was: the newest is looked at
+ * then.
+ */
 const leftAt = createStore<string | null>(null);
 
 /** What happens to several requests is read together. */
@@ -45,7 +48,8 @@ const useHistory = (filter: HistoryFilterView, sort: HistorySort) => {
   // What happens to requests changes their lines.
   useEffect(() => {
     const again = gather(async () => {
-      // What is read already may be older than the news; it is not broken off: where they do not cease nothing would ever be read.
+      // What is read already may be older than the news; it is not broken off: where they do not cease nothing would
+      // ever be read.
       if (queries.isFetching({ queryKey: ["history", filter, sort], exact: true }) > 0)
         await refetch({ cancelRefetch: false });
       await refetch({ cancelRefetch: false });

@@ -39,7 +39,10 @@ export const Searches = ({ filter, onChoose }: SearchesProps) => {
   const trouble = save.error ?? forget.error;
   return (
     <Popover.Root open={open} onOpenChange={setOpen}>
-      <Popover.Trigger className="flex items-center gap-1.5 rounded-md border border-line bg-panel px-2 py-1 text-xs text-text-2 hover:bg-raised">
+      <Popover.Trigger
+        className={`flex items-center gap-1.5 rounded-md border border-line bg-panel px-2 py-1 text-xs
+        text-text-2 hover:bg-raised`}
+      >
         <Bookmark size={13} aria-hidden="true" /> Searches
         {(data?.searches.length ?? 0) === 0 ? "" : `, ${data?.searches.length}`}
       </Popover.Trigger>

@@ -99,7 +99,8 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
               // oxlint-disable-next-line react/no-array-index-key
               key={index}
               role="note"
-              className="mt-0 mb-2 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px] text-warn-text"
+              className={`mt-0 mb-2 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px]
+                text-warn-text`}
             >
               <b>
                 <ShownText text={warning.place} />

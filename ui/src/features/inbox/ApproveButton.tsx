@@ -27,7 +27,8 @@ export const ApproveButton = ({ label, command, arming, ready, onApprove }: Appr
         aria-keyshortcuts={command === "approve" ? "A" : "Control+Shift+A"}
         data-testid="approve"
         data-armed={live}
-        className={`flex items-center gap-2 rounded-lg border border-ok bg-ok px-3.5 py-2 font-semibold whitespace-nowrap text-ok-ink ${live ? "" : "opacity-45"}`}
+        className={`flex items-center gap-2 rounded-lg border border-ok bg-ok px-3.5 py-2 font-semibold
+          whitespace-nowrap text-ok-ink ${live ? "" : "opacity-45"}`}
         onKeyDown={(event) => {
           if (event.key !== "Enter" && event.key !== " ") return;
           event.preventDefault();

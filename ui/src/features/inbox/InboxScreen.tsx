@@ -163,7 +163,11 @@ export const InboxScreen = () => {
   });
 
   return (
-    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] max-[900px]:grid-cols-[240px_minmax(0,1fr)] max-[800px]:grid-cols-[190px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+    <div
+      className={`grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)]
+      max-[900px]:grid-cols-[240px_minmax(0,1fr)] max-[800px]:grid-cols-[190px_minmax(0,1fr)]
+      grid-rows-[minmax(0,1fr)]`}
+    >
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Inbox">
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>

@@ -82,8 +82,8 @@ export const letGoAt = (pointer: PointerPress | null, at: number): PointerPress 
   pointer === null || pointer.upAt !== null ? pointer : { ...pointer, upAt: at };
 
 /**
- * What pressed the button for a click: the pointer whose click it is, also one that went down on other content, else, as with an
- * assistive tool, the click itself. By touch a click may come a moment after the finger has gone.
+ * What pressed the button for a click: the pointer whose click it is, also one that went down on other content, else,
+ * as with an assistive tool, the click itself. By touch a click may come a moment after the finger has gone.
  */
 export const pressOf = (pointer: PointerPress | null, identity: string | null, clickedAt: number): Press => {
   const own = pointer !== null && (pointer.upAt === null || clickedAt - pointer.upAt < STILL_MS);

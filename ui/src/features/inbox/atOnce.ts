@@ -1,4 +1,6 @@
-/** Works on all of `items` in their order, `width` of them at once, until `stopped` says so. Gives how many were begun. */
+/**
+ * Works on all of `items` in their order, `width` of them at once, until `stopped` says so. Gives how many were begun.
+ */
 export const atOnce = async <T>(
   items: readonly T[],
   width: number,

@@ -22,8 +22,8 @@ export const moved = (rows: Rows, key: string | null, step: 1 | -1, lastPlace: n
 export const mostUrgent = (rows: Rows): string | null => rows.find((row) => row.state === "pending")?.key ?? null;
 
 /**
- * After a decision on `answered`: from `key` the next waiting card by deadline, else the first one, else the same. A card
- * that has left the list is followed by what came after it in `stood`, the list in which it stood last.
+ * After a decision on `answered`: from `key` the next waiting card by deadline, else the first one, else the same. A
+ * card that has left the list is followed by what came after it in `stood`, the list in which it stood last.
  */
 export const afterDecision = (
   rows: Rows,

@@ -100,7 +100,10 @@ const followed = (entry: Sent, row: Row | undefined, nowMs: number): Sent => {
   return { ...entry, state: "back", sinceMs: nowMs };
 };
 
-/** What the list says: a hold that is over waits for the stream, and cannot be taken back any more; one that was dropped waits for a person. */
+/**
+ * What the list says: a hold that is over waits for the stream, and cannot be taken back any more; one that was dropped
+ * waits for a person.
+ */
 export const follow = (list: readonly Sent[], rows: readonly Row[], nowMs: number): readonly Sent[] => {
   if (!list.some((entry) => isOpen(entry) || entry.state === "back")) return list;
   const wanted = new Set(list.map((entry) => entry.key));
@@ -109,7 +112,10 @@ export const follow = (list: readonly Sent[], rows: readonly Row[], nowMs: numbe
   return next.some((entry, place) => entry !== list[place]) ? next : list;
 };
 
-/** What Z takes back: the held approval that was given last, with all that were given together with it and are still held. */
+/**
+ * What Z takes back: the held approval that was given last, with all that were given together with it and are still
+ * held.
+ */
 export const undoable = (list: readonly Sent[]): readonly Sent[] => {
   const last = list.find((entry) => entry.state === "holding");
   if (last === undefined) return [];
@@ -117,8 +123,8 @@ export const undoable = (list: readonly Sent[]): readonly Sent[] => {
 };
 
 /**
- * The keys of what Z takes back, in the order they were given. A page that was loaded again has forgotten what it held: then
- * it is the newest held row.
+ * The keys of what Z takes back, in the order they were given. A page that was loaded again has forgotten what it held:
+ * then it is the newest held row.
  */
 export const undoableKeys = (list: readonly Sent[], rows: readonly InboxRow[]): readonly string[] => {
   const own = undoable(list)

@@ -39,7 +39,10 @@ export type StepFacts = Pick<Card, "path" | "reveals" | "target" | "tool">;
 const unopened = (card: StepFacts, progress: Progress): number =>
   card.reveals.filter(({ reveal }) => !progress.revealed.has(reveal)).length;
 
-/** The steps of a card's way, in order. A name that does not fit is read, and hidden characters are revealed, on every way. */
+/**
+ * The steps of a card's way, in order. A name that does not fit is read, and hidden characters are revealed, on every
+ * way.
+ */
 export const stepsOf = (card: StepFacts, progress: Progress): Step[] => {
   const fits = card.tool === null || plainText(card.tool.name).length <= NAME_FITS;
   const name: Step[] = fits ? [] : [{ id: "name", done: progress.nameRead }];

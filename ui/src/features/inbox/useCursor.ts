@@ -13,8 +13,8 @@ export interface CursorView {
 }
 
 /**
- * The cursor of the list. It takes the first card when there was none, or the operator has answered the last one, and moves by the
- * operator alone. `isFree` says whether nothing is open or typed on the card.
+ * The cursor of the list. It takes the first card when there was none, or the operator has answered the last one, and
+ * moves by the operator alone. `isFree` says whether nothing is open or typed on the card.
  */
 export const useCursor = (
   rows: readonly InboxRow[],

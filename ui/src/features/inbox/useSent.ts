@@ -21,7 +21,10 @@ export interface SentView {
   readonly sending: boolean;
   /** What of a batch is not sent yet stays here. */
   readonly stop: () => void;
-  /** Takes held approvals back and gives their keys, in the order they were given: without a key the last one, with all of its batch. Null where there was nothing to ask for. */
+  /**
+   * Takes held approvals back and gives their keys, in the order they were given: without a key the last one, with all
+   * of its batch. Null where there was nothing to ask for.
+   */
   readonly undo: (key?: string) => Promise<readonly string[] | null>;
   /** The list is on screen until the returned function is called: what was told fades only there. */
   readonly shown: () => () => void;
@@ -52,7 +55,10 @@ const fresh = (key: string, name: Shown, args: Shown, verdict: Sent["verdict"], 
   sinceMs,
 });
 
-/** What became of the verdicts of this window. One for the whole page: an approval is still held while its operator looks elsewhere. */
+/**
+ * What became of the verdicts of this window. One for the whole page: an approval is still held while its operator
+ * looks elsewhere.
+ */
 export const useSentVerdicts = (): SentView => {
   const desk = useDesk();
   const [list, show] = useState<readonly Sent[]>([]);

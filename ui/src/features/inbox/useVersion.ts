@@ -1,6 +1,9 @@
 import { useState } from "react";
 
-/** A number that changes with everything that is on screen of a card: its data, the edit, what is open of it, what is still to do. */
+/**
+ * A number that changes with everything that is on screen of a card: its data, the edit, what is open of it, what is
+ * still to do.
+ */
 export const useVersion = (...parts: readonly unknown[]): number => {
   const [last, setLast] = useState({ parts, version: 1 });
   // Query data keeps its identity while it is equal, so that a heartbeat does not disarm.

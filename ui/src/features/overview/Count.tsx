@@ -18,7 +18,8 @@ export const Count = ({ value, label, find }: CountProps) => {
       to="/history"
       search={{ find }}
       aria-label={`${label}: ${text}, show them in the history`}
-      className="rounded-sm underline decoration-text-3 decoration-dotted decoration-1 underline-offset-4 hover:text-accent hover:decoration-accent hover:decoration-solid"
+      className={`rounded-sm underline decoration-text-3 decoration-dotted decoration-1 underline-offset-4
+        hover:text-accent hover:decoration-accent hover:decoration-solid`}
     >
       {text}
     </Link>

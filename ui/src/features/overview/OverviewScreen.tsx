@@ -100,7 +100,10 @@ const Paces = ({ view }: { readonly view: OverviewView }) => (
               <td className={cell}>
                 <Count
                   value={pace.decided}
-                  label={`Decided by people of ${pace.agent ?? ""}, ${pace.tool === null ? "" : plainText(pace.tool.label)}`}
+                  label={
+                    `Decided by people of ${pace.agent ?? ""}, ` +
+                    (pace.tool === null ? "" : plainText(pace.tool.label))
+                  }
                   find={finds.ofPace(view, pace)}
                 />
               </td>
@@ -188,7 +191,8 @@ export const OverviewScreen = () => {
               role="radio"
               aria-checked={place === chosen}
               tabIndex={place === chosen ? 0 : -1}
-              className={`rounded-md border px-2.5 py-1 text-xs ${place === chosen ? "border-accent text-text" : "border-line text-text-2 hover:bg-raised"}`}
+              className={`rounded-md border px-2.5 py-1 text-xs
+                ${place === chosen ? "border-accent text-text" : "border-line text-text-2 hover:bg-raised"}`}
               onClick={() => {
                 chosenPeriod.set(place);
               }}

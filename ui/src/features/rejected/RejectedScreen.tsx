@@ -31,7 +31,8 @@ const useRejected = () => {
   const { refetch } = query;
   const again = useRef<(() => void) | null>(null);
   useEffect(() => {
-    // What is read already may be older than the news; it is not broken off: where they do not cease nothing would ever be read.
+    // What is read already may be older than the news; it is not broken off: where they do not cease nothing would ever
+    // be read.
     const { tell, stop } = gather(async () => {
       if (queries.isFetching({ queryKey: KEY, exact: true }) > 0) await refetch({ cancelRefetch: false });
       await refetch({ cancelRefetch: false });

@@ -1,7 +1,8 @@
 /** What each code of a rejected message means, and what its sender can do (protocol, section 2). */
 const MEANING: Record<string, string> = {
   not_json:
-    "The message is not UTF-8 JSON. A byte order mark counts as an error too, and so does a key that begins with $serde_json::private::.",
+    "The message is not UTF-8 JSON. A byte order mark counts as an error too, and so does a key that begins with " +
+    "$serde_json::private::.",
   bad_version: "The field v is not 1. The agent speaks another version of the protocol.",
   unknown_kind: "The field kind is none of tool_call, question and form.",
   missing_field: "A required field is missing.",
@@ -9,7 +10,8 @@ const MEANING: Record<string, string> = {
   bad_timestamp: "A time stamp is not RFC 3339 in UTC.",
   bad_lifetime: "expires_at is not after requested_at.",
   digest_mismatch:
-    "The digest of the arguments is not the one the message states: they were altered, or the agent computes it wrongly.",
+    "The digest of the arguments is not the one the message states: they were altered, or the agent computes it " +
+    "wrongly.",
   subject_mismatch: "Workspace, agent or request id disagree with the subject that the message came on.",
   bad_subject: "The subject, or a name in it, is outside the protocol's grammar.",
   too_large: "The request is larger than 512 KiB. Larger values travel as references.",

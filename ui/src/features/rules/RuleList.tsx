@@ -12,6 +12,12 @@ const LOOKS: Record<RuleEffect, string> = {
   deny: "bg-bad-bg text-bad",
 };
 
+/** A rule that decides nothing now looks so, whatever it would do. */
+const STATE_LOOKS: Record<Exclude<RuleRow["state"], "on">, string> = {
+  off: "border border-line text-text-3",
+  shadow: "border border-dashed border-warn-line text-warn",
+};
+
 const EffectBadge = ({
   effect,
   approvals = null,
@@ -22,7 +28,8 @@ const EffectBadge = ({
   readonly state?: RuleRow["state"];
 }) => (
   <span
-    className={`rounded px-2 py-0.5 text-center text-[11px] font-semibold whitespace-nowrap ${state === "off" ? "border border-line text-text-3" : state === "shadow" ? "border border-dashed border-warn-line text-warn" : LOOKS[effect]}`}
+    className={`rounded px-2 py-0.5 text-center text-[11px] font-semibold whitespace-nowrap
+      ${state === "on" ? LOOKS[effect] : STATE_LOOKS[state]}`}
     data-effect={effect}
   >
     {effect}
@@ -108,7 +115,8 @@ export const RuleList = ({ rows, workspace, chosen, nowMs, onChoose }: RuleListP
       marks={marks}
       chosen={chosen}
       onChoose={onChoose}
-      look="grid grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px] items-center gap-3 pr-5 pl-[17px]"
+      look={`grid grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px] items-center
+        gap-3 pr-5 pl-[17px]`}
       renderRow={(row) => <Row row={row} changed={changed[`${workspace}/${row.id}`] !== undefined} nowMs={nowMs} />}
     />
   );

@@ -31,7 +31,8 @@ const fits = (row: RuleRow, filter: string): boolean =>
   );
 
 const bar =
-  "flex items-center gap-1.5 rounded-md border border-line bg-panel px-[9px] py-[3px] text-text-2 hover:bg-raised hover:text-text";
+  "flex items-center gap-1.5 rounded-md border border-line bg-panel px-[9px] py-[3px] text-text-2 hover:bg-raised " +
+  "hover:text-text";
 
 /** What need not ask: the rules of a workspace, and one of them beside its effect on the past. */
 export const RulesScreen = () => {
@@ -122,7 +123,10 @@ export const RulesScreen = () => {
     return true;
   });
   return (
-    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_470px] max-xl:grid-cols-[minmax(0,1fr)_420px] grid-rows-[minmax(0,1fr)]">
+    <div
+      className={`grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_470px] max-xl:grid-cols-[minmax(0,1fr)_420px]
+      grid-rows-[minmax(0,1fr)]`}
+    >
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Rules">
         <header className="flex items-center gap-2.5 border-b border-line px-5 py-3 max-lg:gap-2 max-lg:px-4">
           <h1 className="m-0 mr-1.5 text-[15px] font-semibold">Rules</h1>

@@ -39,7 +39,8 @@ interface LineProps {
 
 const Line = ({ of, chosen, onLook, onDismiss }: LineProps) => (
   <li
-    className={`row-line flex items-center gap-3 border-l-[3px] py-2 pr-5 pl-[17px] last:border-b-0 ${chosen ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+    className={`row-line flex items-center gap-3 border-l-[3px] py-2 pr-5 pl-[17px] last:border-b-0
+      ${chosen ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
     data-testid="suggestion"
     data-id={of.id}
     data-chosen={chosen}
@@ -69,7 +70,9 @@ interface SuggestionListProps {
   readonly onLook: (id: string) => void;
 }
 
-/** What the console would propose as rules, below the rules themselves. Refuses to turn one on: it opens in the editor. */
+/**
+ * What the console would propose as rules, below the rules themselves. Refuses to turn one on: it opens in the editor.
+ */
 export const SuggestionList = ({ suggestions, chosen, onLook }: SuggestionListProps) => {
   const { view, trouble, dismiss } = suggestions;
   const [all, setAll] = useState(false);
@@ -94,7 +97,8 @@ export const SuggestionList = ({ suggestions, chosen, onLook }: SuggestionListPr
             ? ""
             : !view.ready
               ? `Reading what people approved, ${view.looked.toLocaleString("en")} calls…`
-              : `once people approved the same ${view.approvalsMin} times in ${view.windowDays} days and nobody denied it`}
+              : `once people approved the same ${view.approvalsMin} times in ${view.windowDays} days ` +
+                "and nobody denied it"}
         </span>
         {gone.length === 0 ? null : (
           <button

@@ -71,7 +71,8 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
   const usable = !hasMarks(field.default) && !field.secret && field.kind !== "bool";
   return (
     <div
-      className={`row-line grid gap-x-6 gap-y-2 py-4 @min-[560px]:grid-cols-[200px_minmax(0,1fr)] last:border-b-0 ${draft === undefined ? "" : "-ml-3.5 border-l-[3px] border-l-accent pl-[11px]"}`}
+      className={`row-line grid gap-x-6 gap-y-2 py-4 @min-[560px]:grid-cols-[200px_minmax(0,1fr)] last:border-b-0
+        ${draft === undefined ? "" : "-ml-3.5 border-l-[3px] border-l-accent pl-[11px]"}`}
       data-testid="setup-key"
       data-key={field.key}
       data-draft={draft?.type ?? ""}

@@ -41,7 +41,8 @@ export const SetupList = ({ lines, chosen, unsaved, onChoose }: SetupListProps) 
         </span>
         <span className="text-[11.5px] text-accent">{unsaved.has(line.key) ? "not saved" : ""}</span>
         <span
-          className={`col-span-2 truncate text-[11.5px] ${line.keys === null ? "text-warn" : line.keys === 0 ? "text-text-3" : "text-text-2"}`}
+          className={`col-span-2 truncate text-[11.5px]
+            ${line.keys === null ? "text-warn" : line.keys === 0 ? "text-text-3" : "text-text-2"}`}
         >
           {says(line)}
         </span>

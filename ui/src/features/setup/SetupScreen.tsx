@@ -28,7 +28,10 @@ export const SetupScreen = () => {
       fits={fits}
       pending={isPending}
       error={error}
-      count={`${all.filter((line) => line.keys !== 0).length} of ${all.length} ${all.length === 1 ? "agent declares" : "agents declare"} keys`}
+      count={
+        `${all.filter((line) => line.keys !== 0).length} of ${all.length} ` +
+        `${all.length === 1 ? "agent declares" : "agents declare"} keys`
+      }
       // At first the agent that has something to set.
       first={(line) => line.keys !== 0}
       empty="No agent is known yet. The empty inbox says how to connect one."

@@ -68,7 +68,8 @@ export const ValueField = ({ field, id, text, wrong, labelledBy, describedBy, on
       {...shared}
       type={field.secret ? "password" : "text"}
       inputMode={field.kind === "int" ? "numeric" : field.kind === "float" ? "decimal" : "text"}
-      className={`${FIELD} ${border} ${number ? "max-w-40 font-mono text-xs" : field.kind === "string_short" ? "max-w-[420px]" : ""}`}
+      className={`${FIELD} ${border}
+        ${number ? "max-w-40 font-mono text-xs" : field.kind === "string_short" ? "max-w-[420px]" : ""}`}
       value={text ?? ""}
       placeholder={placeholder}
       onChange={(event) => {

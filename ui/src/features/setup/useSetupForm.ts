@@ -1,12 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
-import { useStore } from "../../desk/store";
 import type { SetupEdit, SetupForm, SetupKeyView, SetupProblem } from "../../ipc/generated";
 import { CallError, toCallError } from "../../ipc/transport";
-import { tellLate } from "../../components/lateFailures";
 import { plainText } from "../../components/shown";
-import { useHere } from "../../components/useHere";
+import { useEdit, type Answer } from "../../components/useEdit";
 import { clashes, editsOf, leftAfter, setupDrafts, typedWith, type Draft, type Drafts } from "./drafts";
 
 /** Others change a setup without a word to this window: it is read again after this time. */
@@ -45,13 +42,16 @@ export const useSetupForm = (agent: string): SetupFormState => {
     refetchInterval: AGAIN_MS,
     staleTime: 0,
   });
-  const drafts = useStore(setupDrafts.all)[agent];
-  const [problems, setProblems] = useState<readonly SetupProblem[]>([]);
-  const [failed, setFailed] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  const here = useHere();
-  const title = `Save the setup of ${agent}?`;
-  const stale = form !== undefined && drafts !== undefined && drafts.base.revision !== form.revision;
+  const edit = useEdit<Drafts, null, readonly SetupProblem[]>({
+    drafts: setupDrafts,
+    place: agent,
+    name: `setup of ${agent}`,
+    seenIn: ({ base }) => base.revision,
+    stored: form?.revision,
+  });
+  const { draft: drafts, saving: busy } = edit;
+  // After a conflict the newer form is shown, and the drafts are stale.
+  const stale = form !== undefined && edit.seen !== form.revision;
 
   /** Whether it stands now. What somebody else changed is shown at once. */
   const send = async (
@@ -69,38 +69,25 @@ export const useSetupForm = (agent: string): SetupFormState => {
 
   const save = async (): Promise<void> => {
     if (form === undefined || drafts === undefined || busy) return;
-    setBusy(true);
-    setFailed(null);
-    setProblems([]);
-    try {
+    await edit.save(`Save the setup of ${agent}?`, async (): Promise<Answer<true, null, readonly SetupProblem[]>> => {
       // The bus may take its time: what is typed until it answers is not part of what it stored.
       const done = await send(drafts.base, editsOf(form, drafts), (next) => {
         setupDrafts.keep(agent, leftAfter(setupDrafts.of(agent), drafts, next));
       });
-      if (done === "stored") return;
-      // After a conflict the newer form is shown, and the drafts are stale.
-      if (!here.current)
-        tellLate(
-          title,
-          `Nothing was saved, and nothing of yours is lost: ${done === "conflict" ? "somebody else changed it meanwhile." : words(done)}`,
-        );
-      else if (done !== "conflict") setProblems(done);
-    } catch (thrown) {
-      const { message } = toCallError(thrown);
-      if (here.current) setFailed(message);
-      else tellLate(title, `It failed: ${message}`);
-    } finally {
-      setBusy(false);
-    }
+      if (done === "stored") return { saved: true };
+      const lost = "Nothing was saved, and nothing of yours is lost:";
+      return done === "conflict"
+        ? { conflict: null, late: `${lost} somebody else changed it meanwhile.` }
+        : { refused: done, late: `${lost} ${words(done)}` };
+    });
   };
 
-  const bind = async (edit: SetupEdit): Promise<void> => {
+  const bind = async (change: SetupEdit): Promise<void> => {
     if (form === undefined) return;
     // Nothing else is sent on the revision that this one ends.
-    setBusy(true);
-    try {
+    await edit.during(async () => {
       // The own change is nobody else's: drafts that were typed over the form before it are meant for the one after it.
-      const done = await send(form, [edit], (next) => {
+      const done = await send(form, [change], (next) => {
         const now = setupDrafts.of(agent);
         if (now !== undefined && now.base.revision === form.revision) setupDrafts.keep(agent, { ...now, base: next });
       });
@@ -111,33 +98,30 @@ export const useSetupForm = (agent: string): SetupFormState => {
           ? "Somebody changed this setup in between; nothing was changed. Look at what stands now, then try again."
           : words(done),
       );
-    } finally {
-      setBusy(false);
-    }
+    });
   };
 
   return {
     form,
     drafts,
     stale,
-    problems,
+    problems: edit.refused ?? [],
     busy,
     save,
     bind,
-    trouble: failed ?? (error === null ? null : toCallError(error).message),
+    trouble: edit.failed ?? (error === null ? null : toCallError(error).message),
     clashes: form === undefined || drafts === undefined || !stale ? [] : clashes(form, drafts),
     type: (key, draft) => {
       if (form === undefined) return;
-      setProblems((before) => before.filter((problem) => problem.key !== key.key));
-      setupDrafts.keep(agent, typedWith(drafts, form, key, draft));
+      edit.put(({ refused }) => ({ refused: refused?.filter((problem) => problem.key !== key.key) ?? null }));
+      edit.keep(typedWith(drafts, form, key, draft));
     },
     keepMine: () => {
-      if (form !== undefined && drafts !== undefined) setupDrafts.keep(agent, { ...drafts, base: form });
+      if (form !== undefined && drafts !== undefined) edit.keep({ ...drafts, base: form });
     },
     drop: () => {
-      setProblems([]);
-      setFailed(null);
-      setupDrafts.keep(agent, undefined);
+      edit.put(() => ({ refused: null, failed: null }));
+      edit.keep(undefined);
     },
   };
 };

@@ -21,7 +21,10 @@ export const Part = ({ part }: { readonly part: PartView }) => {
               , from {part.shortened.from.toLocaleString("en")} characters
             </span>
           )}
-          <pre className="selectable m-0 max-h-80 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs/[1.55] whitespace-pre-wrap">
+          <pre
+            className={`selectable m-0 max-h-80 overflow-auto rounded-lg border border-line bg-panel px-3 py-2
+            font-mono text-xs/[1.55] whitespace-pre-wrap`}
+          >
             <ShownText text={part.text} block />
           </pre>
           {part.cut > 0 ? (

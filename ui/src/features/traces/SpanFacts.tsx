@@ -157,7 +157,10 @@ export const SpanFacts = ({ span }: { readonly span: SpanView }) => (
     )}
     {span.artifacts.length === 0 ? null : (
       <Section title="Artifacts">
-        <ul className="selectable m-0 list-none rounded-lg border border-line bg-panel px-3 py-1 text-[12.5px] [overflow-wrap:anywhere]">
+        <ul
+          className={`selectable m-0 list-none rounded-lg border border-line bg-panel px-3 py-1 text-[12.5px]
+          [overflow-wrap:anywhere]`}
+        >
           {span.artifacts.map((artifact, index) => (
             // Artifacts keep their order.
             // oxlint-disable-next-line react/no-array-index-key

@@ -7,7 +7,8 @@ import type { TraceRow } from "../../ipc/generated";
 
 const ROW_PX = 44;
 const COLUMNS =
-  "grid grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_142px_90px_110px_minmax(150px,1fr)] items-center gap-x-4 pr-5 pl-[17px]";
+  "grid grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_142px_90px_110px_minmax(150px,1fr)] items-center gap-x-4 pr-5 " +
+  "pl-[17px]";
 const NAMED = 2;
 
 /** What a person should know before opening it; of a long trace the first spans are looked at. */

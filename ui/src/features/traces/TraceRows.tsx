@@ -46,7 +46,8 @@ const Row = memo(function Row({
 }: RowProps) {
   const Fold = closed ? ChevronRight : ChevronDown;
   return (
-    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus -- the tree has the keys
+    // The keys are those of the tree.
+    // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
     <div
       id={lineId(place)}
       role="treeitem"
@@ -57,7 +58,8 @@ const Row = memo(function Row({
       data-look={line.look}
       data-place={place}
       style={{ transform: `translateY(${top}px)` }}
-      className={`${COLUMNS} absolute top-0 left-0 h-7 w-full items-center font-mono text-xs contain-strict ${selected ? "bg-raised shadow-[inset_3px_0_var(--accent)]" : "hover:bg-panel"}`}
+      className={`${COLUMNS} absolute top-0 left-0 h-7 w-full items-center font-mono text-xs contain-strict
+        ${selected ? "bg-raised shadow-[inset_3px_0_var(--accent)]" : "hover:bg-panel"}`}
       onClick={() => {
         onChoose(keyOf(line));
       }}
@@ -102,7 +104,8 @@ const Row = memo(function Row({
       </span>
       <Bar line={line} view={view} untilMs={untilMs} />
       <span
-        className={`truncate text-right ${isTrouble(line.look) ? "text-bad" : line.look === "waiting" ? "text-warn" : "text-text-2"}`}
+        className={`truncate text-right
+          ${isTrouble(line.look) ? "text-bad" : line.look === "waiting" ? "text-warn" : "text-text-2"}`}
       >
         {outcomeOf(line)}
         <span className="sr-only">, {standingOf(line)}</span>

@@ -49,7 +49,10 @@ const Trace = ({ tree, error, request }: TraceProps) => {
   return (
     <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_min(400px,34%)] grid-rows-[minmax(0,1fr)]">
       <main className="flex min-h-0 min-w-0 flex-col border-r border-line" aria-label="Trace">
-        <header className="flex min-h-[52px] items-center gap-2.5 overflow-hidden border-b border-line px-5 whitespace-nowrap">
+        <header
+          className={`flex min-h-[52px] items-center gap-2.5 overflow-hidden border-b border-line px-5
+          whitespace-nowrap`}
+        >
           <h1 className="m-0 text-[15px] font-semibold">Trace</h1>
           {tree.agents.slice(0, NAMED).map((agent) => (
             <span key={agent} className={`${chip} shrink-0`}>
@@ -62,8 +65,8 @@ const Trace = ({ tree, error, request }: TraceProps) => {
             </span>
           ) : null}
           <span className="min-w-0 truncate text-text-3" data-testid="trace-sum">
-            {spans.toLocaleString("en")} {spans === 1 ? "line" : "lines"}, {formatDuration(tree.durationMs)}, of which{" "}
-            {formatDuration(tree.waitingMs)} waiting for a decision
+            {`${spans.toLocaleString("en")} ${spans === 1 ? "line" : "lines"}, ${formatDuration(tree.durationMs)}, `}
+            of which {formatDuration(tree.waitingMs)} waiting for a decision
           </span>
           <span className="flex-1" />
           <Button className="!px-2.5 !py-1" onClick={state.fit}>

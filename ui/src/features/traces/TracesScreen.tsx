@@ -64,7 +64,8 @@ export const TracesScreen = () => {
         <span className="text-text-3">last written to first</span>
         <span className="flex-1" />
         <form
-          className="flex w-[340px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px] focus-within:border-accent"
+          className={`flex w-[340px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px]
+            focus-within:border-accent`}
           onSubmit={(event) => {
             event.preventDefault();
             open(field.current?.value.trim() || undefined);

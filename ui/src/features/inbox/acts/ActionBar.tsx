@@ -38,7 +38,8 @@ const labelOf = (card: Card, edited: boolean): string => {
 
 /** Which line of the menu has the keyboard must be told at a look: Enter sends it. */
 const ITEM =
-  "flex items-center justify-between gap-4 rounded px-3 py-1.5 -outline-offset-2 data-[disabled]:opacity-45 data-[highlighted]:bg-panel data-[highlighted]:outline-2 data-[highlighted]:outline-accent";
+  "flex items-center justify-between gap-4 rounded px-3 py-1.5 -outline-offset-2 data-[disabled]:opacity-45 " +
+  "data-[highlighted]:bg-panel data-[highlighted]:outline-2 data-[highlighted]:outline-accent";
 
 const HELD_MS = 100;
 
@@ -76,7 +77,9 @@ export const closedWords = (card: Card): string =>
 export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUndo }: ActionBarProps) => {
   const command = useApproveKey(card.path);
   const bar =
-    "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 short:min-h-0 short:gap-1.5 short:px-4 short:py-1.5 short:[&_button]:gap-1.5 short:[&_button]:px-2 short:[&_button]:py-1";
+    "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 " +
+    "short:min-h-0 short:gap-1.5 short:px-4 short:py-1.5 short:[&_button]:gap-1.5 short:[&_button]:px-2 " +
+    "short:[&_button]:py-1";
   if (card.state === "holding" && card.hold !== null) {
     return (
       <div className={bar}>
@@ -186,7 +189,8 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
           </Menu.Item>
         </Menu.Content>
       </Menu.Root>
-      {/* Where it does not fit beside them it stays at its end of the bar, and never comes to stand under the denial. */}
+      {/* Where it does not fit beside them it stays at its end of the bar, and never comes to stand under the
+          denial. */}
       <div className="ml-auto flex items-center gap-2.5">
         {acts.busy ? <span className="text-text-2">Sending…</span> : null}
         {edited ? (

@@ -74,7 +74,8 @@ export const AnswerPanel = (props: AnswerPanelProps) => {
           <label
             // oxlint-disable-next-line react/no-array-index-key
             key={index}
-            className={`flex items-center gap-2 rounded-md border px-2.5 py-1.5 ${chosen === index ? "border-accent bg-raised" : "border-line"}`}
+            className={`flex items-center gap-2 rounded-md border px-2.5 py-1.5
+              ${chosen === index ? "border-accent bg-raised" : "border-line"}`}
           >
             <input
               type="radio"

@@ -47,7 +47,8 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
   );
   return (
     <div
-      className={`flex flex-wrap items-center gap-x-5 gap-y-1.5 border-t bg-panel px-7 py-2 short:gap-y-1 short:px-4 short:py-1 ${strict ? "border-crit-line" : "border-line"}`}
+      className={`flex flex-wrap items-center gap-x-5 gap-y-1.5 border-t bg-panel px-7 py-2 short:gap-y-1 short:px-4
+        short:py-1 ${strict ? "border-crit-line" : "border-line"}`}
       data-testid="way"
     >
       {strict ? (
@@ -56,7 +57,8 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
           {acts.target.text === null ? null : (
             <input
               ref={field}
-              className="w-60 min-w-0 short:w-44 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px] text-text"
+              className={`w-60 min-w-0 short:w-44 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px]
+                text-text`}
               aria-label={asked(acts.target)}
               placeholder={
                 acts.target.pointer === null ? "the tool’s name" : `value of ${plainText(acts.target.pointer)}`
@@ -96,7 +98,8 @@ export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
           >
             <span
               aria-hidden="true"
-              className={`mr-1.5 inline-block size-2 rounded-full border-[1.5px] ${step.done ? "border-ok bg-ok" : "border-text-3"}`}
+              className={`mr-1.5 inline-block size-2 rounded-full border-[1.5px]
+                ${step.done ? "border-ok bg-ok" : "border-text-3"}`}
             />
             {LABEL[step.id](acts.target)}
             <span className="sr-only">{step.done ? " (done)" : " (missing)"}</span>

@@ -23,7 +23,10 @@ export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardA
   });
   return (
     <Region label="What is asked" testId="card-body" className="@container flex-1">
-      <div className="grid content-start gap-x-[26px] px-7 py-[18px] short:px-4 short:py-2 @min-[820px]:grid-cols-[1fr_304px]">
+      <div
+        className={`grid content-start gap-x-[26px] px-7 py-[18px] short:px-4 short:py-2
+        @min-[820px]:grid-cols-[1fr_304px]`}
+      >
         <div className="min-w-0">
           {draft === null ? null : (
             <Section title="Your edit, not sent">

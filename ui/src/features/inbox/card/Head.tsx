@@ -54,14 +54,17 @@ interface HeadProps {
 }
 
 /**
- * Tool, risk, time left, and what the agent says: marked as its words, never as fact. However much an agent writes, it takes
- * little more than a third of the window: the rest belongs to the arguments. In a short window its words are folded.
+ * Tool, risk, time left, and what the agent says: marked as its words, never as fact. However much an agent writes, it
+ * takes little more than a third of the window: the rest belongs to the arguments. In a short window its words are
+ * folded.
  */
 export const Head = ({ card, onName }: HeadProps) => {
   const [unfolded, setUnfolded] = useState(false);
   return (
     <header
-      className={`flex max-h-[36vh] shrink-0 short:max-h-[22vh] flex-col overflow-clip short:overflow-y-auto border-b border-line pt-[18px] pr-7 pb-3.5 short:py-1.5 short:pr-4 ${card.path === "critical" ? "border-l-[3px] border-l-crit pl-[25px] short:pl-[13px]" : "pl-7 short:pl-4"}`}
+      className={`flex max-h-[36vh] shrink-0 short:max-h-[22vh] flex-col overflow-clip short:overflow-y-auto border-b
+        border-line pt-[18px] pr-7 pb-3.5 short:py-1.5 short:pr-4
+        ${card.path === "critical" ? "border-l-[3px] border-l-crit pl-[25px] short:pl-[13px]" : "pl-7 short:pl-4"}`}
     >
       <Bounded className="mb-1.5 max-h-[34px] shrink-0 short:mb-0 short:max-h-[17px]" name="crumbs">
         <div className="flex flex-wrap gap-x-1.5 text-xs text-text-3">
@@ -111,7 +114,8 @@ export const Head = ({ card, onName }: HeadProps) => {
         {card.says.length === 0 ? null : (
           <button
             type="button"
-            className="hidden items-center gap-1 rounded border border-line px-1.5 text-xs text-text-2 hover:bg-raised short:flex"
+            className={`hidden items-center gap-1 rounded border border-line px-1.5 text-xs text-text-2 hover:bg-raised
+              short:flex`}
             aria-expanded={unfolded}
             data-testid="unfold"
             onClick={() => {

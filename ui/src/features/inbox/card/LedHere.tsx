@@ -45,7 +45,8 @@ export const LedHere = ({ request }: { readonly request: string }) => {
             <li
               // oxlint-disable-next-line react/no-array-index-key
               key={index}
-              className={`grid h-[25px] grid-cols-[minmax(110px,190px)_minmax(0,1fr)_76px] items-center gap-x-3 ${line.request === request ? "text-text" : "text-text-2"}`}
+              className={`grid h-[25px] grid-cols-[minmax(110px,190px)_minmax(0,1fr)_76px] items-center gap-x-3
+                ${line.request === request ? "text-text" : "text-text-2"}`}
             >
               <span className="truncate">
                 <ShownText text={line.name} />

@@ -8,7 +8,8 @@ const INDENT_PX = 18;
 
 const Command = ({ parts }: { readonly parts: readonly CommandPart[] }) => (
   <ol
-    className="selectable m-0 list-none overflow-auto rounded-lg border border-line bg-panel px-3 py-1.5 font-mono text-[12.5px]/[1.7]"
+    className={`selectable m-0 list-none overflow-auto rounded-lg border border-line bg-panel px-3 py-1.5 font-mono
+      text-[12.5px]/[1.7]`}
     data-testid="command-parts"
   >
     {parts.map((part, index) => (

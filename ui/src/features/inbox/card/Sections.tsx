@@ -96,7 +96,8 @@ export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Ca
       {[...revealed.values()].map((open) => (
         <p
           key={open.reveal}
-          className="selectable m-0 rounded-[7px] border border-line bg-panel px-3 py-2 font-mono text-[12.5px] break-all"
+          className={`selectable m-0 rounded-[7px] border border-line bg-panel px-3 py-2 font-mono text-[12.5px]
+            break-all`}
         >
           <span className="mr-2 font-sans text-text-3">
             <ShownText text={card.reveals[open.reveal]?.place ?? []} /> is exactly
@@ -131,12 +132,18 @@ const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta 
             </>
           )}
           {delta.wider ? (
-            <em className="ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold whitespace-nowrap text-warn-text not-italic">
+            <em
+              className={`ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold
+              whitespace-nowrap text-warn-text not-italic`}
+            >
               reaches further
             </em>
           ) : null}
           {delta.hidden ? (
-            <em className="ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold whitespace-nowrap text-warn-text not-italic">
+            <em
+              className={`ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold
+              whitespace-nowrap text-warn-text not-italic`}
+            >
               hidden character
             </em>
           ) : null}
@@ -163,7 +170,10 @@ const Compared = ({ previous }: { readonly previous: PreviousCall }) => (
 /** The nearest approved call of the same tool, in neutral colours. */
 export const Previous = ({ previous, revealed }: RevealedProps & { readonly previous: PreviousCall }) => (
   <Section title={<Compared previous={previous} />}>
-    <table className="selectable w-full border-separate rounded-lg border border-line bg-panel px-3 py-2 font-mono text-[12.5px]/[1.6] text-text-2">
+    <table
+      className={`selectable w-full border-separate rounded-lg border border-line bg-panel px-3 py-2 font-mono
+      text-[12.5px]/[1.6] text-text-2`}
+    >
       <tbody>
         {previous.deltas.map((delta, index) => (
           // Arguments keep their order.

@@ -40,10 +40,9 @@ export const ToolRecord = ({ request, agent }: { readonly request: string; reado
       </Section>
     );
   const total = data.approved + data.denied + data.expired + data.other;
+  const span = data.newest === null ? "last 90 days" : `of the last ${count(data.newest)} calls`;
   return (
-    <Section
-      title={`This tool by ${agent}, ${data.newest === null ? "last 90 days" : `of the last ${count(data.newest)} calls`}`}
-    >
+    <Section title={`This tool by ${agent}, ${span}`}>
       <Unread error={error} />
       <div data-testid="tool-record">
         {total === 0 ? (

@@ -28,7 +28,8 @@ export const Votes = ({ votes }: { readonly votes: VotesView }) => {
             // oxlint-disable-next-line react/no-array-index-key
             <i
               key={place}
-              className={`size-2.5 rounded-full border-[1.5px] ${place < given ? "border-accent bg-accent" : "border-text-3"}`}
+              className={`size-2.5 rounded-full border-[1.5px]
+                ${place < given ? "border-accent bg-accent" : "border-text-3"}`}
             />
           ))}
         </span>

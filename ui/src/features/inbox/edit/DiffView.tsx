@@ -13,7 +13,8 @@ const WORD: Record<DiffKind, string> = { same: "", old: "before: ", new: "after:
 /** Old and new arguments, line by line. */
 export const DiffView = ({ lines }: { readonly lines: readonly DiffLine[] }) => (
   <ol
-    className="selectable m-0 list-none overflow-auto rounded-lg border border-line bg-panel px-0 py-1.5 font-mono text-[12.5px]/[1.6]"
+    className={`selectable m-0 list-none overflow-auto rounded-lg border border-line bg-panel px-0 py-1.5 font-mono
+      text-[12.5px]/[1.6]`}
     data-testid="diff"
   >
     {lines.map((line, index) => (

@@ -65,7 +65,8 @@ export const ChoiceControl = (props: ChoiceControlProps) => {
     onChange(next.length === 0 ? undefined : next);
   };
   const box = (chosen: boolean): string =>
-    `flex items-center gap-2 rounded-md border px-2.5 py-1.5 ${chosen ? "border-accent bg-raised" : invalid ? "border-bad" : "border-line"}`;
+    `flex items-center gap-2 rounded-md border px-2.5 py-1.5 ` +
+    (chosen ? "border-accent bg-raised" : invalid ? "border-bad" : "border-line");
   const input = {
     type: several ? "checkbox" : "radio",
     name: id,

@@ -71,7 +71,10 @@ export const FormOutline = ({ form }: { readonly form: FormView }) => {
         </Button>
       )}
       {open ? (
-        <pre className="selectable m-0 mt-1 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono text-xs">
+        <pre
+          className={`selectable m-0 mt-1 overflow-auto rounded-lg border border-line bg-panel px-3 py-2 font-mono
+          text-xs`}
+        >
           <ShownText text={form.schema} block />
         </pre>
       ) : null}

@@ -41,7 +41,9 @@ export const TextControl = ({
     "aria-describedby": describedBy,
     autoComplete: "off",
     spellCheck: false,
-    className: `w-full rounded-md border bg-bg px-2.5 py-1.5 text-text ${isNumber ? "max-w-60 font-mono" : "max-w-2xl"} ${invalid ? "border-bad" : "border-line"}`,
+    className:
+      `w-full rounded-md border bg-bg px-2.5 py-1.5 text-text ` +
+      `${isNumber ? "max-w-60 font-mono" : "max-w-2xl"} ${invalid ? "border-bad" : "border-line"}`,
     onChange: ({ target }: { readonly target: { readonly value: string } }) => {
       setTyped(target.value);
       if (target.value === "") onChange(undefined);

@@ -1,4 +1,6 @@
-/** How the form library's parts look here. Whatever it would write itself, no text of an agent among it, is left out. */
+/**
+ * How the form library's parts look here. Whatever it would write itself, no text of an agent among it, is left out.
+ */
 import type {
   ArrayFieldItemTemplateProps,
   ArrayFieldTemplateProps,

@@ -18,7 +18,10 @@ export const EmptyInbox = () => {
         <p className="mt-0 mb-5 text-text-2">Requests appear here as soon as an agent asks. To connect one:</p>
         {data === undefined ? null : (
           <>
-            <dl className="selectable m-0 mb-5 grid grid-cols-[130px_minmax(0,1fr)] gap-x-3 gap-y-1.5 rounded-lg border border-line bg-panel px-4 py-3">
+            <dl
+              className={`selectable m-0 mb-5 grid grid-cols-[130px_minmax(0,1fr)] gap-x-3 gap-y-1.5 rounded-lg
+              border border-line bg-panel px-4 py-3`}
+            >
               <dt className="text-text-3">Bus</dt>
               <dd className="m-0 font-mono text-[12.5px] [overflow-wrap:anywhere]">{data.natsUrl}</dd>
               <dt className="text-text-3">Enrolment file</dt>
@@ -31,7 +34,10 @@ export const EmptyInbox = () => {
                 <div className="mb-1 flex items-baseline justify-between gap-3 text-text-2">
                   {label} <CopyButton text={command} of={label} />
                 </div>
-                <pre className="selectable m-0 overflow-auto rounded-lg border border-line bg-panel px-4 py-2.5 font-mono text-[12.5px] whitespace-pre-wrap">
+                <pre
+                  className={`selectable m-0 overflow-auto rounded-lg border border-line bg-panel px-4 py-2.5
+                  font-mono text-[12.5px] whitespace-pre-wrap`}
+                >
                   {command}
                 </pre>
               </div>

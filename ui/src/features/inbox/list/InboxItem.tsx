@@ -52,7 +52,8 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
       data-testid="row"
       data-key={row.key}
       data-picked={picked}
-      className={`row-line grid h-[36px] grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 border-l-[3px] pr-3.5 pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
+      className={`row-line grid h-[36px] grid-cols-[minmax(0,1fr)_auto] content-center gap-x-2 border-l-[3px] pr-3.5
+        pl-[11px] ${selected ? "border-l-accent bg-raised" : "border-l-transparent hover:bg-panel"}`}
       onClick={() => {
         onSelect(row.key);
       }}
