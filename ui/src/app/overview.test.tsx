@@ -56,7 +56,7 @@ const open = (more: Partial<OverviewView> = {}) => {
   const console = fakeConsole({
     answers: {
       overview: () => ({ ...VIEW, ...more }),
-      history_page: () => ({ rows: [historyRow(1)], next: 1, unindexed: 0 }),
+      history_page: () => ({ rows: [historyRow(1)], next: { part: 0, at: 0, id: 1 }, unindexed: 0 }),
       history_count: () => ({ requests: 3, whole: true }),
     },
   });

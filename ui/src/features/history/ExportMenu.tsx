@@ -35,6 +35,7 @@ export const ExportMenu = ({ of, filter, count }: ExportMenuProps) => {
           sideOffset={6}
           align="end"
           className="z-20 w-[300px] rounded-lg border border-line bg-panel p-3 shadow-lg"
+          aria-label="Export"
           data-testid="export-menu"
         >
           <p className="mt-0 mb-2 text-text-2">
