@@ -336,7 +336,7 @@ describe("the record of a tool", () => {
     [
       record,
       "This tool by acme/billing-bot, last 90 days",
-      "10 approved, 3 denied, 1 expired. By rules or setup keys: 4. Median decision 38",
+      "10 approved, 3 denied, 1 expired. By rules or setup keys: 4. Median waiting 38",
     ],
     [
       { ...record, approved: 996, automatic: 0, medianMs: null, newest: 1_000 },
