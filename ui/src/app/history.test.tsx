@@ -254,6 +254,7 @@ describe("a story", () => {
     await open("#/history/request?key=acme%2Fbot%2Fr1", {
       request_story: () =>
         story({
+          row: historyRow(8, { origin: shown("rule") }),
           signature: {
             key: shown("UABC"),
             sig: shown("c2ln"),

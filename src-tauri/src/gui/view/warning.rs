@@ -167,3 +167,41 @@ fn view(code: &str, place: &str, message: &str) -> WarningView {
         request: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_row_is_marked_for_what_its_card_warns_of_wherever_that_is() {
+        let hidden = "a\u{202e}b";
+        let table = [
+            (json!({}), false),
+            (json!({"reason": "fine", "title": "fine"}), false),
+            (json!({"reason": "fine", "title": hidden}), true),
+            (json!({"reason": "fine", "preview": hidden}), true),
+            (json!({"confirm": {"explanation": hidden}}), true),
+            (json!({"tool": {"name": "pay", "description": hidden}}), true),
+            (json!({"tool": {"name": hidden}}), true),
+            (json!({"args": {"to": ["x", {"y": hidden}]}}), true),
+            (json!({"args": {hidden: 1}}), true),
+            (json!({"args_raw": "{ }"}), true),
+            (json!({"skill": {"allowed_tools": ["read"]}}), true),
+            (json!({"skill": {"allowed_tools": ["pay"]}}), false),
+        ];
+        for (more, warned) in table {
+            let mut request = json!({
+                "v": 1, "kind": "tool_call", "request_id": "r1", "workspace": "acme", "agent": {"name": "bot"},
+                "tool": {"name": "pay"}, "args": {}, "risk": "low", "allowed_verdicts": [],
+                "args_digest": "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",
+                "requested_at": "2026-11-21T12:00:00.000Z",
+            });
+            let fields = request.as_object_mut().unwrap();
+            fields.extend(more.as_object().unwrap().clone());
+            let request: ApprovalRequest = serde_json::from_value(request).unwrap();
+            assert_eq!(is_warned(&request), warned, "{more}");
+        }
+    }
+}
