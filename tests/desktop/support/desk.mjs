@@ -31,7 +31,12 @@ export class Desk {
     await display();
     const desk = new Desk();
     desk.data = await mkdtemp(path.join(tmpdir(), "countersign desk "));
-    await desk.#show(env);
+    try {
+      await desk.#show(env);
+    } catch (error) {
+      await desk.close();
+      throw error;
+    }
     await desk.browser.run("localStorage.setItem('countersign.theme', 'dark')");
     return desk;
   }
