@@ -31,7 +31,12 @@ export class Desk {
     await display();
     const desk = new Desk();
     desk.data = await mkdtemp(path.join(tmpdir(), "countersign desk "));
-    await desk.#show(env);
+    try {
+      await desk.#show(env);
+    } catch (error) {
+      await desk.close();
+      throw error;
+    }
     await desk.browser.run("localStorage.setItem('countersign.theme', 'dark')");
     return desk;
   }
@@ -56,14 +61,15 @@ export class Desk {
   /** As it was opened, but for what is stored: no agent runs, nothing waits, and the page has forgotten what was set and typed. */
   async clear() {
     for (const child of this.#agents.splice(0)) child.kill("SIGKILL");
-    const { out } = await this.command("inbox", "--json");
-    const left = out.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
-    for (const { request_id: id } of left) {
-      const { code, err } = await this.command("deny", id, "--message", "the test is over");
-      // It may have expired, or been held, meanwhile.
-      if (code !== 0 && code !== 4 && code !== 5) throw new Error(err);
-    }
-    await this.browser.run("localStorage.clear(); localStorage.setItem('countersign.theme', 'dark'); location.hash = '#/'; location.reload(); return 1");
+    // An approval that is held goes its way first: the page would open its card and keep it.
+    await until("nothing waits", async () => {
+      const { out } = await this.command("inbox", "--json");
+      const left = out.trim().split("\n").filter(Boolean).map((line) => JSON.parse(line));
+      for (const { request_id: id, state } of left) if (state === "pending") await this.command("deny", id, "--message", "the test is over");
+      return left.length === 0;
+    }, 30_000);
+    await this.browser.run("window.leaving = true; localStorage.clear(); localStorage.setItem('countersign.theme', 'dark'); location.hash = '#/'; location.reload(); return 1");
+    await until("the page is loaded again", () => this.browser.run("return window.leaving === undefined"));
     await this.browser.resize(1_440, 900);
     await this.browser.sees('[data-testid="empty"]');
     await this.browser.reads("Connected to NATS", '[data-testid="connection"]');

@@ -1,6 +1,6 @@
 // A display of its own (Xvfb) for each process of tests: never the person's, and no other window that takes the keyboard.
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { until } from "./webdriver.mjs";
 
 let started;
 
@@ -14,8 +14,13 @@ const start = async () => {
   const xvfb = spawn("setpriv", ["--pdeathsig", "TERM", "Xvfb", name, "-displayfd", "3", "-screen", "0", "1440x900x24", "-nolisten", "tcp", "-noreset"], {
     stdio: ["ignore", "ignore", "ignore", "pipe"],
   });
-  const [ready] = await Promise.race([once(xvfb.stdio[3], "data"), once(xvfb, "exit").then(() => [null])]);
-  if (ready === null) throw new Error("Xvfb did not start");
+  let said = "";
+  // The number and the end of its line come one after the other: a pipe that is closed in between ends the server.
+  xvfb.stdio[3].on("data", (data) => (said += data));
+  await until("Xvfb", () => {
+    if (xvfb.exitCode !== null) throw new Error("Xvfb has ended");
+    return said.endsWith("\n");
+  });
   xvfb.stdio[3].destroy();
   xvfb.unref();
   process.env.DISPLAY = name;

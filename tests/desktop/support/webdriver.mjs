@@ -54,7 +54,10 @@ export class Browser {
     browser.#base = `http://127.0.0.1:${port}`;
     await until("the driver answers", async () => (await fetch(`${browser.#base}/status`)).ok);
     const capabilities = { alwaysMatch: { "webkitgtk:browserOptions": { binary: app, args: [] } } };
-    const { sessionId } = await browser.#send("POST", "/session", { capabilities });
+    const { sessionId } = await browser.#send("POST", "/session", { capabilities }).catch(async (error) => {
+      await browser.close();
+      throw error;
+    });
     browser.#session = `/session/${sessionId}`;
     return browser;
   }
