@@ -81,7 +81,7 @@ async fn a_call_that_a_person_denied_says_who_and_why_when_it_is_asked_again() {
     assert_eq!(codes(&again), ["denied_before"]);
     let warning = &again["warnings"][0];
     assert_eq!(warning["by"], "Test Operator");
-    assert_eq!(warning["reason"], "wrong account\\u{202e}");
+    assert_eq!(warning["reason"], "wrong account⟨U+202E⟩");
     let words = warning["message"].as_str().unwrap();
     assert!(
         words.starts_with("Test Operator denied this exact call ")

@@ -202,7 +202,7 @@ mod tests {
                 critical: false,
                 by,
                 at,
-                declared: None,
+                declared: Some(schema.0[0].digest().to_string()),
                 extra: Default::default(),
             }),
         })
