@@ -12,7 +12,7 @@ import { Entries } from "../../components/Values";
 import { CommandText } from "../../components/CommandText";
 import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
 import type { Card, Shown, Verdict } from "../../ipc/generated";
-import { mayApproveCard } from "./acts/ActionBar";
+import { mayApproveCard } from "./mayDo";
 import { DenyPanel } from "./acts/DenyPanel";
 import { ApproveButton } from "./ApproveButton";
 import { Effective, Warnings } from "./card/Sections";

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState, type ReactNode, type RefObject } from "rea
 
 type Place = RefObject<HTMLDivElement | null>;
 
-interface OnScreen {
+export interface OnScreen {
   /** Holds everything that is asked. */
   readonly area: Place;
   /** As high as the area must at least be. */

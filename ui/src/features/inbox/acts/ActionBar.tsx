@@ -7,29 +7,13 @@ import type { Card, Verdict } from "../../../ipc/generated";
 import { ApproveButton } from "../ApproveButton";
 import { pastOf } from "../../../components/verdict";
 import { useApproveKey } from "../useApproveKey";
-import type { ArmingView } from "../useArming";
-import type { CardActs } from "../useCardActs";
-
-interface ActionBarProps {
-  readonly card: Card;
-  readonly acts: CardActs;
-  readonly arming: ArmingView;
-  readonly ready: boolean;
-  /** No verdict can be sent now; why stands above. */
-  readonly blocked: boolean;
-  readonly onApprove: () => void;
-  readonly onUndo: () => void;
-}
+import { mayAnswer, mayApproveCard, mayEdit } from "../mayDo";
+import { useCard } from "../openCard";
 
 const MORE: readonly (readonly [Verdict, string])[] = [
   ["skip", "Skip without denying"],
   ["escalate", "Escalate to the agent’s next approver"],
 ];
-
-export const mayEdit = (card: Card): boolean => card.args !== null && card.allowed.includes("modify");
-export const mayAnswer = (card: Card): boolean => card.allowed.includes("respond");
-export const mayApproveCard = (card: Card, edited: boolean): boolean =>
-  card.allowed.includes(edited ? "modify" : "approve");
 
 const labelOf = (card: Card, edited: boolean): string => {
   const what = card.votes === null ? "Approve" : "Vote to approve";
@@ -74,7 +58,10 @@ export const closedWords = (card: Card): string =>
   card.state === "decided" && card.decision !== null ? pastOf(card.decision.verdict) : CLOSED[card.state];
 
 /** What can be done with the card; every button names its key. */
-export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUndo }: ActionBarProps) => {
+export const ActionBar = () => {
+  const { card, acts, arming, ready, approve, undo, ...open } = useCard();
+  // Why no verdict can be sent now is said above the bar.
+  const blocked = open.blocked !== null;
   const command = useApproveKey(card.path);
   const bar =
     "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 " +
@@ -83,7 +70,7 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
   if (card.state === "holding" && card.hold !== null) {
     return (
       <div className={bar}>
-        <Held releaseMs={card.hold.releaseMs} onUndo={onUndo} />
+        <Held releaseMs={card.hold.releaseMs} onUndo={undo} />
       </div>
     );
   }
@@ -209,7 +196,7 @@ export const ActionBar = ({ card, acts, arming, ready, blocked, onApprove, onUnd
             command={command}
             arming={arming}
             ready={ready}
-            onApprove={onApprove}
+            onApprove={approve}
           />
         ) : card.kind !== "tool_call" ? null : (
           <span className="text-text-3" data-testid="no-approval">

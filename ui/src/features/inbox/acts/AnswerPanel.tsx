@@ -3,32 +3,16 @@ import { optionOf } from "../../../hotkeys";
 import { takesText } from "../../../commands/text";
 import { Button } from "../../../components/Button";
 import { ShownText } from "../../../components/ShownText";
-import type { Answer, Card } from "../../../ipc/generated";
-import type { Unsent } from "../unsaved";
+import type { Answer } from "../../../ipc/generated";
+import { useCard } from "../openCard";
 import { FormAnswer } from "../form/FormAnswer";
 
-interface AnswerPanelProps {
-  readonly card: Card;
-  readonly busy: boolean;
-  readonly unsent: Unsent;
-  /** The option of a question that a digit chose. */
-  readonly option: number | null;
-  readonly onWrite: (more: Partial<Unsent>) => void;
-  readonly onAnswer: (answer: Answer) => void;
-  readonly onClose: () => void;
-}
-
 /** Answers a question by an option, by words, or both. Digits choose an option and send nothing. */
-export const AnswerPanel = (props: AnswerPanelProps) => {
-  const {
-    card,
-    busy,
-    option,
-    unsent: { answer: text, form: kept },
-    onWrite,
-    onAnswer,
-    onClose,
-  } = props;
+export const AnswerPanel = () => {
+  const { card, acts, option, close } = useCard();
+  const { busy, write } = acts;
+  const { answer: text, form: kept } = acts.unsent;
+  const give = (answer: Answer): void => void acts.answer(answer);
   const [chosen, setChosen] = useState(option);
   if (card.form !== null)
     return (
@@ -38,12 +22,12 @@ export const AnswerPanel = (props: AnswerPanelProps) => {
         busy={busy}
         kept={kept}
         onKeep={(form) => {
-          onWrite({ form });
+          write({ form });
         }}
         onAnswer={(json) => {
-          onAnswer({ type: "form", json });
+          give({ type: "form", json });
         }}
-        onClose={onClose}
+        onClose={close}
       />
     );
   const options = card.question?.options ?? [];
@@ -64,8 +48,8 @@ export const AnswerPanel = (props: AnswerPanelProps) => {
       }}
       onSubmit={(event) => {
         event.preventDefault();
-        if (chosen !== null) onAnswer({ type: "option", index: chosen, text: written === "" ? null : written });
-        else if (written !== "") onAnswer({ type: "text", text: written });
+        if (chosen !== null) give({ type: "option", index: chosen, text: written === "" ? null : written });
+        else if (written !== "") give({ type: "text", text: written });
       }}
     >
       <div role="radiogroup" aria-label="Options" className="mb-2 flex max-h-[30vh] flex-wrap gap-1.5 overflow-auto">
@@ -102,7 +86,7 @@ export const AnswerPanel = (props: AnswerPanelProps) => {
             placeholder="In your own words"
             value={text}
             onChange={(event) => {
-              onWrite({ answer: event.target.value });
+              write({ answer: event.target.value });
             }}
           />
         ) : (
@@ -111,7 +95,7 @@ export const AnswerPanel = (props: AnswerPanelProps) => {
         <Button type="submit" disabled={busy || !ready}>
           Answer <kbd className="kbd">Enter</kbd>
         </Button>
-        <Button tone="quiet" onClick={onClose}>
+        <Button tone="quiet" onClick={close}>
           Back <kbd className="kbd">Esc</kbd>
         </Button>
       </div>

@@ -2,17 +2,12 @@ import { useState } from "react";
 import { Button } from "../../../components/Button";
 import { formatMoment } from "../../../desk/clock";
 import { useDesk } from "../../../desk/DeskContext";
-import type { Card } from "../../../ipc/generated";
+import { useCard } from "../openCard";
 import { choicesOf } from "../snooze";
 
-interface SnoozePanelProps {
-  readonly card: Card;
-  readonly onSnooze: (untilMs: number) => void;
-  readonly onClose: () => void;
-}
-
 /** For how long a card is put off. It decides nothing: the agent goes on waiting. */
-export const SnoozePanel = ({ card, onSnooze, onClose }: SnoozePanelProps) => {
+export const SnoozePanel = () => {
+  const { card, snooze, close } = useCard();
   const desk = useDesk();
   const [choices] = useState(() => choicesOf(card, desk.now()));
   return (
@@ -32,13 +27,13 @@ export const SnoozePanel = ({ card, onSnooze, onClose }: SnoozePanelProps) => {
           autoFocus={place === 0}
           title={`back at ${formatMoment(choice.untilMs, desk.now())}`}
           onClick={() => {
-            onSnooze(choice.untilMs);
+            snooze(choice.untilMs);
           }}
         >
           {choice.label}
         </Button>
       ))}
-      <Button tone="quiet" onClick={onClose}>
+      <Button tone="quiet" onClick={close}>
         Back <kbd className="kbd">Esc</kbd>
       </Button>
       <span className="ml-auto text-[11.5px] text-text-3">

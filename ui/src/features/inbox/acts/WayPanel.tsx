@@ -1,8 +1,7 @@
-import type { RefObject } from "react";
 import { plainText } from "../../../components/shown";
-import type { Card, TypedTarget } from "../../../ipc/generated";
+import type { TypedTarget } from "../../../ipc/generated";
 import { stepsOf, type StepId } from "../steps";
-import type { CardActs } from "../useCardActs";
+import { useCard } from "../openCard";
 
 /** What is asked for, and the name of its field. */
 const asked = (target: TypedTarget): string =>
@@ -21,12 +20,6 @@ const LABEL: Record<StepId, (target: TypedTarget) => string> = {
   type: (target) => (target.text === null ? untypable(target) : asked(target)),
 };
 
-interface WayPanelProps {
-  readonly card: Card;
-  readonly acts: CardActs;
-  readonly field: RefObject<HTMLInputElement | null>;
-}
-
 /** Where what is typed is no beginning of what is asked for, counted from 1; null while it is. */
 const differsAt = (typed: string, target: string): number | null => {
   const [have, want] = [[...typed], [...target]];
@@ -35,7 +28,8 @@ const differsAt = (typed: string, target: string): number | null => {
 };
 
 /** The steps before a high or critical call can be approved. */
-export const WayPanel = ({ card, acts, field }: WayPanelProps) => {
+export const WayPanel = () => {
+  const { card, acts, field } = useCard();
   const steps = stepsOf({ ...card, target: acts.target }, acts.progress);
   if (steps.length === 0) return null;
   const strict = card.path === "critical";

@@ -4,8 +4,7 @@ import { Section } from "../../../components/Section";
 import { Entries } from "../../../components/Values";
 import { WhyHere } from "../../../components/why/WhyHere";
 import { DiffView } from "../edit/DiffView";
-import type { Card } from "../../../ipc/generated";
-import type { CardActs } from "../useCardActs";
+import { useCard } from "../openCard";
 import { Asked, Effective, History, Previous, Warnings } from "./Sections";
 import { LedHere } from "./LedHere";
 import { Looks } from "./Looks";
@@ -16,7 +15,8 @@ import { Votes } from "./Votes";
 import { Region } from "../../../components/Region";
 
 /** Everything that a card must show, in the order of the desk's design. */
-export const Body = ({ card, acts }: { readonly card: Card; readonly acts: CardActs }) => {
+export const Body = () => {
+  const { card, acts } = useCard();
   const { content, draft, sawEnd } = acts;
   const end = useSeenEnd<HTMLDivElement>(content, () => {
     sawEnd(content);

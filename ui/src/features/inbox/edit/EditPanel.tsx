@@ -4,25 +4,17 @@ import { plainText } from "../../../components/shown";
 import { ShownText } from "../../../components/ShownText";
 import { useHere } from "../../../components/useHere";
 import { useDesk } from "../../../desk/DeskContext";
-import type { Card, EditCheck } from "../../../ipc/generated";
+import type { EditCheck } from "../../../ipc/generated";
 import { toCallError } from "../../../ipc/transport";
-import type { Draft } from "../unsaved";
+import { useCard } from "../openCard";
 import { JsonEditor } from "./JsonEditor";
-
-interface EditPanelProps {
-  readonly card: Card;
-  readonly draft: Draft | null;
-  /** What was typed before and not compared. */
-  readonly kept: string | null;
-  readonly onKeep: (text: string) => void;
-  readonly onDraft: (draft: Draft) => void;
-  readonly onClose: () => void;
-}
 
 const NO_PROBLEMS: EditCheck["problems"] = [];
 
 /** Edits the arguments. Nothing is sent from here: the card shows the difference first. */
-export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditPanelProps) => {
+export const EditPanel = () => {
+  const { card, acts, close } = useCard();
+  const { draft, kept, keep, setDraft } = acts;
   const desk = useDesk();
   const [initial, setInitial] = useState<string | null>(kept ?? draft?.json ?? null);
   const [text, write] = useState(initial ?? "");
@@ -35,11 +27,11 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
   const typed = useCallback(
     (next: string) => {
       setText(next);
-      onKeep(next);
+      keep(next);
       // It was said of another text.
       setTrouble(null);
     },
-    [onKeep, setText],
+    [keep, setText],
   );
   const here = useHere();
   const asked = useRef(0);
@@ -109,7 +101,9 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
         if (here.current && json !== latest.current) continue;
         if (found === null) return;
         setTrouble(found.changed ? null : "Nothing was changed. Approve without an edit, or change something.");
-        if (found.problems.length === 0 && found.changed) onDraft({ json, check: found });
+        if (found.problems.length > 0 || !found.changed) return;
+        setDraft({ json, check: found });
+        close();
         return;
       }
     } finally {
@@ -157,7 +151,7 @@ export const EditPanel = ({ card, draft, kept, onKeep, onDraft, onClose }: EditP
         <Button onClick={() => void compare()} disabled={initial === null}>
           Compare <kbd className="kbd">Ctrl Enter</kbd>
         </Button>
-        <Button tone="quiet" onClick={onClose}>
+        <Button tone="quiet" onClick={close}>
           Back <kbd className="kbd">Esc</kbd>
         </Button>
       </div>
