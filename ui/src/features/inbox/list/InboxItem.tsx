@@ -59,7 +59,7 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
       }}
     >
       <span className="flex min-w-0 items-baseline gap-2 leading-[17px]">
-        <span className="max-w-[75%] shrink-0 truncate font-mono text-[12.5px] font-semibold">
+        <span className="max-w-[75%] shrink-0 truncate font-mono max-[800px]:max-w-full text-[12.5px] font-semibold">
           {picked ? (
             <Check size={13} strokeWidth={3} className="mr-1.5 inline text-accent" aria-label="selected" />
           ) : null}
@@ -71,7 +71,7 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
             </span>
           )}
         </span>
-        <span className="min-w-0 truncate text-[11.5px] text-text-3">
+        <span className="min-w-0 truncate text-[11.5px] text-text-3 max-[800px]:hidden">
           <Origin row={row} />
         </span>
       </span>
