@@ -71,6 +71,8 @@ const problem = (path: string, message: string): AnswerCheck => ({
 });
 const count = (text: string): number => (document.body.textContent ?? "").split(text).length - 1;
 
+const slow = (): Promise<AnswerCheck> => new Promise((done) => setTimeout(done, 400, { problems: [] }));
+
 const CHOICES = [
   { label: "first", value: "first" },
   { label: "second", value: "second" },
@@ -96,7 +98,7 @@ describe("a form", () => {
     expect([sent(console), console.argsOf("check_answer").length]).toEqual([[], expect.any(Number)]);
   });
 
-  it("sends what a person chose and typed, as it was typed", async () => {
+  it("sends what a person chose and typed, as it was typed, also where its check takes a while", async () => {
     const console = await desk(
       formOf({ way: { choices: CHOICES }, sure: { kind: "boolean" }, amount: { kind: "number" }, why: {}, note: {} }, [
         "way",
@@ -104,6 +106,7 @@ describe("a form", () => {
         "amount",
         "why",
       ]),
+      slow,
     );
     fireEvent.click(screen.getByLabelText("second"));
     fireEvent.click(screen.getByLabelText("No"));
@@ -218,6 +221,7 @@ describe("a form", () => {
     await screen.findByText("Required.");
     expect(sent(console)).toEqual([]);
     fireEvent.click(screen.getByRole("button", { name: "Remove entry 2" }));
+    await waitFor(() => void expect(screen.queryByText("Required.")).toBeNull());
     sendKeys();
     await waitFor(() => {
       expect(sent(console)).toEqual([{ tags: ["a"] }]);

@@ -202,7 +202,7 @@ mod tests {
                 critical: false,
                 by,
                 at,
-                declared: Some(schema.0[0].digest().to_string()),
+                declared: Some(schema.0[0].digest()),
                 extra: Default::default(),
             }),
         })

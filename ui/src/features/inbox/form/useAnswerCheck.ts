@@ -33,12 +33,14 @@ export const useAnswerCheck = (key: string, structure: Structure | null, data: u
   const [tried, setTried] = useState(false);
   const [said, setSaid] = useState<Said | null>(null);
   const [trouble, setTrouble] = useState<string | null>(null);
-  const asked = useRef(0);
+  // What is typed while it is checked makes the check of the former text void; a second check of one text does not.
+  const newest = useRef(json);
+  useEffect(() => {
+    newest.current = json;
+  }, [json]);
 
   const check = useCallback(async (): Promise<readonly EditProblem[] | null> => {
-    asked.current += 1;
-    const number = asked.current;
-    const counts = (): boolean => here.current && number === asked.current;
+    const counts = (): boolean => here.current && newest.current === json;
     try {
       const { problems } = await desk.call("check_answer", { key, json });
       if (!counts()) return null;
