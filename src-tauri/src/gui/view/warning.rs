@@ -200,6 +200,8 @@ mod tests {
             });
             let fields = request.as_object_mut().unwrap();
             fields.extend(more.as_object().unwrap().clone());
+            let digest = countersign_wire::args_digest(&fields["args"]).unwrap();
+            fields.insert("args_digest".to_owned(), json!(digest.to_string()));
             let request: ApprovalRequest = serde_json::from_value(request).unwrap();
             assert_eq!(is_warned(&request), warned, "{more}");
         }

@@ -90,6 +90,7 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     good.ask("other", low, paying("Nordwind", "DE2", "")).await;
     decide(&page, "other", Verdict::Approve, "").await;
     good.ask("bad", low, bad.clone()).await;
+    page.in_state("bad", "pending").await;
     assert_eq!(row_of(&page, "acme/good/bad").await["deniedBefore"], false);
     decide(&page, "bad", Verdict::Deny, "wrong account").await;
     good.ask("again", low, bad).await;
