@@ -25,7 +25,12 @@ pub fn plain_words(text: &str) -> String {
             word.push(character.to_ascii_lowercase());
         } else if character.is_alphanumeric() || is_combining_mark(character) {
             word.push_str(&pending);
-            decompose_compatible(character, |part| fold(part, &mut word));
+            // A few letters come apart into a blank and an accent (U+037A).
+            decompose_compatible(character, |part| {
+                if !part.is_whitespace() {
+                    fold(part, &mut word);
+                }
+            });
         } else if matches!(character, '_' | '-' | '.') {
             // At the beginning of a word they are none of it.
             if !word.is_empty() {
@@ -185,6 +190,7 @@ mod tests {
             ("東京abc", "東京 京 abc", false),
             ("abc", "abc", false),
             ("", "", false),
+            ("\u{37a}", "", false),
         ] {
             assert_eq!(
                 wanted_words(text),

@@ -183,7 +183,10 @@ mod tests {
             (json!({"reason": "fine", "title": hidden}), true),
             (json!({"reason": "fine", "preview": hidden}), true),
             (json!({"confirm": {"explanation": hidden}}), true),
-            (json!({"tool": {"name": "pay", "description": hidden}}), true),
+            (
+                json!({"tool": {"name": "pay", "description": hidden}}),
+                true,
+            ),
             (json!({"tool": {"name": hidden}}), true),
             (json!({"args": {"to": ["x", {"y": hidden}]}}), true),
             (json!({"args": {hidden: 1}}), true),

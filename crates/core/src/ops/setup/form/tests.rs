@@ -99,7 +99,9 @@ fn a_form_tells_what_spares_a_question_and_what_was_set_for_keys_that_are_gone()
         field("other", json!({}))
     ]));
     let at = "2026-11-22T09:00:00Z";
-    let bound = |skips_when: i64| json!({"skips_when": skips_when, "by": "ann", "at": at});
+    let count = declared.as_ref().unwrap().field("count").unwrap();
+    let digest = count.digest().to_string();
+    let bound = |skips_when: i64| json!({"skips_when": skips_when, "by": "ann", "at": at, "declared": digest});
     let set = value(json!({
         "v": 1, "by": "ann", "at": at,
         "values": {"count": {"value": 5, "by": "ann", "at": at}, "gone": {"value": 1, "by": "ann", "at": at}},
