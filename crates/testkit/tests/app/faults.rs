@@ -15,7 +15,7 @@ use nkeys::KeyPair;
 use serde_json::{Value, json};
 
 use crate::agent::{
-    Agent, Desk, colleague, in_state, inbox_ids, line_when, listed, until, verdict,
+    Agent, Desk, colleague, in_state, inbox_ids, line_when, listed, troubles, until, verdict,
 };
 
 /// Three pings without an answer, and some room.
@@ -45,7 +45,7 @@ fn human(app: &App) -> String {
 }
 
 async fn alarm_codes(app: &App) -> Vec<String> {
-    let alarms = app.status().await.unwrap().alarms;
+    let alarms = troubles(app).await;
     alarms.into_iter().map(|alarm| alarm.code).collect()
 }
 

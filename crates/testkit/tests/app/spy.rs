@@ -282,6 +282,9 @@ const SILENT: &[&str] = &[
     "meta",
     "changes",
     "_sqlx_migrations",
+    // The index follows in steps of its own, made of what was stored and audited.
+    "request_audit",
+    "request_text",
 ];
 
 /// Writes down what happens to the file from now on, in the order of the statements.
