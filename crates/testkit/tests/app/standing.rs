@@ -18,7 +18,7 @@ use countersign_wire::{
 use nkeys::KeyPair;
 use serde_json::json;
 
-use crate::agent::{Desk, colleague, colleague_options, in_state, options, until};
+use crate::agent::{Desk, colleague, colleague_options, in_state, options, troubles, until};
 use crate::operators::{has_alarm, put_list, sees};
 use crate::policy::{INVOICES, acme, apply};
 use crate::setup_keys::{declared, hello};
@@ -259,8 +259,8 @@ async fn a_retirement_stands_everywhere_while_the_list_in_force_was_signed_ahead
         sees(app, &grace, ListedState::Retired).await;
     }
     let (_, stored) = list_times(&desk.app).await;
-    assert_eq!(desk.app.alarms().await.unwrap(), [], "stored at {stored}");
-    assert_eq!(second.alarms().await.unwrap(), []);
+    assert_eq!(troubles(&desk.app).await, [], "stored at {stored}");
+    assert_eq!(troubles(&second).await, []);
     second.shutdown().await;
     desk.app.shutdown().await;
 }
@@ -279,7 +279,7 @@ async fn a_list_signed_far_ahead_is_signed_again_when_the_clock_has_caught_up() 
         ahead(list_times(&desk.app).await) <= minute
     })
     .await;
-    assert_eq!(desk.app.alarms().await.unwrap(), []);
+    assert_eq!(troubles(&desk.app).await, []);
     desk.app.shutdown().await;
 }
 
@@ -298,7 +298,7 @@ async fn a_key_that_was_given_up_while_the_clock_was_ahead_ends_once_it_is_right
     put_list(&desk.app, &list, &desk.app.identity().signing().human).await;
     for app in [&desk.app, &second] {
         sees(app, &grace, ListedState::Retired).await;
-        assert_eq!(app.alarms().await.unwrap(), []);
+        assert_eq!(troubles(app).await, []);
     }
     second.shutdown().await;
     desk.app.shutdown().await;

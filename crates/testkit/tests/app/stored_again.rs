@@ -10,7 +10,7 @@ use countersign_wire::{
 };
 use nkeys::KeyPair;
 
-use crate::agent::{Desk, caught_up, colleague, line_when, listed, options, until};
+use crate::agent::{Desk, caught_up, colleague, line_when, listed, options, troubles, until};
 use crate::operators::{has_alarm, put_approval, put_list, sees};
 use crate::policy::{INVOICES, apply};
 use crate::recover::{becomes_read_only, delete_stream, recovered};
@@ -117,7 +117,7 @@ async fn a_list_that_is_put_back_after_a_loss_counts_and_so_does_what_is_changed
     let retire = Change::Retire(guest.clone());
     assert!(desk.app.change_operators(&retire).await.unwrap());
     sees(&desk.app, &guest, ListedState::Retired).await;
-    assert_eq!(desk.app.alarms().await.unwrap(), []);
+    assert_eq!(troubles(&desk.app).await, []);
     desk.app.shutdown().await;
 }
 
@@ -179,10 +179,7 @@ async fn no_brake_is_let_go_of_by_an_older_value() {
     app.set_brake(&bot(), AgentBrake::Running).await.unwrap();
     app.end_bypass(&bot()).await.unwrap();
     for app in [app, &second] {
-        until("no alarm", || async {
-            app.alarms().await.unwrap().is_empty()
-        })
-        .await;
+        until("no alarm", || async { troubles(app).await.is_empty() }).await;
         assert!(app.brakes().await.unwrap().none());
     }
     app.set_panic(true).await.unwrap();
@@ -227,7 +224,7 @@ async fn a_rule_that_was_removed_does_not_come_back_by_an_older_value() {
     // The same file again puts the removal in its place.
     apply(&desk.app, "schema = 1").await;
     until("no alarm", || async {
-        desk.app.alarms().await.unwrap().is_empty()
+        troubles(&desk.app).await.is_empty()
     })
     .await;
     let Desk { data, app } = desk;
@@ -273,10 +270,7 @@ async fn who_joins_after_a_flood_of_an_older_value_takes_the_one_in_force() {
     let rules = late.rules(&"acme".parse().unwrap()).await.unwrap();
     assert_eq!(rules.rules, []);
     for app in [app, &late] {
-        until("no alarm", || async {
-            app.alarms().await.unwrap().is_empty()
-        })
-        .await;
+        until("no alarm", || async { troubles(app).await.is_empty() }).await;
     }
     late.shutdown().await;
     desk.app.shutdown().await;

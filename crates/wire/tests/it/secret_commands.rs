@@ -411,8 +411,8 @@ fn nothing_but_the_credential_is_hidden() {
             &["Hunter2secret"],
         ),
         (
-            "mysql -uroot -pHunter2secret db -e 'drop table t'",
-            &["Hunter2secret"],
+            "mysql -uroot -pHunter2cats db -e 'drop table t'",
+            &["Hunter2cats"],
         ),
         (
             "sshpass -p Hunter2secret ssh -p 2222 root@host",
