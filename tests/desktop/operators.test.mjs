@@ -5,10 +5,9 @@ import { until } from "./support/webdriver.mjs";
 
 onDesk("who joins is an alarm until it was read, and stands on the page of operators", async (desk, page) => {
   const lena = await desk.operator("lena");
-  const { code, err } = await lena("inbox", "--json");
-  assert.equal(code, 0, err);
   // A command that decides enters the keys of its folder.
-  await lena("operators", "approval", "off");
+  const { code, err } = await lena("operators", "approval", "off");
+  assert.equal(code, 0, err);
   await page.reads("1 alarm", '[data-testid="alarms"]', 30_000);
   await page.click('[data-testid="alarms"]');
   await page.reads("lena joined on", '[data-testid="alarm"]');

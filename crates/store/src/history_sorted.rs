@@ -29,7 +29,7 @@ pub struct SortedPage {
 /// A part of an order.
 enum Part {
     /// What passes this filter, as it was stored.
-    Stored(HistoryFilter, Towards),
+    Stored(Box<HistoryFilter>, Towards),
     /// What was decided, by when.
     Decided(Towards),
 }
@@ -40,7 +40,7 @@ fn parts(filter: &HistoryFilter, sort: Sort) -> Vec<Part> {
         false => Towards::Older,
     };
     match sort.by {
-        SortBy::Stored => vec![Part::Stored(filter.clone(), towards)],
+        SortBy::Stored => vec![Part::Stored(Box::new(filter.clone()), towards)],
         SortBy::Decided => {
             let undecided = HistoryFilter {
                 undecided: true,
@@ -48,7 +48,7 @@ fn parts(filter: &HistoryFilter, sort: Sort) -> Vec<Part> {
             };
             vec![
                 Part::Decided(towards),
-                Part::Stored(undecided, Towards::Older),
+                Part::Stored(Box::new(undecided), Towards::Older),
             ]
         }
         SortBy::Risk => {
@@ -62,7 +62,9 @@ fn parts(filter: &HistoryFilter, sort: Sort) -> Vec<Part> {
                 ..filter.clone()
             };
             let parts = risks.into_iter().filter(wanted).map(of);
-            parts.map(|of| Part::Stored(of, Towards::Older)).collect()
+            parts
+                .map(|of| Part::Stored(Box::new(of), Towards::Older))
+                .collect()
         }
     }
 }

@@ -15,7 +15,13 @@ const STORE: [&str; 2] = ["sqlx", "rusqlite"];
 const BUS: [&str; 1] = ["async-nats"];
 
 /// Crates, what they do not reach, and why.
-const UNREACHABLE: [(&[&str], &[&[&str]], &str); 6] = [
+type Rule = (
+    &'static [&'static str],
+    &'static [&'static [&'static str]],
+    &'static str,
+);
+
+const UNREACHABLE: [Rule; 6] = [
     (
         &["countersign-wire", "countersign-domain"],
         &[&["tokio", "ts-rs"], &STORE, &BUS, &WINDOW],
