@@ -81,7 +81,7 @@ onDesk("no scroll bar is painted over a dialog", async (desk, page) => {
 
 onDesk("names stand below the icons from 1,200 px on, and always where that is set", async (_, page) => {
   const named = () => page.run("return [...document.querySelectorAll('nav[aria-label=Screens] a > span')].filter((name) => name.textContent.length > 2 && name.getBoundingClientRect().width > 2).map((name) => name.textContent)");
-  const names = ["Inbox", "History", "Traces", "Agents", "Rules", "Setup", "Overview", "Rejected", "Settings"];
+  const names = ["Inbox", "History", "Traces", "Agents", "Operators", "Rules", "Setup", "Overview", "Rejected", "Settings"];
   assert.deepEqual(await named(), names);
   await page.resize(1_199, 800);
   assert.deepEqual(await named(), []);

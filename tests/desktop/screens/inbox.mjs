@@ -71,6 +71,13 @@ export async function operators(desk, page) {
   await page.sees('[data-testid="panic"]');
   await settled();
   await save(desk, "inbox-votes");
+  await page.press("g");
+  await page.press("p");
+  await page.reads("2 active", '[data-testid="operators-count"]');
+  await page.click('[data-testid="operator-row"]');
+  await page.sees('[data-testid="operator"]');
+  await settled();
+  await save(desk, "operators");
 }
 
 export async function batch(desk, page) {
