@@ -124,7 +124,7 @@ onDesk("G A goes to the agents and approves nothing, however the two keys fall",
   await desk.armed("pay");
   for (const key of "gxa") await page.press(key);
   await page.reads("held, not sent", '[data-testid="sent"]');
-});
+}, { fresh: true });
 
 onDesk("a held approval is taken back with Z and is not sent", async (desk, page) => {
   const agent = await desk.agent("asks.py", JSON.stringify({ name: "pay", args: {}, risk: "low" }));

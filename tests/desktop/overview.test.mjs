@@ -22,7 +22,7 @@ const lines = (out) => out.trim().split("\n").map((line) => JSON.parse(line));
 const stored = async (desk) => {
   const { out } = await desk.command("history", "--limit", "1000", "--json");
   const { out: bundle } = await desk.command("audit", "export");
-  const looked = new Map(lines(bundle).filter((row) => row.type === "audit" && row.action === "decide")
+  const looked = new Map(lines(bundle).filter((row) => row.type === "audit" && ["hold", "decide"].includes(row.action) && row.detail.includes("looked"))
     .map((row) => [row.subject, JSON.parse(row.detail).looked?.front_ms]));
   return lines(out).filter((line) => line.request_id !== undefined)
     .map((line) => ({ ...line, front: looked.get(`${line.workspace}/${line.agent}/${line.request_id}`) }));
