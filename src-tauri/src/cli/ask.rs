@@ -99,7 +99,9 @@ fn span(seconds: u64) -> String {
         (60, "minute"),
         (1, "second"),
     ];
-    let whole = units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit));
+    let whole = units
+        .into_iter()
+        .find(|(unit, _)| seconds.is_multiple_of(*unit));
     let (unit, name) = whole.unwrap_or((1, "second"));
     match seconds / unit {
         1 => format!("1 {name}"),
