@@ -1,0 +1,231 @@
+"""One gated call of a framework, from the question to the receipt, shared by the adapters.
+
+An adapter says what the call is and what to run; it gets the result, or the words for the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import fnmatch
+import hashlib
+import logging
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..asking import Degraded
+from ..digest import args_digest
+from ..errors import CountersignError
+from ..gate import Gate
+from ..refusal import refusal_text, response_content
+from ..verify import Decision
+from ..wire import Ask, ToolCall
+from ..words import Effects, Risk, Stage
+from ._spans import CallSpan
+
+log = logging.getLogger("countersign")
+
+MAX_HISTORY = 10
+MAX_SAID = 2000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which calls ask, and what is said of them (integrations, section 1). Globs of tool names, case matters."""
+
+    ask: tuple[str, ...] = ("*",)
+    unasked: tuple[str, ...] = ()
+    risks: Mapping[str, Risk] = field(default_factory=dict)
+    effects: Mapping[str, Effects] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        ask: Iterable[str] = ("*",),
+        unasked: Iterable[str] = (),
+        risks: Mapping[str, Risk] | None = None,
+        effects: Mapping[str, Effects] | None = None,
+    ) -> Selection:
+        """Raises `TypeError` for a text in the place of a list: its letters would be the globs."""
+        if isinstance(ask, str) or isinstance(unasked, str):
+            raise TypeError("ask and unasked are lists of globs, such as ('pay_*',)")
+        return cls(tuple(ask), tuple(unasked), dict(risks or {}), dict(effects or {}))
+
+    def asks(self, name: str) -> bool:
+        """Whether a call of this tool waits for an answer."""
+        return _matches(name, self.ask) and not _matches(name, self.unasked)
+
+    def risk(self, name: str) -> Risk:
+        """The first match in order; `critical` without one."""
+        return next((risk for glob, risk in self.risks.items() if fnmatch.fnmatchcase(name, glob)), "critical")
+
+    def effects_of(self, name: str) -> Effects | None:
+        """The first match in order."""
+        return next((word for glob, word in self.effects.items() if fnmatch.fnmatchcase(name, glob)), None)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of a question. `allowed` with `args`, or `words` that the model reads."""
+
+    allowed: bool
+    args: Any = None
+    words: str = ""
+    content: Any = None
+    """What a person answered in the call's place (`respond`)."""
+    verdict: str = "error"
+    decision: Decision | None = None
+    error: BaseException | None = None
+
+    @property
+    def responded(self) -> bool:
+        """Whether `content` takes the place of the tool's result."""
+        return self.verdict == "respond"
+
+    @property
+    def edited(self) -> bool:
+        """Whether a person changed the arguments."""
+        return self.verdict == "modify"
+
+
+class GatedCall:
+    """One call: `ask`, then `run` (or `started`, and `ended` or `failed`, where the framework runs it itself)."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        call: Ask,
+        name: str,
+        *,
+        timeout: float | None,
+        degraded: Degraded | None = None,
+        **span: Any,
+    ) -> None:
+        self.gate = gate
+        self.call = call
+        self.name = name
+        self.answer: Answer | None = None
+        self._timeout = timeout
+        self._degraded = degraded
+        about = {"call_id": call.call_id, "run_id": call.run_id, "thread_id": call.thread_id}
+        args = call.args if isinstance(call, ToolCall) else None
+        self.span = CallSpan(gate, name, args=args, **{**about, **span})
+
+    async def ask(self) -> Answer:
+        """Ask and wait. Never raises but for the cancelling of its task, which withdraws the request."""
+        call = self.call
+        if call.traceparent is None:
+            call.traceparent = self.span.traceparent
+        key = None
+        if call.thread_id and call.call_id:
+            # Only a gate with a journal heeds it.
+            key = f"{call.thread_id}/{call.call_id}"
+        self.span.waiting(call.request_id)
+        try:
+            decision = await self.gate.ask(call, timeout=self._timeout, key=key, degraded=self._degraded)
+            self.answer = _answer(self.name, decision)
+        except asyncio.CancelledError:
+            self.span.end("cancelled")
+            raise
+        except Exception as error:
+            if not isinstance(error, CountersignError):
+                log.warning("could not ask about %s: %s", self.name, type(error).__name__)
+            self.span.failed(error)
+            self.answer = Answer(False, words=refusal_text(self.name, error), error=error)
+            return self.answer
+        if self.answer.responded:
+            self.span.set(attributes={"countersign.responded": True}, request_id=decision.request_id)
+            self.span.succeeded(self.answer.content)
+        elif not self.answer.allowed:
+            self.span.answered(decision)
+        else:
+            self.span.set(request_id=decision.request_id)
+        return self.answer
+
+    async def run(self, run: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Run the allowed call with a private copy of the approved arguments; receipts and span follow it.
+
+        What `run` raises goes on to the caller. Raises `RuntimeError` for a call that was not allowed.
+        """
+        args = self.started()
+        try:
+            result = await run(args)
+        except asyncio.CancelledError as error:
+            self.failed(error, status="cancelled")
+            raise
+        except BaseException as error:
+            self.failed(error)
+            raise
+        self.ended(result)
+        return result
+
+    def started(self) -> Any:
+        """The call starts now: the arguments with which it runs."""
+        if self.answer is None or not self.answer.allowed:
+            raise RuntimeError(f"{self.name} was not allowed")
+        self.span.running(self.answer.args)
+        return copy.deepcopy(self.answer.args)
+
+    def ended(self, result: Any, **more: Any) -> None:
+        """The call returned."""
+        self.span.succeeded(result, **more)
+        self._receipt("executed")
+
+    def failed(self, error: BaseException, *, status: str = "error", **more: Any) -> None:
+        """The call raised."""
+        self.span.failed(error, status, **more)
+        self._receipt("failed", type(error).__name__)
+
+    def refused(self, code: str) -> None:
+        """The allowed call does not start after all: `not_started`, `digest_differs` or `invalid_args`."""
+        self.span.end("error", error={"type": "refused", "code": code})
+        self._receipt("refused", code, ran=False)
+
+    def may_run(self, args: Any) -> bool:
+        """Whether these are exactly the approved arguments. Where they are not, the receipt says so."""
+        decision = self.answer.decision if self.answer is not None else None
+        try:
+            if decision is not None and args_digest(args) == decision.args_digest:
+                return True
+        except CountersignError:
+            pass
+        self.refused("digest_differs")
+        return False
+
+    def _receipt(self, stage: Stage, message: str | None = None, *, ran: bool = True) -> None:
+        decision = self.answer.decision if self.answer is not None else None
+        if decision is None:
+            return
+        digest = decision.args_digest if ran else None
+        try:
+            self.gate.receipt_later(decision, stage, executed_args_digest=digest, message=message)
+        except CountersignError as error:
+            log.warning("the receipt of %s was not sent: %s", self.name, error)
+
+
+def slug(name: str) -> str:
+    """A tool's name as the wire spells it: a name that is no slug becomes one with 8 hex of its SHA-256 behind it."""
+    if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name):
+        return name
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:55]
+    return f"{plain or 'tool'}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def last_messages(texts: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+    """The last messages of a conversation, as (role, text), for the card's `history`."""
+    said = [{"role": role, "content": text[:MAX_SAID]} for role, text in texts if text]
+    return said[-MAX_HISTORY:]
+
+
+def _matches(name: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
+
+
+def _answer(name: str, decision: Decision) -> Answer:
+    if decision.allowed:
+        return Answer(True, args=copy.deepcopy(decision.args), verdict=decision.verdict, decision=decision)
+    content = response_content(decision) if decision.verdict == "respond" else None
+    words = refusal_text(name, decision)
+    return Answer(False, words=words, content=content, verdict=decision.verdict, decision=decision)
