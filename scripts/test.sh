@@ -85,8 +85,10 @@ own_console() {
 
 rust_docs() { RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --no-deps --workspace "${features[@]}"; }
 
-# Everything that the later steps run, with one feature set.
+# Everything that the later steps run, with one feature set. The lints are made in the same pass: as a step of its own
+# clippy would check the whole workspace once more.
 rust_build() { cargo build --quiet --workspace --all-targets "${features[@]}"; }
+export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__
 
 rust_tests() {
   if cargo nextest --version >/dev/null 2>&1; then
@@ -140,9 +142,8 @@ step "format" cargo fmt --all --check
 beside first_lane
 step "tidy" cargo xtask tidy
 step "generated files" cargo xtask codegen --check
-step "clippy" cargo clippy --quiet --workspace --all-targets "${features[@]}" -- -D warnings
+step "Rust build and lints" rust_build
 step "Rust docs" rust_docs
-step "Rust build" rust_build
 joined
 
 step "Rust tests" rust_tests

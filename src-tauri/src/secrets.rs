@@ -5,7 +5,8 @@
 
 use std::sync::{LazyLock, OnceLock};
 
-use countersign_wire::{Hiding, Sha256Digest, Shown, escape, escape_lines, json_shown};
+use countersign_redaction::Hiding;
+use countersign_wire::{Sha256Digest, Shown, escape, escape_lines, json_shown};
 use serde_json::Value;
 use uuid::Uuid;
 

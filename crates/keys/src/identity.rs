@@ -19,7 +19,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use countersign_domain::Fault;
-use countersign_wire::{Hiding, KeyRole, PublicKey, TrustedKey};
+use countersign_redaction::Hiding;
+use countersign_wire::{KeyRole, PublicKey, TrustedKey};
 use nkeys::KeyPair;
 use parking_lot::RwLock;
 use uuid::Uuid;

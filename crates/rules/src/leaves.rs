@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{MAX_SAFE_INTEGER, hides_whole, secret_spans};
+use countersign_redaction::{hides_whole, secret_spans};
+use countersign_wire::MAX_SAFE_INTEGER;
 use serde_json::Value;
 
 /// More arguments than these, or more text in them, and nobody reads the rule.

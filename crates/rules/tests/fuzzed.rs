@@ -1,6 +1,6 @@
 //! The fuzz target of rules on the kept corpus, cut short and with a byte changed. `make fuzz` looks for more.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::path::Path;

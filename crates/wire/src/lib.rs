@@ -22,7 +22,6 @@ mod operators;
 mod policy;
 mod presence;
 mod receipt;
-mod redaction;
 mod rejection;
 mod request;
 mod shown;
@@ -70,9 +69,6 @@ pub use operators::{OperatorEntry, OperatorList, WaitingKey, is_bound_by_limits}
 pub use policy::{Anchor, EnvelopeError, PolicyKey, SignedEnvelope, policy_subject};
 pub use presence::{Presence, parse_presence};
 pub use receipt::{RECEIPT_MAX_BYTES, Receipt, Stage, parse_receipt};
-pub use redaction::{
-    Hiding, Redacted, hides_whole, is_secret_key, is_secret_value, leaf_text, secret_spans,
-};
 pub use rejection::{Rejection, RejectionCode, WireError};
 pub use request::{
     AgentInfo, ApprovalRequest, Chain, Confirm, Effective, Group, HistoryItem, MAX_LIFETIME,

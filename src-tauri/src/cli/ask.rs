@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use countersign_core::data_dir::DataDir;
 use countersign_core::ops::enroll::LOCAL_AGENT;
+use countersign_redaction::Hiding;
 use countersign_sdk::{
     Ask as Question, Decision, DecisionVerdict, Gate, GateBuilder, GateError, Verdict,
 };
-use countersign_wire::{Enrolment, ErrorCode, Hiding, Origin, Timestamp};
+use countersign_wire::{Enrolment, ErrorCode, Origin, Timestamp};
 use serde_json::{Map, Value, json};
 
 use super::args::Ask;

@@ -52,7 +52,8 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use countersign_wire::{ErrorCode, is_secret_value};
+use countersign_redaction::is_secret_value;
+use countersign_wire::ErrorCode;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::stat::{Mode, umask};
 

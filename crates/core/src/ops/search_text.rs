@@ -3,7 +3,8 @@
 //!
 //! Refuses to hold what looks like a secret, and to grow with the request.
 
-use countersign_wire::{is_secret_key, request_fields, secret_spans};
+use countersign_redaction::{is_secret_key, secret_spans};
+use countersign_wire::request_fields;
 use serde_json::Value;
 
 use crate::domain::search::{is_unspaced_word, plain_words};

@@ -23,7 +23,11 @@ type Rule = (
 
 const UNREACHABLE: [Rule; 6] = [
     (
-        &["countersign-wire", "countersign-domain"],
+        &[
+            "countersign-wire",
+            "countersign-redaction",
+            "countersign-domain",
+        ],
         &[&["tokio", "ts-rs"], &STORE, &BUS, &WINDOW],
         "it is pure: no I/O and no clock",
     ),

@@ -7,12 +7,13 @@ use countersign_core::domain::history::{Cursor, HistoryFilter, Sort, SortBy};
 use countersign_core::domain::overview::CAUGHT;
 use countersign_core::domain::search::TextQuery;
 use countersign_core::domain::{State, Timestamp};
+use countersign_redaction::Hiding;
 use countersign_view::{
     CardState, Facet, HistoryCount, HistoryCursor, HistoryFacets, HistoryFilterView, HistoryPage,
     HistoryPageArgs, HistorySort, HistorySortBy, HistoryState, IpcError, IpcErrorCode, KeyArgs,
     Nothing, RequestStoryView, SavedSearch, SavedSearches, SearchName,
 };
-use countersign_wire::{Hiding, escape};
+use countersign_wire::escape;
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};

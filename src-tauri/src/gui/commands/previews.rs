@@ -4,11 +4,11 @@ use countersign_core::domain::Timestamp;
 use countersign_core::ops::waiting_calls::WaitingCall;
 use countersign_core::policy::preview::Case;
 use countersign_core::policy::simulate::Flip;
+use countersign_redaction::Hiding;
 use countersign_view::{
     DeniedCalls, IpcError, IpcErrorCode, Nothing, PreviewCase, PreviewNumber, PreviewReport,
     PreviewView, RuleEffect, StartPreviewArgs, WaitingCalls,
 };
-use countersign_wire::Hiding;
 
 use super::rules::{good, workspace};
 use crate::gui::desk::Desk;

@@ -1,8 +1,9 @@
 //! Bytes as received, in parts.
 
 use countersign_core::store::lines::LineRow;
+use countersign_redaction::is_secret_value;
 use countersign_view::{IpcError, IpcErrorCode, RawArgs, RawChunk};
-use countersign_wire::{is_secret_value, request_digest};
+use countersign_wire::request_digest;
 use serde_json::json;
 
 use crate::gui::desk::Desk;

@@ -2,8 +2,9 @@
 
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::lines::LineRow;
+use countersign_redaction::is_secret_value;
 use countersign_view::NotifyLevel;
-use countersign_wire::{RequestKey, Risk, is_secret_value};
+use countersign_wire::{RequestKey, Risk};
 
 /// Characters of a tool's name that may stand in a notification.
 const NAME: usize = 64;

@@ -2,11 +2,9 @@
 //!
 //! Refuses to shorten anything.
 
+use countersign_redaction::{Redacted, hides_whole, leaf_text, secret_spans};
 use countersign_view::{ArgEntry, ArgPart, Reveal, RevealKind};
-use countersign_wire::{
-    Redacted, TextWarning, escape_lines, hides_whole, leaf_text, secret_spans, text_ascii_safe,
-    warnings,
-};
+use countersign_wire::{TextWarning, escape_lines, text_ascii_safe, warnings};
 use serde_json::Value;
 
 use super::hidden::escape;

@@ -7,10 +7,9 @@ use std::time::Duration;
 use countersign_core::Fault;
 use countersign_core::ops::edited::misfits;
 use countersign_core::ops::response;
+use countersign_redaction::{Redacted, hides_whole, leaf_text, secret_spans};
 use countersign_view::{AnswerCheck, DiffKind, DiffLine, EditCheck, EditProblem};
-use countersign_wire::{
-    Redacted, Shown, args_digest, escape, hides_whole, leaf_text, secret_spans, text_ascii_safe,
-};
+use countersign_wire::{Shown, args_digest, escape, text_ascii_safe};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 

@@ -2,7 +2,8 @@
 //!
 //! Refuses to reveal anything: that is a command of its own, and audited.
 
-use countersign_wire::{Hiding, Shown};
+use countersign_redaction::Hiding;
+use countersign_wire::Shown;
 use serde_json::Value;
 
 use crate::secrets::hiding;

@@ -7,10 +7,11 @@ use countersign_core::store::audit::hex;
 use countersign_core::store::audit_refs::AuditRef as LogRow;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
+use countersign_redaction::Hiding;
 use countersign_view::{
     AuditRef, CardState, HistoryRow, RequestStoryView, SignatureView, VoteView,
 };
-use countersign_wire::{Hiding, Risk, escape, escape_lines, request_digest};
+use countersign_wire::{Risk, escape, escape_lines, request_digest};
 
 use super::card::card_view;
 use super::progress::{Delivery, decision_view, key_tail, on_bus_view, rule_ref, rungs};

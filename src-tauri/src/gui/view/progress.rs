@@ -6,8 +6,9 @@ use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::receipts::StoredReceipt;
+use countersign_redaction::Hiding;
 use countersign_view::{CardState, DecisionView, OnBusView, RuleRef, Rung, RungName, RungState};
-use countersign_wire::{Hiding, Scope, Shown, Timestamp, Verdict, json_value};
+use countersign_wire::{Scope, Shown, Timestamp, Verdict, json_value};
 use serde_json::Value;
 
 use super::args::walk;

@@ -8,11 +8,12 @@ use countersign_core::ops::setup::{
 };
 use countersign_core::policy::read::Problem;
 use countersign_core::policy::setup::{Field, FieldType};
+use countersign_redaction::is_secret_key;
 use countersign_view::{
     SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupElement, SetupForm, SetupKeyView,
     SetupLeftover, SetupLineView, SetupProblem, SetupType,
 };
-use countersign_wire::{Shown, is_secret_key, text_ascii_safe};
+use countersign_wire::{Shown, text_ascii_safe};
 use serde_json::Value;
 
 use super::hidden::{escape, escape_lines, json_shown};

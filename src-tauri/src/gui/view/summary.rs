@@ -1,7 +1,8 @@
 //! A call on one line: the arguments that tell it from other calls of its tool.
 
 use countersign_core::store::lines::LineRow;
-use countersign_wire::{ApprovalRequest, RequestKind, Shown, hides_whole};
+use countersign_redaction::hides_whole;
+use countersign_wire::{ApprovalRequest, RequestKind, Shown};
 use serde_json::Value;
 
 use super::hidden::{escape, without_secrets};

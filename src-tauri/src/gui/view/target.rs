@@ -2,8 +2,9 @@
 //!
 //! Refuses to let the agent choose it: an operator does, else it is the tool's name.
 
+use countersign_redaction::leaf_text;
 use countersign_view::{RevealKind, TypedTarget};
-use countersign_wire::{escape, is_hostile, leaf_text};
+use countersign_wire::{escape, is_hostile};
 use serde_json::Value;
 
 use super::args::{pointer, walk};

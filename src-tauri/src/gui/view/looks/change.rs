@@ -1,7 +1,7 @@
 //! Changes to files, as agents that write code ask for them.
 
+use countersign_redaction::hides_whole;
 use countersign_view::{ArgLook, DiffKind, DiffLine};
-use countersign_wire::hides_whole;
 use serde_json::{Map, Value};
 
 use super::text_at;

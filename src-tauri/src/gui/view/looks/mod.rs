@@ -24,7 +24,7 @@ pub(crate) fn looks(args: &Value) -> Vec<ArgLook> {
     for (name, value) in args {
         let Some(text) = value.as_str() else { continue };
         // What is hidden in the arguments is not drawn beside them.
-        if countersign_wire::hides_whole(Some(name), value) {
+        if countersign_redaction::hides_whole(Some(name), value) {
             continue;
         }
         found.extend(command::command(name, text));

@@ -1,6 +1,6 @@
 //! Values that look like tokens and are none: whoever decides has to read them.
 
-use countersign_wire::secret_spans;
+use countersign_redaction::secret_spans;
 
 const ORDINARY: &[&str] = &[
     // Commits of git.

@@ -1,8 +1,7 @@
 //! What looks like a secret.
 
-use countersign_wire::{
-    Hiding, Redacted, is_secret_key, is_secret_value, json_shown, secret_spans,
-};
+use countersign_redaction::{Hiding, Redacted, is_secret_key, is_secret_value, secret_spans};
+use countersign_wire::json_shown;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,8 +1,5 @@
-//! Which values look like secrets, and how they are hidden (the operator's desk, "Text from agents is
-//! hostile").
-//!
-//! Refuses to be a filter for safety: it hides values from shoulders, screenshots
-//! and exports. What runs is always the unchanged value.
+//! Which values look like secrets, and how they are hidden from shoulders, screenshots and exports. What runs is always
+//! the unchanged value.
 
 mod commands;
 mod hiding;
@@ -28,10 +25,8 @@ fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
 /// A hidden value: how long it is, and 8 hexadecimal digits which tell equal
 /// values from different ones.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct Redacted {
     /// Characters of the value.
-    #[cfg_attr(feature = "typescript", ts(type = "number"))]
     pub length: usize,
     /// 8 hexadecimal digits of a digest under a key that only this console has.
     pub keyed_digest: String,

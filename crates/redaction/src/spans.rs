@@ -63,6 +63,15 @@ pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
     let mut found = tokens(text);
     found.extend(credentials(text));
     surrounded(text, &mut found);
+    // An option that holds a secret itself, such as `-pHunter2secret`, is no name of one.
+    found.sort_unstable_by_key(|secret| secret.start);
+    let known = found.clone();
+    let holds_one = |option: &Range<usize>| {
+        let after = known.partition_point(|secret| secret.start <= option.start);
+        known
+            .get(after)
+            .is_some_and(|secret| secret.start < option.end)
+    };
     let mut named = |name: Range<usize>, at: usize| {
         if names_secret(text, name.clone()) {
             let value = value_at(text, at);
@@ -89,7 +98,7 @@ pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
                 // Where another option follows, this one is a switch.
                 let rest = text[name.end..].trim_start_matches(BLANKS);
                 let value = text.len() - rest.len();
-                if value > name.end && option_at(text, value).is_none() {
+                if value > name.end && option_at(text, value).is_none() && !holds_one(&name) {
                     named(name, value);
                 }
             }

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::names::is_plain_seed;
 use super::{Redacted, is_secret_key, secret_spans};
-use crate::digest::Sha256Digest;
-use crate::shown::{Segment, Shown, escape, escape_lines};
+use countersign_wire::{Segment, Sha256Digest, Shown, escape, escape_lines};
 
 /// The name of a mark that stands for a hidden value.
 const MARK: &str = "hidden value";
@@ -98,7 +97,7 @@ impl Hiding {
         self.shown(text, escape_lines)
     }
 
-    /// As [`json_shown`](crate::json_shown), with a mark for each secret.
+    /// As [`json_shown`](countersign_wire::json_shown), with a mark for each secret.
     pub fn json_shown(&self, value: &Value) -> Shown {
         let mut writer = Writer {
             hiding: self,

@@ -2,7 +2,7 @@
 //!
 //! All of them are made up. `~` is taken out, so that no scanner of repositories takes them for real.
 
-use countersign_wire::{Hiding, secret_spans};
+use countersign_redaction::{Hiding, secret_spans};
 use serde_json::json;
 
 /// A command, and what must not be seen of it.
@@ -411,8 +411,8 @@ fn nothing_but_the_credential_is_hidden() {
             &["Hunter2secret"],
         ),
         (
-            "mysql -uroot -pHunter2cats db -e 'drop table t'",
-            &["Hunter2cats"],
+            "mysql -uroot -pHunter2secret db -e 'drop table t'",
+            &["Hunter2secret"],
         ),
         (
             "sshpass -p Hunter2secret ssh -p 2222 root@host",
