@@ -171,6 +171,7 @@ async def test_no_more_wait_than_the_limit(gate, console, monkeypatch, request_i
     decision = await decided(gate, console, request_id)
     await console.receipt(request_id, "received")
     monkeypatch.setattr("countersign.gate.MAX_WAITING", 2)
+    monkeypatch.setattr("countersign.asking.MAX_WAITING", 2)
     fail(gate, monkeypatch, BusUnreachableError("no answer"), 1_000)
     gate.receipt_later(decision, "executed")
     gate.receipt_later(decision, "executed")
@@ -220,7 +221,7 @@ async def test_a_hello_that_closing_cuts_off_is_no_warning_and_a_receipt_is(own,
         async with asyncio.timeout(5):
             while gate._bus.connected:
                 await asyncio.sleep(0.01)
-        gate._say_hello()
+        gate._presence._say_hello()
         gate._outbox.post(Letter("countersign.v1.receipt.a.b.c", b"{}"))
         if not stopped:
             await asyncio.sleep(0.1)
