@@ -154,6 +154,17 @@ setup_ui() {
   stamp ui "$key"
 }
 
+# setup_substrate VERSION SHA256: ravi's package, without its dependencies, in a folder a version: tests run with both.
+setup_substrate() {
+  wanted=$(mktemp "$root/.setup/substrate.XXXXXX")
+  printf 'agent-substrate==%s --hash=sha256:%s\n' "$1" "$2" >"$wanted"
+  rm -rf "$venv/agent-substrate-$1"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+    --only-binary :all: --requirement "$wanted" --target "$venv/agent-substrate-$1" \
+    || { rm -f "$wanted"; die "agent-substrate $1 could not be fetched from PyPI"; }
+  rm -f "$wanted"
+}
+
 setup_python() {
   setup_venv
   key="$(cat sdk/python/pyproject.toml sdk/python/requirements.txt | digest)"
@@ -165,9 +176,10 @@ setup_python() {
   "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps \
     --require-hashes --requirement sdk/python/requirements.txt
   # pip takes no folder where it asks for hashes. Nothing is fetched for this one: what it needs is there.
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-build-isolation \
-    --editable 'sdk/python[dev,selectools]' \
-    || die "sdk/python/requirements.txt does not fit sdk/python/pyproject.toml: write it again as its first lines say"
+  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-index --no-build-isolation --no-deps \
+    --editable sdk/python
+  setup_substrate 0.1.0 d9543bad2509938f15fecc1cd2ee31a3c322bf7e89add7c93aa091670b9e0faf
+  setup_substrate 0.2.0 1890de6216f51a998c325e89a586a21e79995e7c1121aabb20c3ef911197f6c2
   stamp python "$key"
 }
 

@@ -146,12 +146,13 @@ step "Rust build and lints" rust_build
 step "Rust docs" rust_docs
 joined
 
+# The Rust tests wait more than they compute.
+beside step "Python: tests" in_sdk pytest
 step "Rust tests" rust_tests
 # The only crate with examples that a reader copies.
 step "Rust examples in docs" cargo test --quiet --package countersign-sdk --doc
-beside step "Python: tests" in_sdk pytest
-step "faults under load" faults
 joined
+step "faults under load" faults
 [ "$scope" = headless ] || step "real window" scripts/desktop-tests.sh --built
 
 current="tests left the person's own files alone"
