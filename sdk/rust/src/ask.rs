@@ -3,11 +3,14 @@
 //! Refuses to guess what an agent can honour: editing is offered to the operator
 //! only if the agent says that it takes edited arguments.
 
+mod tool;
+
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{
-    ApprovalRequest, Chain, Confirm, Effective, Effects, Group, HistoryItem, NativeDigest,
-    Question, QuestionOption, RequestId, RequestKind, Risk, Skill, Tool, ToolOrigin, Verdict,
+    ApprovalDecision, ApprovalRequest, Chain, Confirm, Effective, Group, HistoryItem, NativeDigest,
+    Question, QuestionOption, RequestId, RequestKind, Risk, Skill, Tool, Verdict,
 };
 use serde_json::{Map, Value};
 
@@ -22,7 +25,12 @@ use crate::draft::{Draft, What};
 pub struct Ask {
     pub(crate) what: What,
     pub(crate) lifetime: Lifetime,
+    pub(crate) key: Option<String>,
+    pub(crate) degraded: Option<Degraded>,
 }
+
+/// From a decision that counts to what of it cannot be honoured.
+pub(crate) type Degraded = Arc<dyn Fn(&ApprovalDecision) -> Vec<String> + Send + Sync>;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Lifetime {
@@ -90,6 +98,8 @@ impl Ask {
         Self {
             what: What::Raw(Box::new(request)),
             lifetime,
+            key: None,
+            degraded: None,
         }
     }
 
@@ -97,6 +107,8 @@ impl Ask {
         Self {
             what: What::Draft(Box::new(draft)),
             lifetime: Lifetime::OfTheGate,
+            key: None,
+            degraded: None,
         }
     }
 
@@ -105,10 +117,6 @@ impl Ask {
             change(draft);
         }
         self
-    }
-
-    fn set_tool(self, change: impl FnOnce(&mut Tool)) -> Self {
-        self.set(|draft| draft.tool.iter_mut().for_each(change_once(change)))
     }
 
     /// How long to wait, at most 30 days.
@@ -123,6 +131,32 @@ impl Ask {
     pub fn no_timeout(mut self) -> Self {
         self.lifetime = Lifetime::Longest;
         self
+    }
+
+    /// On a gate with a journal: the request stays until its answer was handed out. The same key with the same call
+    /// waits for the same request, in this or a later process, with the timer of its first ask; with another call it
+    /// takes the former request back. 1 to 1,024 characters. Without a journal it changes nothing.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// What of a decision cannot be honoured, for `degraded` of the receipt `received`; an empty list says nothing.
+    #[must_use]
+    pub fn degraded(
+        mut self,
+        words: impl Fn(&ApprovalDecision) -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.degraded = Some(Arc::new(words));
+        self
+    }
+
+    /// The framework of this request and its version, where the gate asks for several.
+    #[must_use]
+    pub fn framework(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        let framework = (name.into(), version.into());
+        self.set(|draft| draft.framework = Some(framework))
     }
 
     /// The id of the request; a new UUIDv7 if it is not set.
@@ -142,38 +176,6 @@ impl Ask {
     pub fn allow(self, verdicts: impl IntoIterator<Item = Verdict>) -> Self {
         let verdicts = verdicts.into_iter().collect();
         self.set(|draft| draft.allowed = verdicts)
-    }
-
-    /// What the tool does to the world.
-    #[must_use]
-    pub fn effects(self, effects: Effects) -> Self {
-        self.set_tool(|tool| tool.effects = Some(effects.as_str().to_owned()))
-    }
-
-    /// Where the tool comes from.
-    #[must_use]
-    pub fn origin(self, origin: ToolOrigin) -> Self {
-        self.set_tool(|tool| tool.origin = Some(origin.as_str().to_owned()))
-    }
-
-    /// What the tool does, in the agent's words.
-    #[must_use]
-    pub fn describe(self, description: impl Into<String>) -> Self {
-        let description = description.into();
-        self.set_tool(|tool| tool.description = Some(description))
-    }
-
-    /// Where the tool's name is unique.
-    #[must_use]
-    pub fn namespace(self, namespace: impl Into<String>) -> Self {
-        let namespace = namespace.into();
-        self.set_tool(|tool| tool.namespace = Some(namespace))
-    }
-
-    /// The JSON Schema of the arguments; the console offers it when they are edited.
-    #[must_use]
-    pub fn args_schema(self, schema: Value) -> Self {
-        self.set_tool(|tool| tool.args_schema = Some(schema))
     }
 
     /// An answer to choose, for a question.
@@ -217,6 +219,8 @@ impl Ask {
         call_id => call_id,
         /// The model's own text of the arguments, where it differs in bytes.
         args_raw => args_raw,
+        /// What kind of agent asks, where it is another than the gate's.
+        agent_type => agent_type,
         /// The W3C trace context of the span that wants to make the call.
         traceparent => traceparent,
     }
@@ -254,15 +258,6 @@ impl Ask {
                 }
                 draft.request_id.clone()
             }
-        }
-    }
-}
-
-fn change_once<T>(change: impl FnOnce(&mut T)) -> impl FnMut(&mut T) {
-    let mut change = Some(change);
-    move |value| {
-        if let Some(change) = change.take() {
-            change(value);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Refuses to leave a question open that nobody awaits any more: however this
 //! ends without an answer, the console is told. Never takes back a question that
-//! another asked.
+//! another asked, or one that the journal keeps for a later process.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,6 +13,7 @@ use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 use crate::afterwards::{Afterwards, Why};
+use crate::ask::Degraded;
 use crate::clock::{Timer, wall_clock};
 use crate::draft::What;
 use crate::gate::Inner;
@@ -20,6 +21,7 @@ use crate::handle::AskHandle;
 use crate::judge::{Asked, claimed_id};
 use crate::outbox::{Letter, Slot};
 use crate::receipts::Report;
+use crate::resume::{end_entry, resume};
 use crate::wait::{End, Wait};
 use crate::{Ask, Decision, GateError};
 
@@ -47,8 +49,15 @@ pub(crate) async fn ask(
     let asked = ask
         .what
         .build(&inner.key, info, wall_clock(), timer.remaining())?;
-    let asked = Arc::new(asked);
     timer.shorten(timer.elapsed() + asked.lifetime);
+    let (asked, timer, entry) = match (&inner.journal, ask.key) {
+        (Some(journal), Some(key)) => {
+            let resumed = resume(&inner, journal.clone(), key, asked, timer).await?;
+            (resumed.asked, resumed.timer, Some(resumed.entry))
+        }
+        _ => (asked, timer, None),
+    };
+    let asked = Arc::new(asked);
 
     let waiter = inner.waiting.enter(&asked.key.request_id)?;
     let mut open = Open {
@@ -57,6 +66,7 @@ pub(crate) async fn ask(
         asked: Arc::clone(&asked),
         timer,
         slot: Some(slot),
+        kept: entry.is_some(),
         reason: None,
     };
     let wait = Wait {
@@ -72,6 +82,8 @@ pub(crate) async fn ask(
     let end = tokio::select! {
         biased;
         () = handle.withdrawn() => {
+            open.kept = false;
+            end_entry(entry).await?;
             open.reason = handle.reason();
             let receipts = inner.receipts(&asked.key);
             let verdict = DecisionVerdict::Withdrawn;
@@ -85,8 +97,12 @@ pub(crate) async fn ask(
     };
     if matches!(end, Err(GateError::AlreadyAsked { .. })) {
         open.settle();
+        end_entry(entry).await?;
+        return Err(end.err().unwrap_or(GateError::Closed));
     }
     let end = end?;
+    // Before anything else: an answer is handed out once, whatever happens to this process from here on.
+    end_entry(entry).await?;
     let slot = open.settle();
     if let End::Silence { travelled, .. } = end {
         if let Some(slot) = slot {
@@ -101,18 +117,29 @@ pub(crate) async fn ask(
             };
             inner.afterwards.spawn(later.watch(inner.closing.clone()));
         }
-        return Ok(answer(&inner, &asked, None, end));
+        return Ok(answer(&inner, &asked, None, end, None));
     }
-    Ok(answer(&inner, &asked, slot, end))
+    Ok(answer(&inner, &asked, slot, end, ask.degraded))
 }
 
-fn answer(inner: &Inner, asked: &Asked, slot: Option<Slot>, end: End) -> Decision {
+fn answer(
+    inner: &Inner,
+    asked: &Asked,
+    slot: Option<Slot>,
+    end: End,
+    degraded: Option<Degraded>,
+) -> Decision {
     let mut receipts = inner.receipts(&asked.key);
     match end {
         End::Stands(verified, stored) => {
             if let Some(slot) = slot {
                 let id = verified.decision.decision_id.to_string();
-                receipts.begin(slot, id, Report::stage(Stage::Received));
+                let degraded = degraded.map(|words| words(&verified.decision));
+                let report = Report {
+                    degraded: degraded.unwrap_or_default(),
+                    ..Report::stage(Stage::Received)
+                };
+                receipts.begin(slot, id, report);
             }
             Decision::standing(asked, *verified, &stored, receipts)
         }
@@ -170,6 +197,8 @@ struct Open {
     asked: Arc<Asked>,
     timer: Timer,
     slot: Option<Slot>,
+    /// The journal has it: it stays, and whoever asks with its key next gets the answer.
+    kept: bool,
     reason: Option<String>,
 }
 
@@ -182,17 +211,10 @@ impl Open {
 impl Drop for Open {
     fn drop(&mut self) {
         let Some(slot) = self.slot.take() else { return };
-        let withdraw = Withdraw {
-            v: 1,
-            reason: self.reason.take(),
-        };
-        // It counts whatever its body says.
-        let payload = serde_json::to_vec(&withdraw).unwrap_or_default();
-        let told = slot.post(Letter {
-            subject: withdraw_subject(&self.asked.key),
-            payload: Bytes::from(payload),
-            first: true,
-        });
+        if self.kept {
+            return;
+        }
+        let told = slot.post(withdrawal(&self.asked, self.reason.take()));
         let Some(inner) = self.owner.upgrade() else {
             return;
         };
@@ -213,5 +235,15 @@ impl Drop for Open {
             let watch = later.watch(inner.closing.clone());
             inner.afterwards.spawn_on(watch, &self.runtime);
         }
+    }
+}
+
+pub(crate) fn withdrawal(asked: &Asked, reason: Option<String>) -> Letter {
+    // It counts whatever its body says.
+    let payload = serde_json::to_vec(&Withdraw { v: 1, reason }).unwrap_or_default();
+    Letter {
+        subject: withdraw_subject(&asked.key),
+        payload: Bytes::from(payload),
+        first: true,
     }
 }

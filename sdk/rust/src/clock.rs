@@ -11,20 +11,30 @@ use countersign_wire::Timestamp;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timer {
     started: Option<Duration>,
+    /// What had passed at the start, in an earlier process.
+    passed: Duration,
     limit: Duration,
 }
 
 impl Timer {
     /// Starts now.
     pub(crate) fn start(limit: Duration) -> Self {
-        let started = since_boot();
-        Self { started, limit }
+        Self::resume(limit, Duration::ZERO)
+    }
+
+    /// Goes on with one of which so much has passed.
+    pub(crate) fn resume(limit: Duration, passed: Duration) -> Self {
+        Self {
+            started: since_boot(),
+            passed,
+            limit,
+        }
     }
 
     /// Since the start.
     pub(crate) fn elapsed(&self) -> Duration {
         match (self.started, since_boot()) {
-            (Some(started), Some(now)) => now.saturating_sub(started),
+            (Some(started), Some(now)) => self.passed.saturating_add(now.saturating_sub(started)),
             // Without a clock every timer has run out, so nothing runs.
             _ => Duration::MAX,
         }
@@ -43,7 +53,7 @@ impl Timer {
 
 /// Sleep included where the system can tell.
 #[cfg(unix)]
-fn since_boot() -> Option<Duration> {
+pub(crate) fn since_boot() -> Option<Duration> {
     use nix::time::{ClockId, clock_gettime};
     #[cfg(target_os = "linux")]
     let clock = ClockId::CLOCK_BOOTTIME;
@@ -54,7 +64,7 @@ fn since_boot() -> Option<Duration> {
 
 /// Since the first call; the performance counter includes sleep.
 #[cfg(not(unix))]
-fn since_boot() -> Option<Duration> {
+pub(crate) fn since_boot() -> Option<Duration> {
     static START: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
     #[expect(clippy::disallowed_methods, reason = "tokio's clock can be paused")]
     Some(START.get_or_init(std::time::Instant::now).elapsed())

@@ -6,7 +6,7 @@ use std::fmt;
 
 use countersign_wire::{
     ApprovalDecision, DecidedBy, DecisionFault, DecisionVerdict, Origin, RequestKey, Response,
-    RuleRef, Sha256Digest, Stage, VerifiedDecision, args_digest,
+    RuleRef, Sha256Digest, Stage, VerifiedDecision,
 };
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -220,14 +220,9 @@ impl Decision {
         args: &Value,
         degraded: impl IntoIterator<Item = String>,
     ) -> Result<(), GateError> {
-        let digest = args_digest(args).map_err(|error| GateError::InvalidRequest {
-            code: "digest",
-            detail: error.to_string(),
-        })?;
         let report = Report {
-            digest: Some(digest),
             degraded: degraded.into_iter().collect(),
-            ..Report::stage(Stage::Executed)
+            ..Report::ran(Stage::Executed, args)?
         };
         self.receipts.send(report).await
     }

@@ -9,12 +9,12 @@ use bytes::Bytes;
 use countersign_wire::{
     AgentInfo, AgentKey, ApprovalRequest, Chain, Confirm, Effective, Group, HistoryItem, KeptJson,
     MAX_LIFETIME, NativeDigest, Question, RequestId, RequestKind, Risk, Skill, Timestamp, Tool,
-    Verdict, args_digest, parse_request, request_subject,
+    Verdict, args_digest,
 };
 use serde_json::{Map, Value};
 
 use crate::GateError;
-use crate::judge::Asked;
+use crate::judge::{Asked, FirstSent};
 
 #[derive(Clone)]
 pub(crate) enum What {
@@ -50,6 +50,8 @@ pub(crate) struct Draft {
     pub(crate) traceparent: Option<String>,
     pub(crate) metadata: Option<Map<String, Value>>,
     pub(crate) native: Option<Map<String, Value>>,
+    pub(crate) agent_type: Option<String>,
+    pub(crate) framework: Option<(String, String)>,
 }
 
 impl What {
@@ -61,33 +63,14 @@ impl What {
         now: Timestamp,
         lifetime: Duration,
     ) -> Result<Asked, GateError> {
-        let raw = matches!(self, Self::Raw(_));
-        let request = match self {
-            Self::Raw(request) => *request,
-            Self::Draft(draft) => draft.build(agent, info, now, lifetime)?,
+        let (first_sent, request) = match self {
+            Self::Raw(request) => (FirstSent::Unknown, *request),
+            Self::Draft(draft) => (FirstSent::Now, draft.build(agent, info, now, lifetime)?),
         };
         let mut key = request.key();
         (key.workspace, key.agent) = (agent.workspace.clone(), agent.agent.clone());
         let payload = Bytes::from(serde_json::to_vec(&request).map_err(not_written)?);
-        let parsed = parse_request(&request_subject(&key), &payload).map_err(|rejection| {
-            GateError::InvalidRequest {
-                code: rejection.code.as_str(),
-                detail: rejection.detail,
-            }
-        })?;
-        Ok(Asked {
-            key,
-            payload,
-            request_digest: parsed.request_digest,
-            args_digest: parsed.args_digest,
-            allowed: parsed.request.allowed(),
-            approvals_required: parsed.request.approvals_required(),
-            risk: parsed.request.effective_risk(),
-            requested_at: parsed.request.requested_at,
-            lifetime: parsed.request.lifetime().unsigned_abs(),
-            args: parsed.request.args,
-            raw,
-        })
+        Asked::read(key, payload, first_sent)
     }
 }
 
@@ -120,6 +103,8 @@ impl Draft {
             traceparent: None,
             metadata: None,
             native: None,
+            agent_type: None,
+            framework: None,
         }
     }
 
@@ -142,12 +127,17 @@ impl Draft {
         let request_id = self.request_id.ok_or_else(|| not_written("no id"))?;
         let lifetime = time::Duration::try_from(lifetime).unwrap_or(MAX_LIFETIME);
         let expires_at = (lifetime < MAX_LIFETIME).then(|| Timestamp::new(now.get() + lifetime));
+        let mut info = info.clone();
+        info.agent_type = self.agent_type.or(info.agent_type);
+        if let Some((name, version)) = self.framework {
+            (info.framework, info.framework_version) = (Some(name), Some(version));
+        }
         Ok(ApprovalRequest {
             v: 1,
             kind: self.kind,
             request_id,
             workspace: agent.workspace.clone(),
-            agent: info.clone(),
+            agent: info,
             run_id: self.run_id,
             thread_id: self.thread_id,
             call_id: self.call_id,

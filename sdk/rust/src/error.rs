@@ -69,6 +69,18 @@ pub enum GateError {
         /// The id.
         request_id: RequestId,
     },
+    /// A request of this key waits in this or another process.
+    #[error("{key:?} is already waiting, in this or another process")]
+    KeyWaiting {
+        /// The key.
+        key: String,
+    },
+    /// The folder of pending requests cannot be read or written; nothing was asked, or no answer is handed out.
+    #[error("the journal of pending requests failed: {why}; check its disk and its permissions")]
+    Journal {
+        /// What happened.
+        why: String,
+    },
     /// The bus holds a request of this id, from an earlier life of this agent or from
     /// another instance. Its answer is not this call's.
     #[error("a request {request_id} was made before; use a new id for each call")]
@@ -118,7 +130,8 @@ impl GateError {
             Self::Forbidden { .. } => "bus_forbidden",
             Self::Refused { .. } => "bus_refused",
             Self::InvalidRequest { .. } => "invalid_request",
-            Self::AlreadyWaiting { .. } => "already_waiting",
+            Self::AlreadyWaiting { .. } | Self::KeyWaiting { .. } => "already_waiting",
+            Self::Journal { .. } => "journal",
             Self::AlreadyAsked { .. } => "already_asked",
             Self::TooManyWaiting { .. } => "too_many_waiting",
             Self::NotPlaced { .. } => "not_placed",

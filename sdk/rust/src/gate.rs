@@ -19,12 +19,14 @@ use crate::bus::{Bus, BusFault, unreachable};
 use crate::clock::Timer;
 use crate::handle::AskHandle;
 use crate::introduction::Introduction;
+use crate::journal::Journal;
 use crate::keyring::Keyring;
 use crate::login::Login;
 use crate::options::{EnrolmentSource, GateBuilder};
 use crate::outbox::{Letter, Outbox};
 use crate::presence;
 use crate::receipts::Receipts;
+use crate::resume::on_disk;
 use crate::timing::Timing;
 use crate::trust::Trust;
 use crate::wait::LAST_LOOK;
@@ -53,6 +55,7 @@ pub(crate) struct Inner {
     pub(crate) info: AgentInfo,
     pub(crate) default_timeout: Duration,
     pub(crate) max_waiting: usize,
+    pub(crate) journal: Option<Journal>,
     pub(crate) closing: CancellationToken,
     /// Ends the deliveries too.
     stop: CancellationToken,
@@ -62,7 +65,7 @@ pub(crate) struct Inner {
 impl Gate {
     /// Connects with an enrolment, or with the path of an `agent.json`.
     ///
-    /// Errors: `bad_enrolment`, `no_trusted_keys`, `bus_unreachable`, `bus_tls`,
+    /// Errors: `bad_enrolment`, `no_trusted_keys`, `journal`, `bus_unreachable`, `bus_tls`,
     /// `bus_login_refused`, `bus_no_streams`, `bus_forbidden`, `bus_refused`.
     pub async fn connect(enrolment: impl Into<EnrolmentSource>) -> Result<Self, GateError> {
         Self::builder(enrolment).connect().await
@@ -79,6 +82,13 @@ impl Gate {
         let login = Login {
             within: options.timing.connect,
             exchange: options.timing.exchange,
+        };
+        let journal = match options.journal {
+            Some(folder) => {
+                let enrolment = enrolment.clone();
+                Some(on_disk(move || Journal::open(folder, &enrolment)).await?)
+            }
+            None => None,
         };
         let bus = Bus::connect(&enrolment, &login).await?;
         let key = enrolment.agent_key();
@@ -105,12 +115,15 @@ impl Gate {
                 timing: options.timing,
                 default_timeout: options.default_timeout,
                 max_waiting: options.max_waiting,
+                journal,
                 _close_on_drop: closing.clone().drop_guard(),
                 closing,
                 stop,
             }),
         };
-        gate.introduce(&options.introduction).await?;
+        if options.says_hello {
+            gate.introduce(&options.introduction).await?;
+        }
         presence::spawn(&gate.inner, &options.introduction);
         Ok(gate)
     }
@@ -127,6 +140,16 @@ impl Gate {
             handle,
             work: Box::pin(work),
         }
+    }
+
+    /// Reports on a decision that another process was handed.
+    pub fn reports(&self, request_id: RequestId, decision_id: impl Into<String>) -> Receipts {
+        let request = RequestKey {
+            workspace: self.inner.key.workspace.clone(),
+            agent: self.inner.key.agent.clone(),
+            request_id,
+        };
+        self.inner.receipts(&request).of(decision_id.into())
     }
 
     /// Says hello again, with other tools or credentials. Its agent's name, type and

@@ -12,11 +12,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use countersign_wire::{
     DecisionCheck, DecisionFault, Origin, RequestFacts, RequestKey, Risk, Sha256Digest, Timestamp,
-    VerdictSet, VerifiedDecision, read_json, verify_decision,
+    VerdictSet, VerifiedDecision, parse_request, read_json, request_subject, verify_decision,
 };
 use serde_json::Value;
 use time::OffsetDateTime;
 
+use crate::GateError;
 use crate::trust::Trust;
 
 /// A request as it was sent: the bytes never change afterwards.
@@ -32,9 +33,47 @@ pub(crate) struct Asked {
     pub(crate) risk: Risk,
     pub(crate) requested_at: Timestamp,
     pub(crate) lifetime: Duration,
-    /// The caller's own bytes, which an earlier life of the agent may have sent;
-    /// those that the gate makes are of this moment.
-    pub(crate) raw: bool,
+    pub(crate) first_sent: FirstSent,
+}
+
+/// When the bytes of a request may have left for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstSent {
+    /// The gate makes them at this moment.
+    Now,
+    /// They are from the journal, with the timer that began then.
+    Journal,
+    /// They are the caller's own: an earlier life of the agent may have sent them at any time.
+    Unknown,
+}
+
+impl Asked {
+    /// Reads bytes that leave, or left, as this request. Error: `invalid_request` where a console would reject them.
+    pub(crate) fn read(
+        key: RequestKey,
+        payload: Bytes,
+        first_sent: FirstSent,
+    ) -> Result<Self, GateError> {
+        let parsed = parse_request(&request_subject(&key), &payload).map_err(|rejection| {
+            GateError::InvalidRequest {
+                code: rejection.code.as_str(),
+                detail: rejection.detail,
+            }
+        })?;
+        Ok(Self {
+            key,
+            payload,
+            request_digest: parsed.request_digest,
+            args_digest: parsed.args_digest,
+            allowed: parsed.request.allowed(),
+            approvals_required: parsed.request.approvals_required(),
+            risk: parsed.request.effective_risk(),
+            requested_at: parsed.request.requested_at,
+            lifetime: parsed.request.lifetime().unsigned_abs(),
+            args: parsed.request.args,
+            first_sent,
+        })
+    }
 }
 
 /// A message as the server holds it.

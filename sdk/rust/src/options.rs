@@ -88,6 +88,8 @@ pub struct GateBuilder {
     pub(crate) max_waiting: usize,
     pub(crate) introduction: Introduction,
     pub(crate) timing: Timing,
+    pub(crate) journal: Option<PathBuf>,
+    pub(crate) says_hello: bool,
 }
 
 impl GateBuilder {
@@ -99,6 +101,8 @@ impl GateBuilder {
             max_waiting: MAX_WAITING,
             introduction: Introduction::default(),
             timing: Timing::default(),
+            journal: None,
+            says_hello: true,
         }
     }
 
@@ -138,6 +142,19 @@ impl GateBuilder {
     /// All that hello says.
     pub fn introduction(mut self, introduction: Introduction) -> Self {
         self.introduction = introduction;
+        self
+    }
+
+    /// A folder in which asks with a [`key`](crate::Ask::key) survive this process; made if it is missing, readable
+    /// for its owner only. Gates of several processes may share it.
+    pub fn journal(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.journal = Some(folder.into());
+        self
+    }
+
+    /// Connects without a hello, for one of many short processes that all look the same.
+    pub fn without_hello(mut self) -> Self {
+        self.says_hello = false;
         self
     }
 

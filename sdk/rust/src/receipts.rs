@@ -7,7 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{Receipt, RequestKey, Sha256Digest, Stage, receipt_subject};
+use countersign_wire::{Receipt, RequestKey, Sha256Digest, Stage, args_digest, receipt_subject};
+use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -18,8 +19,8 @@ use crate::outbox::{Letter, Outbox, Slot};
 
 const LONGEST_MESSAGE: usize = 4 * 1024;
 
-/// Sends the receipts of one decision.
-pub(crate) struct Receipts {
+/// The receipts of one decision.
+pub struct Receipts {
     bus: Bus,
     outbox: Outbox,
     limit: Duration,
@@ -47,6 +48,35 @@ impl Receipts {
             decision_id: None,
             first: Mutex::new(None),
         }
+    }
+
+    pub(crate) fn of(self, decision_id: String) -> Self {
+        Self {
+            decision_id: Some(decision_id),
+            ..self
+        }
+    }
+
+    /// Reports that the call ran with these arguments.
+    ///
+    /// Returns when the bus has the receipt. Errors: `no_decision`, `bus_unreachable` (the
+    /// receipt is tried again in the background), `invalid_request` where the arguments have no digest.
+    pub async fn executed(&self, args: &Value) -> Result<(), GateError> {
+        self.send(Report::ran(Stage::Executed, args)?).await
+    }
+
+    /// Reports that the call ran with these arguments and failed. Errors as [`executed`](Self::executed).
+    pub async fn failed(&self, args: &Value, message: impl Into<String>) -> Result<(), GateError> {
+        let report = Report {
+            message: Some(message.into()),
+            ..Report::ran(Stage::Failed, args)?
+        };
+        self.send(report).await
+    }
+
+    /// Reports that the agent does not do what was decided. Errors as [`executed`](Self::executed).
+    pub async fn refused(&self, message: impl Into<String>) -> Result<(), GateError> {
+        self.send(Report::saying(Stage::Refused, message)).await
     }
 
     /// The first receipt, for the decision of this id; there is room for it.
@@ -130,6 +160,17 @@ impl Drop for Unsent<'_> {
 }
 
 impl Report {
+    pub(crate) fn ran(stage: Stage, args: &Value) -> Result<Self, GateError> {
+        let digest = args_digest(args).map_err(|error| GateError::InvalidRequest {
+            code: "digest",
+            detail: error.to_string(),
+        })?;
+        Ok(Self {
+            digest: Some(digest),
+            ..Self::stage(stage)
+        })
+    }
+
     pub(crate) fn stage(stage: Stage) -> Self {
         Self {
             stage,

@@ -18,7 +18,7 @@ use crate::GateError;
 use crate::bus::{Bus, BusFault, Placed, unreachable};
 use crate::clock::{Timer, wall_clock};
 use crate::handle::AskHandle;
-use crate::judge::{Asked, StoredMessage, judge};
+use crate::judge::{Asked, FirstSent, StoredMessage, judge};
 use crate::keyring::Keyring;
 use crate::outbox::{Letter, Outbox};
 use crate::timing::{Pace, Timing};
@@ -60,7 +60,9 @@ impl Wait<'_> {
         let subject = decision_subject(&self.asked.key);
         let refused = Mutex::default();
         let mut placing = pin!(place(self.bus, self.asked, &refused));
-        let mut placed = false;
+        // Its time may have run out while nobody waited: then nothing is published any more.
+        let mut placed =
+            self.asked.first_sent == FirstSent::Journal && self.timer.remaining().is_zero();
         let mut travelled = Duration::ZERO;
         let mut reconnects = self.bus.reconnects();
         let mut earlier = self.handle.earlier();
@@ -95,7 +97,7 @@ impl Wait<'_> {
             let last = self.timer.remaining().is_zero();
             // Until then nobody knows how long raw bytes stood there, so how much of the timer is true.
             let mut unread = None;
-            if placed || last || !self.asked.raw {
+            if placed || last || self.asked.first_sent != FirstSent::Unknown {
                 match self.look(&subject, &mut patience, last).await? {
                     // An answer to another request of this id: that this one is not the first is said in a moment.
                     Look::Ends(End::Faulty(DecisionFault::WrongRequestDigest, _))
@@ -180,7 +182,7 @@ impl Wait<'_> {
     /// this agent: whether an own attempt was stored without an answer cannot be
     /// told apart, and only the agent's clock says for how long they stood.
     fn stood_before(&mut self) {
-        if !self.asked.raw {
+        if self.asked.first_sent != FirstSent::Unknown {
             return;
         }
         let passed = wall_clock().get() - self.asked.requested_at.get();
@@ -256,7 +258,7 @@ async fn place(
     let mut reconnects = bus.reconnects();
     let mut refused = bus.login_refused();
     let mut pause = Duration::from_millis(100);
-    let mut may_stand = asked.raw;
+    let mut may_stand = asked.first_sent != FirstSent::Now;
     loop {
         let outcome = bus.store(&subject, asked.payload.clone(), true).await;
         let busy = match &outcome {

@@ -4,9 +4,11 @@
 mod answers;
 mod bus;
 mod console;
+mod journal;
 mod outside;
 mod refused;
 mod resumed;
 mod skew;
 mod start;
 mod trust;
+mod words;
