@@ -100,14 +100,19 @@ class GatedCall:
         name: str,
         *,
         timeout: float | None,
+        key: str | None = None,
         degraded: Degraded | None = None,
         **span: Any,
     ) -> None:
+        """`key` makes the ask resumable on a gate with a journal; without one it is `thread_id/call_id`."""
         self.gate = gate
         self.call = call
         self.name = name
         self.answer: Answer | None = None
         self._timeout = timeout
+        if key is None and call.thread_id and call.call_id:
+            key = f"{call.thread_id}/{call.call_id}"
+        self._key = key
         self._degraded = degraded
         about = {"call_id": call.call_id, "run_id": call.run_id, "thread_id": call.thread_id}
         args = call.args if isinstance(call, ToolCall) else None
@@ -118,13 +123,9 @@ class GatedCall:
         call = self.call
         if call.traceparent is None:
             call.traceparent = self.span.traceparent
-        key = None
-        if call.thread_id and call.call_id:
-            # Only a gate with a journal heeds it.
-            key = f"{call.thread_id}/{call.call_id}"
         self.span.waiting(call.request_id)
         try:
-            decision = await self.gate.ask(call, timeout=self._timeout, key=key, degraded=self._degraded)
+            decision = await self.gate.ask(call, timeout=self._timeout, key=self._key, degraded=self._degraded)
             self.answer = _answer(self.name, decision)
         except asyncio.CancelledError:
             self.span.end("cancelled")
@@ -211,6 +212,17 @@ def slug(name: str) -> str:
         return name
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:55]
     return f"{plain or 'tool'}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def named(name: str) -> dict[str, Any]:
+    """`name` of a call of this tool; `native` with the original where it is no slug."""
+    spelt = slug(name)
+    return {"name": spelt} if spelt == name else {"name": spelt, "native": {"tool_name": name}}
+
+
+def group(turn: str, index: int, size: int) -> dict[str, Any] | None:
+    """`group` of a call of one model turn (`turn` names it), counted from 0; None where it is the only one."""
+    return {"id": turn, "index": index, "size": size} if size > 1 else None
 
 
 def last_messages(texts: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:

@@ -47,7 +47,10 @@ class CallSpan:
         args: Any = None,
         **about: Any,
     ) -> None:
+        """Without a `trace_id` it joins the active span of OpenTelemetry, where that is installed."""
         self._gate = gate
+        if trace_id is None:
+            trace_id, parent = _active_span() or (None, parent)
         self.trace_id = trace_id or os.urandom(16).hex()
         self.span_id = os.urandom(8).hex()
         self._span: dict[str, Any] = {
@@ -124,6 +127,16 @@ class CallSpan:
             self._span["args_digest"] = args_digest(args)
             if len(json.dumps(args)) <= MAX_TEXT:
                 self._span["input"] = args
+
+
+def _active_span() -> tuple[str, str] | None:
+    """Trace and span id of OpenTelemetry's active span; None where there is none, or no OpenTelemetry."""
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        return None
+    context = trace.get_current_span().get_span_context()
+    return (f"{context.trace_id:032x}", f"{context.span_id:016x}") if context.is_valid else None
 
 
 def _output(result: Any) -> dict[str, Any]:

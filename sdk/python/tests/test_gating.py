@@ -1,0 +1,75 @@
+"""What the adapters share: one gated call with its span, as an operator sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from countersign import Gate, ToolCall
+from countersign.adapters._gating import GatedCall, group, named
+from opentelemetry.sdk.trace import TracerProvider
+
+from conftest import SOON
+
+
+def gated(gate: Gate, request_id: str | None, **how) -> GatedCall:
+    call = ToolCall(name="pay", args={"n": 1}, call_id="c1", thread_id="t1", request_id=request_id)
+    return GatedCall(gate, call, "pay", timeout=20, **how)
+
+
+async def spans(console, status: str, trace_id: str) -> dict:
+    wanted = f'"trace_id":"{trace_id}"'.encode()
+    message = await console.until("event", lambda m: wanted in m.data and json.loads(m.data)["status"] == status)
+    return json.loads(message.data)
+
+
+@pytest.mark.parametrize("active", [True, False])
+async def test_the_request_and_its_span_join_the_active_trace(gate, console, request_id, active):
+    tracer = TracerProvider().get_tracer("tests")
+    root = tracer.start_span("run")
+    if active:
+        from opentelemetry.trace import use_span
+
+        with use_span(root):
+            call = gated(gate, request_id)
+    else:
+        call = gated(gate, request_id)
+    asking = asyncio.create_task(call.ask())
+    seen = await console.decide(request_id)
+    assert (await asyncio.wait_for(asking, SOON)).allowed
+    call.started()
+    call.ended("paid")
+    _, trace_id, span_id, _ = seen.body["traceparent"].split("-")
+    span = await spans(console, "ok", trace_id)
+    assert (span["span_id"], span["request_id"]) == (span_id, request_id)
+    outer = root.get_span_context()
+    if active:
+        assert (trace_id, span["parent_span_id"]) == (f"{outer.trace_id:032x}", f"{outer.span_id:016x}")
+    else:
+        assert trace_id != f"{outer.trace_id:032x}"
+        assert "parent_span_id" not in span
+
+
+@pytest.mark.parametrize(("own", "key"), [("mine/1", "mine/1"), (None, "t1/c1")])
+async def test_a_call_is_asked_under_its_own_key_or_that_of_its_ids(bench, console, tmp_path, own, key):
+    async with Gate.connect(bench.enrolment(), journal=tmp_path / "pending") as gate:
+        before = len(console.received["request"])
+        asking = asyncio.create_task(gated(gate, None, key=own).ask())
+        await console.until("request", lambda m: m in console.received["request"][before:])
+        with pytest.raises(Exception, match=repr(key)):
+            await gate.ask(ToolCall(name="pay"), key=key)
+        asking.cancel()
+        await asyncio.wait({asking})
+
+
+def test_a_group_is_said_of_several_calls_only():
+    assert group("turn", 1, 2) == {"id": "turn", "index": 1, "size": 2}
+    assert group("turn", 0, 1) is None
+
+
+def test_a_name_that_is_no_slug_goes_with_its_original():
+    assert named("pay_invoice") == {"name": "pay_invoice"}
+    spelt = named("pay invoice")
+    assert spelt["native"] == {"tool_name": "pay invoice"}
+    assert spelt["name"].startswith("pay-invoice-")
