@@ -104,6 +104,19 @@ async def _run(gate: Gate, function: Callable[..., Any], decision: Decision) -> 
     return finished
 
 
+async def run_function(gate: Gate, function: Callable[..., Any], args: dict[str, Any]) -> Any:
+    """What `function` returns: an `async def` runs in this task, any other in a thread with the caller's context
+    variables. Cancelling ends it when the thread has ended."""
+    call = functools.partial(function, **args)
+    if inspect.iscoroutinefunction(function):
+        return await call()
+    work = gate._threads.submit(contextvars.copy_context().run, call)
+    stopped = await _ended(work)
+    if stopped is not None:
+        raise stopped
+    return await _finished(work.result(), None)
+
+
 async def _ended(work: Future[Any]) -> asyncio.CancelledError | None:
     """Waits until it has ended, also where the waiting task is cancelled (then that is the answer) once it has begun.
 

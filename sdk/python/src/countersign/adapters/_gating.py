@@ -174,10 +174,10 @@ class GatedCall:
         self.span.succeeded(result, **more)
         self._receipt("executed")
 
-    def failed(self, error: BaseException, *, status: str = "error", **more: Any) -> None:
-        """The call raised."""
+    def failed(self, error: BaseException, *, status: str = "error", message: str | None = None, **more: Any) -> None:
+        """The call raised. `more` stands in the span's `error`, `message` in the receipt (else the error's type)."""
         self.span.failed(error, status, **more)
-        self._receipt("failed", type(error).__name__)
+        self._receipt("failed", message or type(error).__name__)
 
     def refused(self, code: str) -> None:
         """The allowed call does not start after all: `not_started`, `digest_differs` or `invalid_args`."""
