@@ -220,11 +220,7 @@ impl Decision {
         args: &Value,
         degraded: impl IntoIterator<Item = String>,
     ) -> Result<(), GateError> {
-        let report = Report {
-            degraded: degraded.into_iter().collect(),
-            ..Report::ran(Stage::Executed, args)?
-        };
-        self.receipts.send(report).await
+        self.receipts.executed_degraded(args, degraded).await
     }
 
     /// Reports that the call ran and failed. Errors as [`executed`](Self::executed).

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{AgentInfo, AgentKey, MAX_LIFETIME, RequestId, RequestKey};
+use countersign_wire::{AgentInfo, AgentKey, MAX_LIFETIME, RequestId, RequestKey, event_subject};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tokio_util::task::TaskTracker;
@@ -167,6 +167,13 @@ impl Gate {
                 Ok(())
             }
         }
+    }
+
+    /// Sends one step of a trace (protocol, section 6), whole at each change. Never waits: where the bus is away and
+    /// the outbox full, the span is lost.
+    pub fn span(&self, span: &serde_json::Value) {
+        let payload = Bytes::from(span.to_string());
+        self.inner.post(event_subject(&self.inner.key), payload);
     }
 
     /// Who asks through this gate.

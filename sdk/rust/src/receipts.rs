@@ -65,6 +65,19 @@ impl Receipts {
         self.send(Report::ran(Stage::Executed, args)?).await
     }
 
+    /// As [`executed`](Self::executed), naming what the agent could not honour.
+    pub async fn executed_degraded(
+        &self,
+        args: &Value,
+        degraded: impl IntoIterator<Item = String>,
+    ) -> Result<(), GateError> {
+        let report = Report {
+            degraded: degraded.into_iter().collect(),
+            ..Report::ran(Stage::Executed, args)?
+        };
+        self.send(report).await
+    }
+
     /// Reports that the call ran with these arguments and failed. Errors as [`executed`](Self::executed).
     pub async fn failed(&self, args: &Value, message: impl Into<String>) -> Result<(), GateError> {
         let report = Report {
