@@ -1,0 +1,87 @@
+//! Words that bash evaluates as arithmetic or as a name: such a word runs what is in a subscript.
+
+use crate::script::{Command, Reason, Word};
+
+/// Whether an expression is of numbers, names and operators only.
+pub(crate) fn is_plain(expression: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_ \t\n+-*/%<>=!&|^~?:,()#".contains(c);
+    expression.chars().all(plain)
+}
+
+/// The subscript of an array.
+pub(crate) fn subscript(text: &str) -> Result<(), Reason> {
+    match is_plain(text) {
+        true => Ok(()),
+        false => Err(Reason::Evaluated),
+    }
+}
+
+/// Programs of which every operand is a name: of `read` and its like an option's value as well.
+const NAMES: [&str; 12] = [
+    "read",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "unset",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "let",
+    "wait",
+];
+/// Options whose value is a name.
+const NAMED_BY: [(&str, &str); 4] = [
+    ("test", "-v"),
+    ("[", "-v"),
+    ("printf", "-v"),
+    ("wait", "-p"),
+];
+
+/// Whether a command evaluates one of its words that is not known to be a number or a name.
+pub(crate) fn evaluates(command: &Command) -> Option<Reason> {
+    let name = command.name()?;
+    let words = &command.words[1..];
+    let declares = ["declare", "typeset", "local"].contains(&name);
+    let nameref = |word: &Word| {
+        let text = word.text.as_str();
+        text.starts_with('-') && !text.starts_with("--") && text.contains('n')
+    };
+    if declares
+        && words
+            .iter()
+            .any(|word| nameref(word) || (word.dynamic && word.could_be_option()))
+    {
+        return Some(Reason::NameReference);
+    }
+    let unsafe_name = |word: &Word| {
+        let text = word.text.as_str();
+        let name = text.split_once('=').map_or(text, |(name, _)| name);
+        let unknown = word.dynamic && name.len() == text.len();
+        unknown || name.contains('[')
+    };
+    let by_name = match name {
+        // Also the value of an integer is evaluated; `let` is nothing else.
+        "let" => words
+            .iter()
+            .any(|word| word.dynamic || !is_plain(&word.text)),
+        // Data that is read into a plain name is not evaluated; a number of seconds is.
+        _ if NAMES.contains(&name) => words.iter().any(unsafe_name),
+        _ => false,
+    };
+    let integer = declares
+        && words
+            .iter()
+            .any(|word| word.text.starts_with('-') && word.text.contains('i'))
+        && words
+            .iter()
+            .any(|word| word.dynamic || !is_plain(&word.text));
+    let named = NAMED_BY.iter().any(|(program, option)| {
+        let value = |pair: &[Word]| pair[0].could_be(option) && unsafe_name(&pair[1]);
+        let glued =
+            |word: &Word| word.text.len() > 2 && word.text.starts_with(option) && unsafe_name(word);
+        *program == name && (words.windows(2).any(value) || words.iter().any(glued))
+    });
+    (by_name || integer || named).then_some(Reason::Evaluated)
+}

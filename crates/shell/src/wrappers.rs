@@ -1,0 +1,612 @@
+//! Programs that run what they are given, and how to find it among their words. One table; a program that is not
+//! in it is a program like any other.
+
+use crate::script::Word;
+
+/// How a program is given what it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Its operands are the command.
+    Operand,
+    /// Its operands behind `--`, if there is one, are the command.
+    Dashes,
+    /// Its operands, joined by blanks, are a text for a shell.
+    Joined,
+    /// Each operand is a text for a shell.
+    Each,
+    /// The value of this option is a text for a shell; operands without it are the command.
+    Option(&'static str),
+    /// The value of this option is a text for a shell; other operands are none.
+    OnlyOption(&'static str),
+    /// A shell: `-c`, a file, or what it reads.
+    Shell,
+    /// PowerShell: `-Command`, `-EncodedCommand`, a file, or what it reads.
+    PowerShell,
+    /// Runs what nobody knows (a file, what it reads, an encoded text).
+    Unknown,
+}
+
+/// One row of the table. Lists are words between blanks.
+#[derive(Debug, Clone, Copy)]
+pub struct Wrapper {
+    /// Programs.
+    pub names: &'static str,
+    /// Subcommands of which one must follow; none: the program itself.
+    pub subs: &'static str,
+    /// Options with a value.
+    pub values: &'static str,
+    /// Options without one; an option in neither list is read both ways.
+    pub flags: &'static str,
+    /// Operands before the command.
+    pub skip: usize,
+    /// Where the command is.
+    pub form: Form,
+}
+
+const fn row(
+    names: &'static str,
+    subs: &'static str,
+    values: &'static str,
+    flags: &'static str,
+    skip: usize,
+    form: Form,
+) -> Wrapper {
+    Wrapper {
+        names,
+        subs,
+        values,
+        flags,
+        skip,
+        form,
+    }
+}
+
+use Form::{Dashes, Each, Joined, OnlyOption, Operand, Option as Of, Unknown};
+
+/// The table.
+pub const WRAPPERS: &[Wrapper] = &[
+    // They run their operand.
+    row(
+        "sudo",
+        "",
+        "-u --user -g --group -h --host -p --prompt -C --close-from -r --role -t --type -T --command-timeout -U --other-user -D --chdir -R --chroot",
+        "-n -E -H -S -k -K -b -A -P -i -s --non-interactive --preserve-env --login --shell --set-home --background",
+        0,
+        Operand,
+    ),
+    row("doas", "", "-u -C", "-n -L -s", 0, Operand),
+    row(
+        "su runuser",
+        "",
+        "-s --shell -g --group -G --supp-group -u --user -w --whitelist-environment -T --pty",
+        "- -l -m -p -f --login --preserve-environment",
+        1,
+        Of("-c --command --session-command"),
+    ),
+    row(
+        "runuser",
+        "",
+        "-s --shell -g --group -G --supp-group -u --user -w",
+        "-l -m -p -f",
+        0,
+        Operand,
+    ),
+    row(
+        "pkexec",
+        "",
+        "--user",
+        "--keep-cwd --disable-internal-agent",
+        0,
+        Operand,
+    ),
+    row(
+        "env",
+        "",
+        "-u --unset -C --chdir -a --argv0",
+        "-i -0 -v --ignore-environment --null --debug",
+        0,
+        Of("-S --split-string"),
+    ),
+    row(
+        "nice",
+        "",
+        "-n --adjustment",
+        "-0 -1 -2 -3 -4 -5 -6 -7 -8 -9",
+        0,
+        Operand,
+    ),
+    row(
+        "ionice",
+        "",
+        "-c --class -n --classdata -p --pid -P --pgid -u --uid",
+        "-t --ignore",
+        0,
+        Operand,
+    ),
+    row(
+        "nohup setsid builtin busybox noglob nocorrect",
+        "",
+        "",
+        "-c -f -w --ctty --fork --wait",
+        0,
+        Operand,
+    ),
+    row("exec", "", "-a", "-c -l", 0, Operand),
+    row("command", "", "", "-p", 0, Operand),
+    row(
+        "time",
+        "",
+        "-f --format -o --output",
+        "-p -a -v -q --portability --append --verbose --quiet",
+        0,
+        Operand,
+    ),
+    row(
+        "timeout gtimeout",
+        "",
+        "-s --signal -k --kill-after",
+        "-v -f -p --foreground --preserve-status --verbose",
+        1,
+        Operand,
+    ),
+    row(
+        "stdbuf",
+        "",
+        "-i --input -o --output -e --error",
+        "",
+        0,
+        Operand,
+    ),
+    row(
+        "watch",
+        "",
+        "-n --interval -q --equexit",
+        "-b -c -d -e -g -p -t -w -x --beep --color --differences --errexit --chgexit --precise --no-title --exec",
+        0,
+        Joined,
+    ),
+    row(
+        "flock",
+        "",
+        "-w --wait --timeout -E --conflict-exit-code",
+        "-s -x -e -u -n -o -F --shared --exclusive --nonblock --nb --close --no-fork --verbose",
+        1,
+        Of("-c --command"),
+    ),
+    row(
+        "xargs gxargs",
+        "",
+        "-a --arg-file -d --delimiter -E -I -L -n --max-args -P --max-procs -s --max-chars --process-slot-var",
+        "-0 -r -t -p -x -o --null --no-run-if-empty --verbose --interactive --exit --open-tty",
+        0,
+        Operand,
+    ),
+    row(
+        "parallel",
+        "",
+        "-j --jobs -a --arg-file -I --replace -N --max-args --colsep -C --delay --timeout --joblog --results --tempdir --workdir -S --sshlogin",
+        "-k -0 -m -X -v --keep-order --null --dry-run --bar --progress --will-cite --halt-on-error",
+        0,
+        Joined,
+    ),
+    row(
+        "chroot",
+        "",
+        "--userspec --groups",
+        "--skip-chdir",
+        1,
+        Operand,
+    ),
+    row(
+        "unshare",
+        "",
+        "--propagation --setgroups -S --setuid -G --setgid -R --root -w --wd",
+        "-m -u -i -n -p -U -C -T -f -r -c --mount --uts --ipc --net --pid --user --fork --map-root-user",
+        0,
+        Operand,
+    ),
+    row(
+        "nsenter",
+        "",
+        "-t --target -S --setuid -G --setgid",
+        "-a -m -u -i -n -p -U -C -F --all --mount --uts --ipc --net --pid --user",
+        0,
+        Operand,
+    ),
+    row(
+        "strace ltrace",
+        "",
+        "-a -b -e -E -I -l -n -o -O -p -P -s -S -u -U -X -F --output",
+        "-c -C -d -f -ff -h -i -k -q -r -t -tt -T -v -V -w -x -y -z -Z --follow-forks",
+        0,
+        Operand,
+    ),
+    row(
+        "script",
+        "",
+        "-E --echo -I --log-in -O --log-out -B --log-io -T --log-timing -m --logging-format -o --output-limit -t",
+        "-a -e -f -q --append --return --flush --force --quiet",
+        9,
+        Of("-c --command"),
+    ),
+    row(
+        "systemd-run",
+        "",
+        "-p --property -u --unit --slice -E --setenv --uid --gid --nice --working-directory -M --machine -H --host --description --on-active --on-calendar --service-type",
+        "-t -P -q -d -G -S --user --scope --pty --pipe --wait --collect --quiet --no-block --same-dir --shell --remain-after-exit",
+        0,
+        Operand,
+    ),
+    row("at batch", "", "-q -t", "-m -M -k -V -v", 9, Unknown),
+    row(
+        "tmux",
+        "",
+        "-c -f -L -S -T",
+        "-2 -C -l -N -u -v -D",
+        9,
+        Unknown,
+    ),
+    row(
+        "screen",
+        "",
+        "-c -e -h -p -s -S -t -T",
+        "-a -A -d -D -L -m -dm -dmS -q -U -x",
+        0,
+        Operand,
+    ),
+    row("expect", "", "-f", "", 9, OnlyOption("-c")),
+    row(
+        "hyperfine",
+        "",
+        "-w --warmup -m --min-runs -M --max-runs -r --runs -S --shell -n --command-name --export-json --export-csv --export-markdown -P --parameter-scan -L --parameter-list --style --output",
+        "-i -N --ignore-failure --show-output",
+        0,
+        Each,
+    ),
+    row(
+        "hyperfine",
+        "",
+        "",
+        "",
+        9,
+        OnlyOption("-p --prepare -s --setup -c --cleanup -C --conclude"),
+    ),
+    row("entr", "", "", "-a -c -d -n -p -r -s -z", 0, Joined),
+    row(
+        "watchexec",
+        "",
+        "-w --watch -e --exts -f --filter -i --ignore -s --signal -d --debounce --shell --workdir -E --env",
+        "-c -r -q -n -p --clear --restart --quiet --postpone --no-vcs-ignore",
+        0,
+        Joined,
+    ),
+    row(
+        "nodemon",
+        "",
+        "-w --watch -e --ext -i --ignore -d --delay -s --signal -C",
+        "-q -V -L -I --quiet --verbose",
+        9,
+        Of("-x --exec"),
+    ),
+    row("coproc", "", "", "", 0, Operand),
+    // They run a text.
+    row(
+        "sh bash zsh dash ksh ash mksh rbash fish",
+        "",
+        "",
+        "",
+        0,
+        Form::Shell,
+    ),
+    row("pwsh powershell", "", "", "", 0, Form::PowerShell),
+    row("eval", "", "", "", 0, Joined),
+    row("cmd", "/c /C /k /K", "", "", 0, Joined),
+    row(
+        "wsl",
+        "",
+        "-d --distribution -u --user --cd --shell-type",
+        "-e --exec",
+        0,
+        Dashes,
+    ),
+    row(
+        "mapfile readarray complete compgen",
+        "",
+        "-d -n -O -s -u -c -A -F -G -W -P -S -X -o -V",
+        "-t -p -r -D -E -I -a -b -e -f -g -j -k",
+        99,
+        OnlyOption("-C"),
+    ),
+    row("fc", "", "", "", 9, Unknown),
+    // Elsewhere.
+    row(
+        "ssh",
+        "",
+        "-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -P -Q -R -S -W -w",
+        "-4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y",
+        1,
+        Joined,
+    ),
+    row(
+        "docker podman nerdctl",
+        "exec",
+        "-e --env --env-file -u --user -w --workdir --detach-keys",
+        "-d -i -t -it -ti --detach --interactive --tty --privileged",
+        1,
+        Operand,
+    ),
+    row(
+        "docker podman nerdctl",
+        "run",
+        "-a -c -e -h -l -m -p -u -v -w --add-host --name --entrypoint --env --env-file --network --net --user --volume --workdir --publish --platform --pull --memory --cpus --mount --hostname --label --link --restart --gpus --ipc --pid --cap-add --cap-drop --security-opt --device --shm-size --ulimit --tmpfs --log-driver --dns --runtime --userns --cgroupns",
+        "-d -i -t -P --rm --init --detach --interactive --tty --privileged --read-only --no-healthcheck",
+        1,
+        Operand,
+    ),
+    row(
+        "docker-compose docker%compose podman%compose",
+        "exec run",
+        "-e --env -u --user -w --workdir --index --entrypoint --name -v --volume -p --publish -l --label",
+        "-d -T -i -t -P --detach --no-TTY --rm --no-deps --build --service-ports --use-aliases --privileged --interactive --quiet-pull",
+        1,
+        Operand,
+    ),
+    row(
+        "kubectl oc",
+        "exec",
+        "-c --container -n --namespace -f --filename --pod-running-timeout",
+        "-i -t -it -ti -q --stdin --tty --quiet",
+        1,
+        Dashes,
+    ),
+    row("vagrant", "ssh", "", "", 9, OnlyOption("-c --command")),
+    row(
+        "lxc incus",
+        "exec",
+        "--env --mode --user --group --cwd",
+        "-n -t -T --disable-stdin --force-interactive",
+        1,
+        Dashes,
+    ),
+    // Package runners.
+    row(
+        "npx bunx pnpx",
+        "",
+        "-p --package --node-options",
+        "-y --yes --no --no-install -q --quiet --bun",
+        0,
+        Of("-c --call"),
+    ),
+    row(
+        "uvx",
+        "",
+        "--from --with --with-editable --with-requirements -p --python --index --index-url --directory",
+        "-q -v --isolated --no-cache --offline --refresh",
+        0,
+        Operand,
+    ),
+    row(
+        "pipx",
+        "run",
+        "--spec --python --pip-args --index-url",
+        "--no-cache --verbose --quiet",
+        0,
+        Operand,
+    ),
+    row(
+        "npm",
+        "exec x",
+        "-p --package -w --workspace",
+        "-y --yes --no --workspaces -ws",
+        0,
+        Of("-c --call"),
+    ),
+    row(
+        "pnpm yarn bun",
+        "exec x dlx",
+        "--package -C --dir -F --filter -p",
+        "-r -w -c --recursive --silent --parallel -q --quiet --bun",
+        0,
+        Dashes,
+    ),
+    row(
+        "uv poetry pipenv devbox rye hatch pdm",
+        "run",
+        "--with --with-editable --with-requirements -p --python --extra --group --env-file --directory --project --package -e --env -C -P",
+        "-q -v --isolated --no-sync --frozen --locked --all-extras --no-dev --dev --offline --active",
+        0,
+        Operand,
+    ),
+    row(
+        "conda mamba micromamba",
+        "run",
+        "-n --name -p --prefix --cwd",
+        "-v --no-capture-output --live-stream -s",
+        0,
+        Operand,
+    ),
+    row(
+        "bundle mise rtx asdf",
+        "exec x",
+        "--gemfile -j --jobs -C --cd",
+        "--keep-file-descriptors -q -v -y",
+        0,
+        Dashes,
+    ),
+    row("direnv", "exec", "", "", 1, Operand),
+    row("nix", "run shell develop", "", "", 99, Of("-c --command")),
+    row("nix-shell", "", "", "", 99, OnlyOption("--run --command")),
+];
+
+/// Options before the subcommand: those with a value, and those without.
+pub const GLOBALS: &[(&str, &str, &str)] = &[
+    (
+        "git",
+        "-C -c --git-dir --work-tree --namespace --config-env --super-prefix --attr-source",
+        "-p -P --paginate --no-pager --bare --no-replace-objects --no-optional-locks --literal-pathspecs --exec-path --html-path --no-lazy-fetch",
+    ),
+    (
+        "cargo",
+        "--config -Z --color -C --manifest-path",
+        "-v -q --verbose --quiet --locked --offline --frozen",
+    ),
+    ("gh", "-R --repo --hostname", ""),
+    (
+        "docker",
+        "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey",
+        "-D --debug --tls --tlsverify",
+    ),
+    (
+        "podman",
+        "-c --connection --url --identity --root --runroot --log-level --storage-driver --cgroup-manager --module",
+        "-r --remote",
+    ),
+    (
+        "nerdctl",
+        "-a --address -H --host -n --namespace --snapshotter --data-root",
+        "--debug",
+    ),
+    (
+        "docker-compose",
+        "-f --file -p --project-name --profile --env-file --project-directory --ansi --parallel",
+        "--compatibility --dry-run",
+    ),
+    (
+        "compose",
+        "-f --file -p --project-name --profile --env-file --project-directory --ansi --parallel",
+        "--compatibility --dry-run",
+    ),
+    (
+        "kubectl",
+        "-n --namespace --context --cluster --user --kubeconfig -s --server --token --as --as-group --request-timeout --cache-dir -v",
+        "--insecure-skip-tls-verify --match-server-version --warnings-as-errors",
+    ),
+    (
+        "helm",
+        "-n --namespace --kube-context --kubeconfig --kube-apiserver --kube-token --registry-config --repository-config",
+        "--debug",
+    ),
+    (
+        "npm",
+        "--prefix -w --workspace -C --userconfig --globalconfig --registry --loglevel --script-shell --node-options --cache",
+        "-g -s -q -d --global --silent --workspaces -ws --include-workspace-root --if-present --ignore-scripts --quiet",
+    ),
+    (
+        "pnpm",
+        "-C --dir -F --filter --prefix --loglevel --config",
+        "-r -w -s --recursive --workspace-root --silent --stream --parallel",
+    ),
+    (
+        "yarn",
+        "--cwd --registry --cache-folder",
+        "--silent -s --offline --frozen-lockfile",
+    ),
+    (
+        "bun",
+        "--cwd --config -c -r --preload",
+        "--bun --silent --watch --hot",
+    ),
+    ("terraform", "", "-help -version"),
+    ("tofu", "", "-help -version"),
+    (
+        "systemctl",
+        "-H --host -M --machine -t --type --root -p --property -s --signal -n -o",
+        "--user --system --now --no-pager -q --quiet -f --force -l --full -a --all",
+    ),
+    (
+        "aws",
+        "--profile --region --output --endpoint-url --query --ca-bundle --color --cli-read-timeout --cli-connect-timeout",
+        "--debug --no-verify-ssl --no-paginate --no-sign-request --no-cli-pager",
+    ),
+    (
+        "gcloud",
+        "--project --account --configuration --format --verbosity --impersonate-service-account --log-http",
+        "-q --quiet",
+    ),
+    (
+        "uv",
+        "--directory --project --config-file --cache-dir --color -p --python",
+        "-q -v --quiet --verbose --offline --no-cache",
+    ),
+    (
+        "poetry",
+        "-C --directory -P --project",
+        "-q -v -n --quiet --no-interaction",
+    ),
+    ("make", "", ""),
+];
+
+/// The places where the first operand may be, from `from` on; none of an option that is not known either way is
+/// left out. The second says that a dynamic word may be an option.
+#[must_use]
+pub fn operands(words: &[Word], from: usize, values: &str, flags: &str) -> (Vec<usize>, bool) {
+    let has = |list: &str, option: &str| list.split(' ').any(|known| known == option);
+    let mut places = Vec::new();
+    let mut seen = vec![false; words.len() + 3];
+    let mut waiting = vec![from];
+    let mut unsure = false;
+    while let Some(at) = waiting.pop() {
+        if std::mem::replace(&mut seen[at.min(words.len() + 2)], true) {
+            continue;
+        }
+        let Some(word) = words.get(at) else { continue };
+        if word.dynamic && word.could_be_option() {
+            unsure = true;
+            continue;
+        }
+        let text = word.text.as_str();
+        match text {
+            "--" => places.push(at + 1),
+            _ if has(flags, text) => waiting.push(at + 1),
+            _ if has(values, text) => waiting.push(at + 2),
+            _ if !text.starts_with('-') || text == "-" => places.push(at),
+            _ if text.starts_with("--") => {
+                waiting.push(at + 1);
+                if !text.contains('=') {
+                    waiting.push(at + 2);
+                }
+            }
+            _ => cluster(text, at, values, flags, &mut waiting),
+        }
+    }
+    places.retain(|at| *at < words.len());
+    places.sort_unstable();
+    (places, unsure)
+}
+
+/// A cluster of short options: `-it`, `-n5`, `-uroot`.
+fn cluster(text: &str, at: usize, values: &str, flags: &str, waiting: &mut Vec<usize>) {
+    let has = |list: &str, letter: char| {
+        list.split(' ').any(|known| {
+            known
+                .strip_prefix('-')
+                .is_some_and(|rest| rest.chars().eq([letter]))
+        })
+    };
+    let letters: Vec<char> = text.chars().skip(1).collect();
+    for (place, letter) in letters.iter().enumerate() {
+        let last = place + 1 == letters.len();
+        if has(values, *letter) {
+            waiting.push(at + if last { 2 } else { 1 });
+            return;
+        }
+        if !has(flags, *letter) {
+            waiting.push(at + 1);
+            // Also as the last of them, it may take the next word.
+            waiting.push(at + 2);
+            return;
+        }
+    }
+    waiting.push(at + 1);
+}
+
+/// Where a program's subcommand may be: behind its global options.
+#[must_use]
+pub fn subcommands(program: &str, words: &[Word]) -> Vec<usize> {
+    let known = GLOBALS.iter().find(|(name, _, _)| *name == program);
+    let (values, flags) = known.map_or(("", ""), |(_, values, flags)| (*values, *flags));
+    let toolchain = usize::from(
+        program == "cargo" && words.get(1).is_some_and(|word| word.text.starts_with('+')),
+    );
+    operands(words, 1 + toolchain, values, flags).0
+}
