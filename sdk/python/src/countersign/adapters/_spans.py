@@ -33,6 +33,10 @@ STATUS = {
 """How a call's span ends by the answer; every other word is `denied`."""
 
 
+NOTHING = object()
+"""Arguments that nobody knows; None is an argument."""
+
+
 class CallSpan:
     """One step of a trace: sent when it begins, and whole again at each change."""
 
@@ -44,7 +48,7 @@ class CallSpan:
         kind: str = "tool",
         trace_id: str | None = None,
         parent: str | None = None,
-        args: Any = None,
+        args: Any = NOTHING,
         **about: Any,
     ) -> None:
         """Without a `trace_id` it joins the active span of OpenTelemetry, where that is installed."""
@@ -68,6 +72,7 @@ class CallSpan:
             self._span["parent_span_id"] = parent
         if kind == "tool":
             self._span["tool_name"] = name
+        if args is not NOTHING:
             self._input(args)
 
     @property
@@ -102,7 +107,7 @@ class CallSpan:
 
     def end(self, status: str, **more: Any) -> None:
         """The last word of this span."""
-        self._send(status=status, ended_at=rfc3339(clock.now()), **more)
+        self._send(status=status, **{"ended_at": rfc3339(clock.now()), **more})
 
     def set(self, **more: Any) -> None:
         """Fields for the next send; `attributes` are added to those there are."""
