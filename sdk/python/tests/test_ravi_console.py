@@ -81,6 +81,21 @@ async def test_r4_a_late_click_is_refused(desk, kit):
         await desk.console.show(card.id, "state", "expired")
         code, _, _ = await desk.console.run("approve", card.id)
         assert (code, office.tool.ran) == (5, [])
+        assert (await desk.receipt(card, "received"))["degraded"] == []
+
+
+async def test_r4_an_expiry_that_ravi_did_not_speak_of_reads_as_a_denial(desk, kit):
+    contract = kit.contract
+    async with desk.gate() as gate:
+        handler = RaviApprovalHandler(gate, approval_timeout=2.0)
+        call = contract.ToolCallRequest(name="mail", arguments={"to": "late"})
+        request = contract.ApprovalRequest(
+            call=call, risk=contract.ToolRisk.HIGH, agent_id=kit.AgentId(type="a", key="b"), run_id="r"
+        )
+        working = asyncio.ensure_future(handler.request(request))
+        card = await desk.card(working)
+        assert (await working).decision == contract.ApprovalDecision.DENIED
+        assert (await desk.receipt(card, "received"))["degraded"] == ["expiry_as_deny"]
 
 
 @pytest.mark.parametrize(("allowed", "warned"), [(("mail", "look"), False), (("look",), True)])

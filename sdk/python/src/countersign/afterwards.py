@@ -12,6 +12,7 @@ import itertools
 import logging
 
 from .clock import ticks
+from .degraded import Degraded, words_of
 from .errors import CountersignError, VoidDecisionError
 from .letters import refusal, response_to
 from .outbox import Outbox
@@ -40,10 +41,10 @@ class Afterwards:
         """How many requests are looked after; each hands in one letter at most."""
         return len(self._looking)
 
-    def watch(self, wait: Wait) -> None:
+    def watch(self, wait: Wait, degraded: Degraded | None = None) -> None:
         """Look on for a request that may stand on the bus and whose wait ended without an answer."""
         if wait.may_stand and not self._closing.is_set():
-            task = asyncio.create_task(self._watch(wait))
+            task = asyncio.create_task(self._watch(wait, degraded))
             self._looking.add(task)
             task.add_done_callback(self._looking.discard)
 
@@ -55,7 +56,7 @@ class Afterwards:
         for task in set(self._looking):
             task.cancel()
 
-    async def _watch(self, wait: Wait) -> None:
+    async def _watch(self, wait: Wait, degraded: Degraded | None) -> None:
         until = ticks() + wait.travelled + PATIENCE
         try:
             for pause in pauses():
@@ -65,7 +66,8 @@ class Afterwards:
                 last = self._closing.is_set() or ticks() >= until
                 answer = await wait.look_back()
                 if answer is not None:
-                    self._outbox.post(response_to(wait.request, *answer, withdrawn=wait.withdrawn))
+                    words = await words_of(degraded, answer[0])
+                    self._outbox.post(response_to(wait.request, *answer, withdrawn=wait.withdrawn, degraded=words))
                 if last or answer is not None:
                     return
         except VoidDecisionError as error:

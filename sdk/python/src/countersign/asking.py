@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 
 from .afterwards import Afterwards
 from .bus import Bus
+from .degraded import Degraded, words_of
 from .errors import AlreadyAskedError, CountersignError, TooManyWaitingError, VoidDecisionError
 from .journal import Entry
 from .letters import refusal, response_to, withdrawal
@@ -26,9 +27,6 @@ log = logging.getLogger("countersign")
 
 MAX_WAITING = 10_000
 IO_SECONDS = 2.0
-
-Degraded = Callable[[Decision], list[str] | None]
-"""From a verified decision to what of it cannot be honoured (`degraded` of the receipt `received`)."""
 
 
 class Asking:
@@ -89,7 +87,7 @@ class Asking:
                 entry is not None and not wait.withdrawn
             ):
                 raise
-            self._gave_up(wait, cancelled=isinstance(error, asyncio.CancelledError))
+            self._gave_up(wait, degraded, cancelled=isinstance(error, asyncio.CancelledError))
             raise
         finally:
             del self.waits[request.request_id]
@@ -137,14 +135,14 @@ class Asking:
         """Look once more for the answers that nobody waits for."""
         await self._afterwards.close(1.0)
 
-    def _gave_up(self, wait: Wait, *, cancelled: bool) -> None:
+    def _gave_up(self, wait: Wait, degraded: Degraded | None, *, cancelled: bool) -> None:
         if not cancelled:
             self.take_back(wait, "the agent gave up")
             return
         # At the very end the deadline has answered already; a withdraw would only hide that.
         if wait.seconds_left > 0 or not wait.placed:
             self.take_back(wait, "the agent stopped waiting")
-        self._afterwards.watch(wait)
+        self._afterwards.watch(wait, degraded)
 
     async def _answer(self, wait: Wait, degraded: Degraded | None, entry: Entry | None) -> Decision:
         decision, stored = await wait.run()
@@ -152,25 +150,10 @@ class Asking:
             # Before anything else: an answer is handed out once, whatever happens to this process from here on.
             entry.end()
         if decision is None or stored is None:
-            self._afterwards.watch(wait)
+            self._afterwards.watch(wait, degraded)
             if wait.withdrawn:
                 return Decision.unanswered(wait.request.request_id, "withdrawn", "agent")
             return Decision.unanswered(wait.request.request_id, "expired", "timeout")
-        words = _words(degraded, decision)
+        words = await words_of(degraded, decision)
         self._outbox.post(response_to(wait.request, decision, stored, withdrawn=wait.withdrawn, degraded=words))
         return decision
-
-
-def _words(degraded: Degraded | None, decision: Decision) -> list[str] | None:
-    """What the caller cannot honour of the answer. A fault of the caller's function is no reason to hold it back."""
-    if degraded is None:
-        return None
-    try:
-        words = degraded(decision)
-    except Exception as error:
-        log.warning("could not tell what of a decision cannot be honoured: %s", type(error).__name__)
-        return None
-    if words is None or (isinstance(words, list) and all(isinstance(word, str) for word in words)):
-        return words
-    log.warning("what of a decision cannot be honoured has to be a list of words")
-    return None

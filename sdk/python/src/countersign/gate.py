@@ -15,8 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Unpack
 
 from . import clock
-from .asking import IO_SECONDS, MAX_WAITING, Asking, Degraded
+from .asking import IO_SECONDS, MAX_WAITING, Asking
 from .bus import Bus
+from .degraded import Degraded
 from .enrolment import Enrolment
 from .errors import (
     BusUnreachableError,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
-from .asking import Degraded
+from .degraded import Degraded
 from .enrolment import Enrolment
 from .errors import CountersignError, GateClosedError
 from .gate import Gate

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..asking import Degraded
+from ..degraded import Degraded
 from ..digest import args_digest
 from ..errors import CountersignError
 from ..gate import Gate

@@ -109,9 +109,13 @@ class RaviApprovalHandler:
         words = {str(member.value): member for member in contract.ApprovalDecision}
         shape = getattr(contract, "ApprovalResult", None)
         fields = _fields(shape) if shape is not None else set()
-        call = self._call(req, "modified" in words and shape is not None, "reason" in fields)
+        speaks = _RaviSpeaks(self._timeout + 4 * self._margin)
+        call = self._call(req, "modified" in words and shape is not None, "reason" in fields, speaks)
         self._seen.add(req.call.call_id, call)
-        answer = await call.ask()
+        with speaks.heard():
+            answer = await call.ask()
+            if answer.verdict == "expired":
+                await speaks.over()
         if answer.error is not None:
             raise answer.error
         decision = answer.decision
@@ -125,9 +129,6 @@ class RaviApprovalHandler:
             call.refused("invalid_args")
         elif answer.verdict == "terminate":
             await self._terminate()
-        elif answer.verdict == "expired":
-            # ravi's own time-out says "timed out", which the model reads; it cancels this.
-            await asyncio.sleep(4 * self._margin)
         if shape is None:
             return words[word]
         told = {
@@ -194,7 +195,7 @@ class RaviApprovalHandler:
         """ravi's `ToolInvoker` with `record_result` after each `invoke`."""
         return _Recording(self, invoker)
 
-    def _call(self, req: Any, editable: bool, has_reason: bool) -> GatedCall:
+    def _call(self, req: Any, editable: bool, has_reason: bool, speaks: _RaviSpeaks) -> GatedCall:
         asked, chain = req.call, _chain.get()
         verdicts: list[Verdict] = ["approve", "deny", "skip"]
         verdicts += ["modify"] if editable else []
@@ -228,10 +229,11 @@ class RaviApprovalHandler:
             **about,
         )
 
-        def degraded(decision: Decision) -> list[str]:
-            said = decision.message and not (decision.allowed and has_reason)
+        def degraded(decision: Decision) -> Any:
+            if decision.verdict == "expired":
+                return speaks.words()
             words = ["skip_as_deny"] if decision.verdict == "skip" else []
-            return [*words, "message"] if said and decision.verdict != "expired" else words
+            return [*words, "message"] if decision.message and not (decision.allowed and has_reason) else words
 
         return GatedCall(self._gate, call, asked.name, timeout=self._timeout, degraded=degraded, **_within())
 
@@ -242,6 +244,33 @@ class RaviApprovalHandler:
                 await ended
         except Exception as error:
             log.warning("on_terminate failed: %s", type(error).__name__)
+
+
+class _RaviSpeaks:
+    """Keeps an expired call, so that ravi's own time-out speaks first: it cancels the handler, and the model reads
+    "timed out"."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until = time.monotonic() + seconds
+        self._cancelled = False
+
+    @contextlib.contextmanager
+    def heard(self) -> Iterator[None]:
+        """What is awaited inside may be cancelled by ravi."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            self._cancelled = True
+            raise
+
+    async def over(self) -> None:
+        """Until it would have spoken."""
+        await asyncio.sleep(max(0.0, self._until - time.monotonic()))
+
+    async def words(self) -> list[str]:
+        """What of the expiry ravi could not tell apart."""
+        await self.over()
+        return [] if self._cancelled else ["expiry_as_deny"]
 
 
 class _Recording:
