@@ -168,6 +168,19 @@ async def test_r2_words_that_ravi_does_not_hand_on_are_named(kit, gate, console,
     assert (await console.receipt(body["request_id"], "received"))["degraded"] == degraded
 
 
+async def test_r2_arguments_changed_while_waiting_do_not_run(kit, gate, console):
+    office = Office(kit, gate)
+    args = dict(ARGS)
+    call = office.call("mail", args)
+    working = asyncio.ensure_future(office.invoker.invoke(call, session=office.session))
+    body = await card(console, working)
+    call.arguments["to"] = "everybody"
+    await console.decide(body["request_id"])
+    assert (await working).status == "denied"
+    assert office.ran() == []
+    assert (await console.receipt(body["request_id"], "refused"))["message"] == "digest_differs"
+
+
 class Words(enum.Enum):
     APPROVED = "approved"
     DENIED = "denied"

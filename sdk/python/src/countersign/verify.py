@@ -166,7 +166,7 @@ def parse_payload(payload: bytes) -> dict[str, Any]:
     try:
         value = json.loads(
             payload.decode("utf-8"),
-            object_pairs_hook=_unique_object,
+            object_pairs_hook=unique_object,
             parse_constant=_refuse_constant,
             parse_int=_integer,
         )
@@ -178,7 +178,8 @@ def parse_payload(payload: bytes) -> dict[str, Any]:
     return value
 
 
-def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """For `json.loads`: raises `ValueError` where two keys of an object are equal."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise ValueError("duplicate key")

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import NotAllowedError
 from ..gate import Gate
+from ..verify import unique_object
 from ..wire import uuid7
 from ._gating import group, last_messages
 from ._spans import CallSpan
@@ -27,8 +28,8 @@ class ModelCall:
 
     id: str
     name: str
-    is_object: bool
-    group: dict[str, Any] | None
+    is_object: bool = True
+    group: dict[str, Any] | None = None
     args_raw: str | None = None
     """The model's text, where it is no JSON of the arguments that Kate runs."""
     begun: bool = False
@@ -90,13 +91,16 @@ class Loop:
         if self.refusal is not None:
             raise EndedError
 
-    def end(self, status: str, error: BaseException | None = None) -> None:
+    def end(self, status: str) -> None:
         """The last word of the run's span."""
-        self.span.set(attributes={"kate.rounds": self._rounds, "kate.tool_calls_made": self._calls})
-        if error is not None:
-            self.span.failed(error, status)
-        else:
-            self.span.end(status)
+        self.span.end(status, attributes={"kate.rounds": self._rounds, "kate.tool_calls_made": self._calls})
+
+    def end_by(self, error: BaseException) -> None:
+        """The loop raised."""
+        cancelled = isinstance(error, asyncio.CancelledError)
+        if isinstance(error, Exception):
+            self.span.set(error={"type": type(error).__name__, "message": str(error)})
+        self.end("denied" if isinstance(error, EndedError) else "cancelled" if cancelled else "error")
 
     def _seen(
         self, create: Callable[..., Awaitable[Any]], read: Callable[[Any], tuple[str, list[ModelCall]]]
@@ -135,36 +139,22 @@ def _openai(response: Any) -> tuple[str, list[ModelCall]]:
     calls = []
     for asked in message.tool_calls or ():
         text = asked.function.arguments
+        call = ModelCall(asked.id, asked.function.name)
+        calls.append(call)
         try:
-            # Kate reads the text so; where it cannot, it runs {}.
-            is_object = isinstance(json.loads(text), dict)
+            call.is_object = isinstance(json.loads(text), dict)
+            json.loads(text, object_pairs_hook=unique_object)
         except (ValueError, TypeError):
-            is_object = True
-        raw = text if isinstance(text, str) and not _is_exact(text) else None
-        calls.append(ModelCall(asked.id, asked.function.name, is_object, None, raw))
+            # Kate runs {} where it cannot read the text, and the last of two equal keys.
+            call.args_raw = text if isinstance(text, str) else None
     return message.content or "", calls
 
 
 def _anthropic(response: Any) -> tuple[str, list[ModelCall]]:
     blocks = response.content
     used = [block for block in blocks if getattr(block, "type", None) == "tool_use"]
-    calls = [ModelCall(block.id, block.name, isinstance(block.input, dict), None) for block in used]
+    calls = [ModelCall(block.id, block.name, isinstance(block.input, dict)) for block in used]
     return "\n".join(block.text for block in blocks if getattr(block, "type", None) == "text"), calls
-
-
-def _is_exact(text: str) -> bool:
-    """Whether every reader gets the same value of it."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(dict(pairs)) != len(pairs):
-            raise ValueError("duplicate key")
-        return dict(pairs)
-
-    try:
-        json.loads(text, object_pairs_hook=unique)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 def _usage(usage: Any) -> dict[str, Any] | None:

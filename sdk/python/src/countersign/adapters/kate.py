@@ -32,7 +32,7 @@ from ..refusal import as_text
 from ..verify import Decision
 from ..wire import ToolCall
 from ..words import Effects, Risk, Verdict
-from ._gating import GatedCall, Selection, named
+from ._gating import Answer, GatedCall, Selection, named
 from ._kate_loop import EndedError, Loop
 
 log = logging.getLogger("countersign")
@@ -128,20 +128,15 @@ class KateGate:
                 **llm_kwargs,
             )
             loop.check()
-        except EndedError:
-            loop.end("denied")
-            assert loop.refusal is not None  # noqa: S101 - it is what ended the loop
-            raise loop.refusal from None
-        except asyncio.CancelledError:
-            loop.end("cancelled")
-            raise
         except BaseException as error:
-            loop.end("error", error)
+            loop.end_by(error)
+            if loop.refusal is not None and isinstance(error, EndedError):
+                raise loop.refusal from None
             raise
         finally:
             _looping.reset(token)
-        complete = bool(result.messages) and result.messages[-1].get("role") == "assistant"
-        loop.end("ok" if complete and result.rounds else "incomplete")
+        answered = bool(result.rounds) and result.messages[-1].get("role") == "assistant"
+        loop.end("ok" if answered else "incomplete")
         return result
 
     def local(self, tool: LocalTool) -> LocalTool:
@@ -151,7 +146,7 @@ class KateGate:
 
     async def call_tool(self, tool_name: str, input_data: dict[str, Any] | None = None) -> ToolResult:
         """`projectkate.call_tool`, gated. Raises `NotAllowedError`, an error of the gate, or what Kate raises."""
-        original = _original()
+        original = _gate_marketplace()
         return await self._outside(tool_name, input_data, lambda args: original(tool_name, args))
 
     async def execute(
@@ -166,13 +161,8 @@ class KateGate:
         args = {} if args is None else args
         if not isinstance(args, dict):
             raise InvalidRequestError(_no_object(name), code="wrong_type")
-        call = self._call(name, args, None, origin="marketplace")
-        answer = await call.ask()
-        if answer.allowed and not isinstance(answer.args, dict):
-            call.refused("invalid_args")
-            raise ArgumentsChangedError(_no_object(name))
+        answer, result = await self._gated(self._call(name, args, None, origin="marketplace"), run)
         if answer.allowed:
-            result: ToolResult = await self._run(call, run)
             return result
         if answer.responded:
             return ToolResult(success=True, output=answer.content)
@@ -202,13 +192,9 @@ class KateGate:
             return _no_object(name)
         if asked is not None:
             about.update(call_id=asked.id, args_raw=asked.args_raw, group=asked.group)
-        call = self._call(name, args, loop, **about)
-        answer = await call.ask()
-        if answer.allowed and not isinstance(answer.args, dict):
-            call.refused("invalid_args")
-            return _no_object(name)
+        answer, result = await self._gated(self._call(name, args, loop, **about), run)
         if answer.allowed:
-            return await self._run(call, run)
+            return result
         if answer.verdict == "terminate" and loop is not None:
             loop.terminate(NotAllowedError(answer.words, verdict="terminate", decision=answer.decision))
         return as_text(answer.content) if answer.responded else answer.words
@@ -236,44 +222,45 @@ class KateGate:
         span: dict[str, Any] = {"attributes": {"kate.local": local}, **(loop.within if loop is not None else {})}
         return GatedCall(self._gate, call, name, timeout=self._timeout, degraded=degraded, **span)
 
-    async def _run(self, call: GatedCall, run: Run) -> Any:
-        args = call.started()
+    async def _gated(self, call: GatedCall, run: Run) -> tuple[Answer, Any]:
+        """The answer, and where it allows the call, its result. Raises what the call raises."""
+        answer = await call.ask()
+        if not answer.allowed:
+            return answer, None
+        if not isinstance(answer.args, dict):
+            call.refused("invalid_args")
+            words = _no_object(call.name)
+            return Answer(False, words=words, error=ArgumentsChangedError(words)), None
         try:
-            result = await run(args)
+            result = await run(call.started())
         except asyncio.CancelledError as error:
             call.failed(error, status="cancelled")
             raise
         except Exception as error:
             status, more = _read(error)
-            if more.get("code") == "428" and self._status is not None:
-                missing = await self._missing_keys(call.name)
-                more.update({"missing_keys": missing} if missing is not None else {})
+            if more.get("code") == "428":
+                for entry in await self._introduce():
+                    if entry["tool_name"] == call.name:
+                        more["missing_keys"] = entry["missing_keys"]
             call.failed(error, status=status, **more)
             raise
         if not isinstance(result, ToolResult):
             call.ended(result if isinstance(result, str | dict | list) else str(result))
-            return result
+            return answer, result
         call.span.set(usage={"tokens_charged": result.tokens_charged, "execution_time_ms": result.execution_time_ms})
         if result.success and not result.error:
             call.ended(result.output)
         else:
             said = str(result.error or "not successful")
             call.failed(RuntimeError(said), message=said, type="ToolResult", code="success_false")
-        return result
-
-    async def _missing_keys(self, name: str) -> list[str] | None:
-        credentials = await self._introduce()
-        found = [entry["missing_keys"] for entry in credentials if entry["tool_name"] == name]
-        return found[0] if found else None
+        return answer, result
 
     async def _introduce(self, **parts: Any) -> list[dict[str, Any]]:
         """Say what there is. A hello that nobody takes stops nothing. The credentials as they are now."""
-        credentials: list[dict[str, Any]] = []
         try:
             if self._status is not None:
                 fields = ("tool_name", "artifact_id", "status", "missing_keys")
-                credentials = [{name: getattr(one, name) for name in fields} for one in await self._status()]
-                parts["credentials"] = credentials
+                parts["credentials"] = [{name: getattr(one, name) for name in fields} for one in await self._status()]
         except Exception as error:
             log.warning("could not read the credentials of Kate's tools: %s", type(error).__name__)
         try:
@@ -281,14 +268,14 @@ class KateGate:
                 await self._gate.introduce(**parts)
         except Exception as error:
             log.warning("could not say which tools there are: %s", error)
-        return credentials
+        return parts.get("credentials") or []
 
 
-def _gate_marketplace() -> None:
-    """Replace `projectkate.call_tool` by one that asks inside a loop of a `KateGate`."""
-    original = projectkate.call_tool
+def _gate_marketplace() -> Callable[..., Awaitable[ToolResult]]:
+    """Replace `projectkate.call_tool` by one that asks inside a loop of a `KateGate`. The original."""
+    original: Any = projectkate.call_tool
     if hasattr(original, "countersign_original"):
-        return
+        return original.countersign_original  # type: ignore[no-any-return]
 
     @functools.wraps(original)
     async def call_tool(tool_name: str, input_data: dict[str, Any] | None = None) -> ToolResult:
@@ -304,12 +291,7 @@ def _gate_marketplace() -> None:
 
     call_tool.countersign_original = original  # type: ignore[attr-defined]
     projectkate.call_tool = call_tool
-
-
-def _original() -> Callable[..., Awaitable[ToolResult]]:
-    current: Any = projectkate.call_tool
-    found: Callable[..., Awaitable[ToolResult]] = getattr(current, "countersign_original", current)
-    return found
+    return original  # type: ignore[no-any-return]
 
 
 def _no_object(name: str) -> str:
@@ -349,14 +331,12 @@ def _described(
 def _read(error: Exception) -> tuple[str, dict[str, Any]]:
     """The status of the span, and what else stands in its `error`."""
     number = re.search(r"(?:status |\()(\d{3})\b", str(error))
+    code = number[1] if number is not None and isinstance(error, projectkate.KateRemoteError) else None
     if isinstance(error, projectkate.KateBalanceError):
-        return "error", {"code": "402"}
-    if isinstance(error, projectkate.KateCredentialError):
-        return "error", {"code": "428"}
-    if isinstance(error, projectkate.KateToolError):
-        code = re.search(r"status (\d+)", str(error))
-        word = code[1] if code else "502"
-        return ("timeout" if word == "504" else "error"), {"code": word}
-    if isinstance(error, projectkate.KateRemoteError) and number is not None:
-        return "error", {"code": number[1]}
-    return "error", {}
+        code = "402"
+    elif isinstance(error, projectkate.KateCredentialError):
+        code = "428"
+    elif isinstance(error, projectkate.KateToolError):
+        code = code or "502"
+    late = isinstance(error, projectkate.KateToolError) and code == "504"
+    return ("timeout" if late else "error"), ({"code": code} if code is not None else {})

@@ -12,7 +12,6 @@ import dataclasses
 import hashlib
 import inspect
 import json
-import logging
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,8 +26,6 @@ from ..words import Effects, Verdict
 from ._gating import GatedCall, Selection, slug
 from ._ravi_trace import CHAIN_SPAN, CallsSeen, record_chain
 from ._spans import CallSpan
-
-log = logging.getLogger("countersign")
 
 MARGIN_SECONDS = 0.5
 """The card ends this much before ravi stops waiting (a quarter of short time-outs)."""
@@ -109,26 +106,31 @@ class RaviApprovalHandler:
         words = {str(member.value): member for member in contract.ApprovalDecision}
         shape = getattr(contract, "ApprovalResult", None)
         fields = _fields(shape) if shape is not None else set()
-        speaks = _RaviSpeaks(self._timeout + 4 * self._margin)
-        call = self._call(req, "modified" in words and shape is not None, "reason" in fields, speaks)
+        waits = _Waits(time.monotonic() + self._timeout + 4 * self._margin)
+        call = self._call(req, "modified" in words and shape is not None, "reason" in fields, waits)
         self._seen.add(req.call.call_id, call)
-        with speaks.heard():
+        try:
             answer = await call.ask()
             if answer.verdict == "expired":
-                await speaks.over()
+                await waits.over()
+        except asyncio.CancelledError:
+            waits.cancelled = True
+            raise
         if answer.error is not None:
             raise answer.error
         decision = answer.decision
         assert decision is not None  # noqa: S101 - without an error there is one
         word, edited = "skipped" if answer.verdict == "skip" else "denied", None
-        if answer.allowed and isinstance(answer.args, dict):
-            word, args = "approved", call.started()
-            if answer.edited:
-                word, edited = "modified", args
-        elif answer.allowed:
+        if answer.allowed and not isinstance(answer.args, dict):
             call.refused("invalid_args")
-        elif answer.verdict == "terminate":
-            await self._terminate()
+        elif answer.edited:
+            word, edited = "modified", call.started()
+        elif answer.allowed and call.may_run(req.call.arguments):
+            word, _ = "approved", call.started()
+        elif answer.verdict == "terminate" and self._on_terminate is not None:
+            ended = self._on_terminate()
+            if inspect.isawaitable(ended):
+                await ended
         if shape is None:
             return words[word]
         told = {
@@ -195,7 +197,7 @@ class RaviApprovalHandler:
         """ravi's `ToolInvoker` with `record_result` after each `invoke`."""
         return _Recording(self, invoker)
 
-    def _call(self, req: Any, editable: bool, has_reason: bool, speaks: _RaviSpeaks) -> GatedCall:
+    def _call(self, req: Any, editable: bool, has_reason: bool, waits: _Waits) -> GatedCall:
         asked, chain = req.call, _chain.get()
         verdicts: list[Verdict] = ["approve", "deny", "skip"]
         verdicts += ["modify"] if editable else []
@@ -231,46 +233,28 @@ class RaviApprovalHandler:
 
         def degraded(decision: Decision) -> Any:
             if decision.verdict == "expired":
-                return speaks.words()
+                return waits.words()
             words = ["skip_as_deny"] if decision.verdict == "skip" else []
             return [*words, "message"] if decision.message and not (decision.allowed and has_reason) else words
 
         return GatedCall(self._gate, call, asked.name, timeout=self._timeout, degraded=degraded, **_within())
 
-    async def _terminate(self) -> None:
-        try:
-            ended = self._on_terminate() if self._on_terminate is not None else None
-            if inspect.isawaitable(ended):
-                await ended
-        except Exception as error:
-            log.warning("on_terminate failed: %s", type(error).__name__)
 
-
-class _RaviSpeaks:
-    """Keeps an expired call, so that ravi's own time-out speaks first: it cancels the handler, and the model reads
+@dataclasses.dataclass
+class _Waits:
+    """An expired call is kept, so that ravi's own time-out speaks first: it cancels the handler, and the model reads
     "timed out"."""
 
-    def __init__(self, seconds: float) -> None:
-        self._until = time.monotonic() + seconds
-        self._cancelled = False
-
-    @contextlib.contextmanager
-    def heard(self) -> Iterator[None]:
-        """What is awaited inside may be cancelled by ravi."""
-        try:
-            yield
-        except asyncio.CancelledError:
-            self._cancelled = True
-            raise
+    until: float
+    cancelled: bool = False
 
     async def over(self) -> None:
-        """Until it would have spoken."""
-        await asyncio.sleep(max(0.0, self._until - time.monotonic()))
+        await asyncio.sleep(self.until - time.monotonic())
 
     async def words(self) -> list[str]:
-        """What of the expiry ravi could not tell apart."""
+        """What of the expiry ravi could not tell apart: known when ravi would have spoken."""
         await self.over()
-        return [] if self._cancelled else ["expiry_as_deny"]
+        return [] if self.cancelled else ["expiry_as_deny"]
 
 
 class _Recording:
