@@ -32,7 +32,6 @@ class ModelCall:
     group: dict[str, Any] | None = None
     args_raw: str | None = None
     """The model's text, where it is no JSON of the arguments that Kate runs."""
-    begun: bool = False
 
 
 class Loop:
@@ -70,9 +69,8 @@ class Loop:
         """The model's call that Kate runs now; None for one that a tool's own code makes."""
         self.check()
         call = self._turn[0] if self._turn else None
-        if call is None or call.begun or call.name != name or asyncio.current_task() is not self._task:
+        if call is None or call.name != name or asyncio.current_task() is not self._task:
             return None
-        call.begun = True
         return call
 
     def finished(self) -> None:
