@@ -6,6 +6,7 @@ but a logger. Imports happen while a version is in place only, because both have
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib
 import logging
@@ -15,9 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from countersign.adapters.ravi import RaviApprovalHandler
+
 from nats_server import REPOSITORY
 
 VERSIONS = ["0.1.0", "0.2.0"]
+ARGS = {"to": "a@example.org"}
 
 
 def folder(version: str) -> Path:
@@ -108,3 +112,29 @@ class Store:
 
     async def unpin(self, ref: str) -> None:
         pass
+
+
+class Office:
+    """ravi's invoker with three tools and our handler."""
+
+    def __init__(self, kit, gate, *, timeout: float = 20.0, store=None, inline: int = 4096, **options) -> None:
+        self.kit = kit
+        self.tools = Registry(
+            *(Tool(kit, *about) for about in (("look", "safe"), ("mail", "high"), ("wipe", "critical")))
+        )
+        self.policy = kit.contract.ChainPolicy(approval_timeout_s=timeout, max_inline_result_bytes=inline)
+        options.setdefault("registry", self.tools)
+        self.handler = RaviApprovalHandler(gate, approval_timeout=timeout, **options)
+        inner = kit.ToolInvoker(self.tools, self.handler, artifact_store=store, policy=self.policy)
+        self.invoker = self.handler.invoker(inner)
+        self.session = self.invoker.open_session()
+
+    def call(self, name: str, args: dict | None = None):
+        return self.kit.contract.ToolCallRequest(name=name, arguments=ARGS if args is None else args)
+
+    def start(self, name: str = "mail", args: dict | None = None) -> asyncio.Task:
+        call = self.call(name, args)
+        return asyncio.ensure_future(self.invoker.invoke(call, session=self.session))
+
+    def ran(self, name: str = "mail") -> list[dict]:
+        return self.tools[name].ran
