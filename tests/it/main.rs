@@ -23,6 +23,7 @@ mod imports;
 mod keychain;
 mod lists;
 mod logs;
+mod mcp;
 mod modes;
 mod operators;
 mod otlp;

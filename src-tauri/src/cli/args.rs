@@ -7,6 +7,7 @@ mod alarms;
 mod bypass;
 mod history;
 mod keys;
+mod mcp;
 mod rules;
 mod setup;
 mod verdicts;
@@ -20,6 +21,7 @@ pub(crate) use alarms::{Alarms, AlarmsWhat};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use history::{Export, History};
 pub(crate) use keys::{KeyPlaceWord, Keys};
+pub(crate) use mcp::{Elicitation, McpProxy};
 pub(crate) use rules::{AcceptFile, ImportFrom, ImportRules, Rules};
 pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
@@ -102,6 +104,10 @@ pub(crate) enum Command {
     Serve,
     /// Ask as an agent and wait for the answer.
     Ask(Ask),
+    /// Stand in front of an MCP server: its tools' calls wait for a person, everything else goes through.
+    ///
+    /// Ends with the server's exit code.
+    McpProxy(McpProxy),
     /// Show the bus, the streams, what waits, alarms and the audit head.
     Status,
     /// List the waiting requests, earliest deadline first.

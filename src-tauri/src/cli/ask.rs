@@ -111,7 +111,7 @@ fn span(seconds: u64) -> String {
 }
 
 /// Whoever can read an enrolment can ask, and withdraw, in the agent's name.
-fn warn_of_readers(out: Output, enrolment: &Path) {
+pub(super) fn warn_of_readers(out: Output, enrolment: &Path) {
     let mode = std::fs::metadata(enrolment).map(|file| file.permissions().mode());
     if mode.is_ok_and(|mode| mode & 0o077 != 0) {
         let file = enrolment.display();
@@ -123,7 +123,7 @@ fn warn_of_readers(out: Output, enrolment: &Path) {
 
 /// What an operator writes may hold a secret, and standard error often is a log. Whoever asks has no
 /// console, so the digests of hidden values are under its own login key.
-fn hide_under_login_of(enrolment: &Path) {
+pub(super) fn hide_under_login_of(enrolment: &Path) {
     let read = std::fs::read(enrolment).ok();
     if let Some(read) = read.and_then(|text| countersign_wire::read_json::<Enrolment>(&text).ok()) {
         secrets::hide_under(Hiding::from_seed(read.nkey_seed.reveal()));
@@ -142,7 +142,7 @@ fn question(ask: &Ask) -> Result<Question, Failure> {
     Ok(question.timeout(Duration::from_secs(ask.timeout)))
 }
 
-fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<PathBuf, Failure> {
+pub(super) fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<PathBuf, Failure> {
     let from_env = || {
         env::var_os(AGENT_JSON)
             .filter(|path| !path.is_empty())

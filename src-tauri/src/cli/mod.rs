@@ -24,6 +24,7 @@ mod input;
 mod keys;
 pub(crate) mod line;
 mod log;
+mod mcp;
 mod narrow;
 mod operators;
 mod output;
@@ -69,13 +70,17 @@ const FILES: u64 = 65_536;
 
 /// Runs the program: reads its arguments, does what they say and returns the exit code.
 pub fn main() -> ExitCode {
-    private_files();
+    let inherited = private_files();
     log::tell_panics_by_place();
     let arguments: Vec<OsString> = env::args_os().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(error) => return not_understood(&error, wants_json(&arguments)),
     };
+    if matches!(cli.command, Some(Command::McpProxy(_))) {
+        // Its server makes files as it would without us.
+        umask(inherited);
+    }
     let json = cli.global.json;
     run(cli).map_or_else(|failure| failure.report(json), |()| ExitCode::SUCCESS)
 }
@@ -109,6 +114,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
     match command {
         Command::Serve => serve::run(settings, out).await,
         Command::Ask(ask) => ask::run(settings, out, ask).await,
+        Command::McpProxy(wanted) => mcp::proxy(settings, out, wanted).await,
         Command::Status => status::run(settings, out).await,
         Command::Inbox(inbox) => read::inbox(settings, out, inbox).await,
         Command::Show(show) => show::run(settings, out, &show).await,
@@ -161,8 +167,8 @@ fn block_on(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failu
 
 /// Requests and keys are nobody else's business, whatever the folder's own mode is. What this program
 /// starts, its nats-server too, inherits this.
-fn private_files() {
-    umask(Mode::S_IRWXG | Mode::S_IRWXO);
+fn private_files() -> Mode {
+    umask(Mode::S_IRWXG | Mode::S_IRWXO)
 }
 
 /// A login session usually allows 1,024 open files, for programs that know no more; its nats-server, which inherits

@@ -1,0 +1,159 @@
+//! The way to the people: one gate, opened when it is first needed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use countersign_sdk::{Ask, Decision, Gate, GateError, HelloTool, Introduction, Verdict};
+use countersign_wire::{Risk, ToolOrigin, args_digest};
+use serde_json::{Map, json};
+use tokio::sync::Mutex;
+
+use crate::forms::Form;
+use crate::message::Call;
+use crate::relay::Ended;
+use crate::tools::Tool;
+
+/// Who asks, and how long.
+#[derive(Debug, Clone)]
+pub struct Asker {
+    /// The `agent.json`.
+    pub enrolment: PathBuf,
+    /// The name of the server, as the person knows it.
+    pub server: String,
+    /// How long a call waits for an answer.
+    pub timeout: Duration,
+    /// How long a call holds its client up, and the folder in which its request goes on afterwards.
+    pub hold: Option<(Duration, PathBuf)>,
+}
+
+pub(crate) struct Desk {
+    pub(crate) asker: Asker,
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    gate: Gate,
+    tools: Vec<HelloTool>,
+}
+
+impl Desk {
+    pub(crate) fn new(asker: Asker) -> Self {
+        let open = Mutex::new(None);
+        Self { asker, open }
+    }
+
+    /// The gate. Connects where that did not succeed before; its hello names the tools.
+    pub(crate) async fn gate(&self, tools: Vec<HelloTool>) -> Result<Gate, GateError> {
+        let mut open = self.open.lock().await;
+        if let Some(open) = &*open {
+            return Ok(open.gate.clone());
+        }
+        let mut builder = Gate::builder(self.asker.enrolment.clone());
+        builder = builder.introduction(introduction(&tools));
+        if let Some((_, journal)) = &self.asker.hold {
+            builder = builder.journal(journal);
+        }
+        let gate = builder.connect().await?;
+        *open = Some(Open {
+            gate: gate.clone(),
+            tools,
+        });
+        Ok(gate)
+    }
+
+    /// Says hello with these tools, unless that was said.
+    pub(crate) async fn introduce(&self, tools: Vec<HelloTool>) {
+        if let Err(error) = self.gate(tools.clone()).await {
+            tracing::warn!("no hello: {error}");
+            return;
+        }
+        let mut open = self.open.lock().await;
+        if let Some(open) = open.as_mut().filter(|open| open.tools != tools) {
+            match open.gate.introduce(&introduction(&tools)).await {
+                Ok(()) => open.tools = tools,
+                Err(error) => tracing::warn!("no hello: {error}"),
+            }
+        }
+    }
+
+    /// Takes back what waits, and sends what is to be sent.
+    pub(crate) async fn close(&self) {
+        if let Some(open) = self.open.lock().await.take()
+            && !open.gate.close().await
+        {
+            tracing::warn!("the console was not told everything before the time limit");
+        }
+    }
+
+    pub(crate) fn call(&self, call: &Call, tool: Option<&Tool>, risk: Risk) -> Ask {
+        let mut allowed = vec![
+            Verdict::Approve,
+            Verdict::Modify,
+            Verdict::Deny,
+            Verdict::Skip,
+        ];
+        if tool.is_some_and(|tool| !tool.typed) {
+            allowed.push(Verdict::Respond);
+        }
+        let mut ask = Ask::tool(&call.name, call.arguments.clone())
+            .origin(ToolOrigin::Mcp)
+            .namespace(&self.asker.server)
+            .call_id(call.id.to_string())
+            .risk(risk)
+            .allow(allowed)
+            .timeout(self.asker.timeout);
+        if let Some(trace) = call.traceparent() {
+            ask = ask.traceparent(trace);
+        }
+        // What the person may want to see beside the arguments: the rest that goes to the server.
+        let others = call.others.iter().filter(|(name, _)| *name != "_meta");
+        let others: Map<_, _> = others.map(|(k, v)| (k.clone(), v.clone())).collect();
+        if !others.is_empty() {
+            ask = ask.native(others);
+        }
+        let Some(tool) = tool else { return ask };
+        if let Some(description) = &tool.description {
+            ask = ask.describe(description);
+        }
+        if let Some(schema) = &tool.args_schema {
+            ask = ask.args_schema(schema.clone());
+        }
+        match tool.effects {
+            Some(effects) => ask.effects(effects),
+            None => ask,
+        }
+    }
+
+    /// Names the request of this call for a later one of the same tool with the same arguments.
+    pub(crate) fn key(&self, call: &Call, place: usize) -> String {
+        let same = json!([self.asker.server, call.name, call.arguments, place]);
+        // What has no canonical form is not asked in the end.
+        let digest = args_digest(&same).map_or_else(|_| same.to_string(), |digest| digest.hex());
+        format!("mcp-proxy/{digest}")
+    }
+
+    pub(crate) fn form(&self, form: &Form) -> Ask {
+        Ask::form(&form.message, form.schema.clone()).timeout(self.asker.timeout)
+    }
+}
+
+fn introduction(tools: &[HelloTool]) -> Introduction {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Introduction {
+        framework: Some(("countersign mcp-proxy".to_owned(), version)),
+        tools: tools.to_vec(),
+        ..Introduction::default()
+    }
+}
+
+/// Sends the receipt of a call that is over.
+pub(crate) async fn report(decision: Decision, ended: Ended) {
+    let untold = ended.untold.then(|| "edit_notice".to_owned());
+    let sent = match ended.failed {
+        Some(kind) => decision.failed(kind).await,
+        None => decision.executed_degraded(&ended.arguments, untold).await,
+    };
+    if let Err(error) = sent {
+        tracing::warn!(request = %decision.request(), "the receipt is late: {error}");
+    }
+}

@@ -1,0 +1,74 @@
+//! Forms that a server wants filled in: `elicitation/create`, or an `input_required` result of revision 2026-07-28.
+
+use countersign_sdk::{Decision, DecisionVerdict, GateError};
+use serde_json::{Map, Value, json};
+
+use crate::id::Id;
+use crate::relay::Running;
+
+/// What a person is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Form {
+    pub(crate) message: String,
+    pub(crate) schema: Value,
+}
+
+/// Who asks for them.
+pub(crate) enum Inputs<R> {
+    /// A request of the server.
+    OfServer(Id, Form),
+    /// The result of a call, with the server's names of the forms and its state.
+    OfCall(Box<Running<R>>, Vec<(String, Form)>, Option<String>),
+}
+
+/// The form in the parameters of an elicitation; none for another mode.
+pub(crate) fn form(params: &Value) -> Option<Form> {
+    let mode = params.get("mode");
+    if mode.is_some_and(|mode| mode != "form") {
+        return None;
+    }
+    Some(Form {
+        message: params.get("message")?.as_str()?.to_owned(),
+        schema: params.get("requestedSchema")?.clone(),
+    })
+}
+
+/// The forms of an `input_required` result; none where it wants something else too.
+pub(crate) fn all_forms(result: &Value) -> Option<Vec<(String, Form)>> {
+    let requests = result.get("inputRequests")?.as_object()?;
+    let form = |(name, request): (&String, &Value)| {
+        let elicits = request.get("method")? == "elicitation/create";
+        let form = form(request.get("params")?)?;
+        elicits.then(|| (name.clone(), form))
+    };
+    let forms: Vec<_> = requests.iter().map(form).collect::<Option<_>>()?;
+    (!forms.is_empty()).then_some(forms)
+}
+
+/// The result of an elicitation.
+pub(crate) fn filled(outcome: &Result<Decision, GateError>) -> Value {
+    let Ok(decision) = outcome else {
+        return json!({"action": "cancel"});
+    };
+    match (decision.verdict(), decision.response()) {
+        (DecisionVerdict::Respond, Some(response)) => {
+            json!({"action": "accept", "content": response.content})
+        }
+        (DecisionVerdict::Deny, _) => json!({"action": "decline"}),
+        _ => json!({"action": "cancel"}),
+    }
+}
+
+/// The call again, with what was filled in.
+pub(crate) fn again<R>(
+    running: &mut Running<R>,
+    responses: Map<String, Value>,
+    state: Option<String>,
+) {
+    let others = &mut running.call.others;
+    others.insert("inputResponses".to_owned(), Value::Object(responses));
+    match state {
+        Some(state) => others.insert("requestState".to_owned(), state.into()),
+        None => others.shift_remove("requestState"),
+    };
+}

@@ -1,0 +1,22 @@
+//! Countersign in front of MCP servers: `countersign mcp-proxy` and `countersign mcp`.
+//!
+//! A relay of messages, not a client of its own: what is no tool call goes through byte for byte, so that no library
+//! reads it into types of its own and writes it anew. Refuses to send a call on that was not approved.
+
+mod answer;
+mod decide;
+mod desk;
+mod forms;
+mod id;
+mod lines;
+mod message;
+mod relay;
+mod session;
+mod stdio;
+mod tools;
+mod which;
+
+pub use desk::Asker;
+pub use relay::PROBE;
+pub use stdio::stdio;
+pub use which::Which;

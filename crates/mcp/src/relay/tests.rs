@@ -1,0 +1,323 @@
+use serde_json::json;
+
+use super::*;
+use crate::tools::Tool;
+
+fn relay(unasked: &[&str]) -> Relay<&'static str> {
+    let unasked: Vec<_> = unasked.iter().map(|&glob| glob.to_owned()).collect();
+    let which = Which::new(&[], &unasked, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let mut relay = Relay::new(which, true);
+    // Its own question for the tools is another test's.
+    relay.sent_by_client(br#"{"method":"notifications/initialized"}"#);
+    relay
+}
+
+fn line(message: &Value) -> Vec<u8> {
+    message.to_string().into_bytes()
+}
+
+fn pay(id: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "pay", "arguments": {"n": 1}}})
+}
+
+fn asked(relay: &mut Relay<&'static str>, message: &Value) -> (Call, CancellationToken) {
+    let steps = relay.sent_by_client(&line(message));
+    assert!(!steps.pass && steps.to_server.is_none() && steps.to_client.is_none());
+    match steps.then {
+        Then::Ask(call, over) => (*call, over),
+        _ => panic!("{message} did not ask"),
+    }
+}
+
+fn approve(
+    relay: &mut Relay<&'static str>,
+    call: Call,
+    arguments: Value,
+    notice: Option<&str>,
+) -> Value {
+    let running = Running {
+        call,
+        arguments,
+        notice: notice.map(str::to_owned),
+        receipt: Some("receipt"),
+    };
+    let message = relay
+        .go(Box::new(running))
+        .unwrap_or_else(|_| panic!("nobody waits"));
+    serde_json::from_slice(&message).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn reported(steps: Steps<&'static str>) -> Ended {
+    match steps.then {
+        Then::Report("receipt", ended) => ended,
+        _ => panic!("no report"),
+    }
+}
+
+#[test]
+fn an_approved_call_goes_on_anew_and_its_result_as_it_is() {
+    let mut relay = relay(&[]);
+    let (call, _) = asked(&mut relay, &pay(json!(1)));
+    let sent = approve(&mut relay, call, json!({"n": 1}), None);
+    assert_eq!(sent, pay(json!(1)));
+    let steps = relay.sent_by_server(br#"{ "id":1, "result" : {"content":[]} }"#);
+    assert!(steps.pass);
+    assert_eq!(
+        reported(steps),
+        Ended {
+            arguments: json!({"n": 1}),
+            failed: None,
+            untold: false
+        }
+    );
+    // The id is free again.
+    asked(&mut relay, &pay(json!(1)));
+}
+
+#[test]
+fn ids_of_two_types_are_two_and_one_that_is_not_over_is_refused() {
+    let mut relay = relay(&[]);
+    asked(&mut relay, &pay(json!(1)));
+    asked(&mut relay, &pay(json!("1")));
+    let steps = relay.sent_by_client(&line(&pay(json!(1))));
+    let told = String::from_utf8(steps.to_client.unwrap_or_default().to_vec());
+    assert!(!steps.pass && told.is_ok_and(|told| told.contains("-32600")));
+}
+
+#[test]
+fn a_cancelled_call_never_goes_on_and_one_that_runs_is_cancelled_by_the_server() {
+    let cancel = line(&json!({"method": "notifications/cancelled", "params": {"requestId": 1}}));
+    let mut relay = relay(&[]);
+    let (call, over) = asked(&mut relay, &pay(json!(1)));
+    let steps = relay.sent_by_client(&cancel);
+    assert!(!steps.pass && over.is_cancelled());
+    let running = Running {
+        call,
+        arguments: json!({}),
+        notice: None,
+        receipt: Some("receipt"),
+    };
+    assert!(relay.go(Box::new(running)).is_err());
+
+    let (call, _) = asked(&mut relay, &pay(json!(1)));
+    approve(&mut relay, call, json!({}), None);
+    let steps = relay.sent_by_client(&cancel);
+    assert!(steps.pass);
+    assert_eq!(reported(steps).failed.as_deref(), Some("cancelled"));
+}
+
+#[test]
+fn an_edit_is_told_before_the_result_and_every_other_byte_stays() {
+    for (result, told) in [
+        (
+            r#"{"content": [ {"type":"text"} ],"structuredContent":{"n":1e2}}"#,
+            Some(
+                r#"{"content": [{"type":"text","text":"edited"}, {"type":"text"} ],"structuredContent":{"n":1e2}}"#,
+            ),
+        ),
+        (
+            r#"{"content":[ ] }"#,
+            Some(r#"{"content":[{"type":"text","text":"edited"} ] }"#),
+        ),
+        (r#"{"content":{}}"#, None),
+        (r#"{}"#, None),
+    ] {
+        let mut relay = relay(&[]);
+        let (call, _) = asked(&mut relay, &pay(json!(1)));
+        approve(&mut relay, call, json!({"n": 2}), Some("edited"));
+        let message = format!(r#" {{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+        let steps = relay.sent_by_server(message.as_bytes());
+        let expected = told.map(|told| message.replace(result, told));
+        let found = steps.to_client.as_deref().map(String::from_utf8_lossy);
+        assert_eq!(found.as_deref(), expected.as_deref());
+        assert_eq!(steps.pass, told.is_none());
+        assert_eq!(reported(steps).untold, told.is_none(), "{result}");
+    }
+}
+
+#[test]
+fn how_a_call_ended_is_reported() {
+    for (answer, failed) in [
+        (r#"{"id":1,"result":{"isError":true}}"#, Some("tool_error")),
+        (
+            r#"{"id":1,"error":{"code":-32602,"message":"m"}}"#,
+            Some("-32602"),
+        ),
+        (r#"{"id":1,"error":"odd"}"#, Some("error")),
+        (r#"{"id":1,"result":{"isError":false}}"#, None),
+        (r#"{"id":1,"result":{"isError":"odd"}}"#, None),
+        (r#"{"id":1,"result":7}"#, None),
+    ] {
+        let mut relay = relay(&[]);
+        let (call, _) = asked(&mut relay, &pay(json!(1)));
+        approve(&mut relay, call, json!({"n": 1}), None);
+        let ended = reported(relay.sent_by_server(answer.as_bytes()));
+        assert_eq!(ended.failed.as_deref(), failed, "{answer}");
+    }
+    let mut relay = relay(&[]);
+    let (call, _) = asked(&mut relay, &pay(json!(1)));
+    approve(&mut relay, call, json!({}), None);
+    let (_, over) = asked(&mut relay, &pay(json!(2)));
+    let ended = relay.server_gone();
+    assert!(over.is_cancelled());
+    assert_eq!(ended.len(), 1);
+    assert_eq!(ended[0].1.failed.as_deref(), Some("connection_closed"));
+}
+
+#[test]
+fn unasked_calls_pass_as_they_are_but_a_probe_never_does() {
+    let mut relay = relay(&["*"]);
+    assert!(relay.sent_by_client(&line(&pay(json!(1)))).pass);
+    let probe = json!({"id": 2, "method": "tools/call", "params": {"name": PROBE}});
+    let (call, _) = asked(&mut relay, &probe);
+    let running = Running {
+        call,
+        arguments: json!({}),
+        notice: None,
+        receipt: Some("receipt"),
+    };
+    assert!(relay.go(Box::new(running)).is_err());
+    assert_eq!(relay.probes(), 0);
+    assert!(relay.over(&Id::Number(2)));
+}
+
+#[test]
+fn the_tools_are_asked_for_page_by_page_and_the_answers_are_the_proxys_own() {
+    let which = Which::new(&[], &[], &[]).unwrap_or_else(|error| panic!("{error}"));
+    let mut relay: Relay<()> = Relay::new(which, true);
+    let steps = relay.sent_by_client(br#"{"method":"notifications/initialized"}"#);
+    assert!(steps.pass);
+    let question = |steps: &Steps<()>| {
+        let bytes = steps.to_server.clone().unwrap_or_default();
+        serde_json::from_slice::<Value>(&bytes).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let first = question(&steps);
+    assert_eq!(
+        (&first["method"], &first["params"]),
+        (&json!("tools/list"), &json!({}))
+    );
+    // A change while it reads: it reads again afterwards.
+    let changed = relay.sent_by_server(br#"{"method":"notifications/tools/list_changed"}"#);
+    assert!(changed.pass && changed.to_server.is_none());
+    let page = json!({"id": first["id"], "result": {"nextCursor": "c", "tools": [{
+        "name": "pay", "description": "Pays", "annotations": {"readOnlyHint": true},
+        "inputSchema": {"maximum": 18_446_744_073_709_551_615_u64}, "outputSchema": {},
+    }]}});
+    let steps = relay.sent_by_server(&line(&page));
+    assert!(!steps.pass);
+    assert_eq!(question(&steps)["params"], json!({"cursor": "c"}));
+    let page = json!({"id": first["id"], "result": {"tools": [{"name": "other"}, {"no": "name"}]}});
+    let steps = relay.sent_by_server(&line(&page));
+    assert!(!steps.pass);
+    let again = question(&steps);
+    assert_ne!(again["id"], first["id"]);
+    let error = json!({"id": again["id"], "error": {"code": -32601}});
+    let known = relay.tools.get("pay").cloned();
+    let effects = Some(countersign_wire::Effects::Read);
+    let schema = Some(json!({"maximum": 18_446_744_073_709_551_615.0_f64}));
+    let pays = Some("Pays".to_owned());
+    assert_eq!(
+        known,
+        Some(Tool {
+            description: pays,
+            args_schema: schema,
+            effects,
+            typed: true
+        })
+    );
+    assert!(matches!(
+        relay.sent_by_server(&line(&error)).then,
+        Then::Tools
+    ));
+}
+
+#[test]
+fn a_server_that_is_discovered_is_asked_for_its_tools_in_its_revision() {
+    let which = Which::new(&[], &[], &[]).unwrap_or_else(|error| panic!("{error}"));
+    let mut relay: Relay<()> = Relay::new(which, true);
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+    let discover = json!({"id": 1, "method": "server/discover", "params": {"_meta": meta}});
+    assert!(relay.sent_by_client(&line(&discover)).pass);
+    let steps = relay.sent_by_server(br#"{"id":1,"result":{}}"#);
+    let list: Value = serde_json::from_slice(&steps.to_server.unwrap_or_default())
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(steps.pass);
+    assert_eq!(list["params"]["_meta"], meta);
+}
+
+#[test]
+fn an_approval_counts_once_for_a_call_that_comes_back_with_the_servers_state() {
+    let wants = |id: u64, state: &str| {
+        line(
+            &json!({"id": id, "result": {"resultType": "input_required", "requestState": state,
+            "inputRequests": {"a": {"method": "sampling/createMessage", "params": {}}}}}),
+        )
+    };
+    let back = |id: u64, state: &str, n: u64| {
+        let mut call = pay(json!(id));
+        call["params"]["arguments"]["n"] = json!(n);
+        call["params"]["requestState"] = json!(state);
+        call["params"]["inputResponses"] = json!({"a": {}});
+        call
+    };
+    let mut relay = relay(&[]);
+    let (call, _) = asked(&mut relay, &pay(json!(1)));
+    approve(&mut relay, call, json!({"n": 1}), None);
+    assert!(relay.sent_by_server(&wants(1, "s")).pass);
+    // Other arguments, another state: another call.
+    asked(&mut relay, &back(2, "s", 2));
+    asked(&mut relay, &back(3, "t", 1));
+    let steps = relay.sent_by_client(&line(&back(4, "s", 1)));
+    let sent: Value = serde_json::from_slice(&steps.to_server.unwrap_or_default())
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        (&sent["id"], &sent["params"]["requestState"]),
+        (&json!(4), &json!("s"))
+    );
+    let ended = reported(relay.sent_by_server(br#"{"id":4,"result":{"content":[]}}"#));
+    assert_eq!(ended.failed, None);
+    asked(&mut relay, &back(5, "s", 1));
+}
+
+#[test]
+fn forms_are_for_the_console_and_everything_else_for_the_client() {
+    let elicit =
+        |params: Value| line(&json!({"id": "e", "method": "elicitation/create", "params": params}));
+    let form = json!({"message": "Which?", "requestedSchema": {"type": "object"}});
+    let url = json!({"mode": "url", "message": "Go", "url": "https://example.org"});
+    let mut relay = relay(&[]);
+    assert!(relay.sent_by_server(&elicit(url)).pass);
+    let steps = relay.sent_by_server(&elicit(form.clone()));
+    assert!(!steps.pass && matches!(steps.then, Then::Fill(..)));
+    assert!(relay.filled(&Id::Text("e".to_owned())));
+    assert!(!relay.filled(&Id::Text("e".to_owned())));
+    relay.console_forms = false;
+    assert!(relay.sent_by_server(&elicit(form)).pass);
+}
+
+#[test]
+fn a_call_whose_result_wants_forms_goes_on_with_what_was_filled_in() {
+    let mut relay = relay(&[]);
+    let (call, _) = asked(&mut relay, &pay(json!(1)));
+    approve(&mut relay, call, json!({"n": 1}), Some("edited"));
+    let wants = json!({"id": 1, "result": {"resultType": "input_required", "requestState": "s",
+        "inputRequests": {"a": {"method": "elicitation/create", "params": {"message": "Which?", "requestedSchema": {}}}}}});
+    let steps = relay.sent_by_server(&line(&wants));
+    assert!(!steps.pass);
+    let Then::Fill(inputs, _) = steps.then else {
+        panic!("no form")
+    };
+    let Inputs::OfCall(mut running, forms, state) = *inputs else {
+        panic!("no call")
+    };
+    assert_eq!(forms.len(), 1);
+    let filled = Map::from_iter([("a".to_owned(), json!({"action": "cancel"}))]);
+    crate::forms::again(&mut running, filled, state);
+    let message = relay.go(running).unwrap_or_else(|_| panic!("nobody waits"));
+    let message: Value = serde_json::from_slice(&message).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(message["params"]["inputResponses"]["a"]["action"], "cancel");
+    assert_eq!(message["params"]["requestState"], "s");
+    let steps = relay.sent_by_server(br#"{"id":1,"result":{"content":[]}}"#);
+    assert!(steps.to_client.is_some());
+    assert!(!reported(steps).untold);
+}

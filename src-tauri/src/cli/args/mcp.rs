@@ -1,0 +1,62 @@
+//! Flags of the commands that speak MCP.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use countersign_wire::Risk;
+
+#[derive(Debug, Args)]
+pub(crate) struct McpProxy {
+    /// What the server is called on cards [default: the last path element of the command].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Enrolment file [env: COUNTERSIGN_AGENT_JSON] [default: that of the agent `local` in the data folder].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent_json: Option<PathBuf>,
+    /// Tools that ask; `*`, `?` and `[…]` as in a shell [default: all].
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) ask: Vec<String>,
+    /// Tools that do not ask, although `--ask` names them.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) unasked: Vec<String>,
+    /// How dangerous tools are: safe, low, medium, high or critical; the first match counts [default: critical].
+    #[arg(long, value_name = "GLOB=WORD", value_parser = risk)]
+    pub(crate) risk: Vec<(String, Risk)>,
+    /// Seconds to wait for an answer, at most 30 days.
+    #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
+    pub(crate) timeout: u64,
+    /// Seconds after which a call ends while its request goes on; the same call again gets the answer
+    /// [default: calls wait until they are answered].
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
+    pub(crate) hold: Option<u64>,
+    /// Who fills in the forms of the server.
+    #[arg(long, value_enum, default_value_t = Elicitation::Console)]
+    pub(crate) elicitation: Elicitation,
+    /// The server's command.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Elicitation {
+    /// A person at the console: the form is a card.
+    Console,
+    /// The client: the form is relayed.
+    Client,
+}
+
+fn risk(text: &str) -> Result<(String, Risk), String> {
+    let parts = text.rsplit_once('=');
+    let (glob, word) = parts.ok_or("it has the form GLOB=WORD")?;
+    let risks = [
+        Risk::Safe,
+        Risk::Low,
+        Risk::Medium,
+        Risk::High,
+        Risk::Critical,
+    ];
+    let risk = risks.into_iter().find(|risk| risk.as_str() == word);
+    let risk = risk.ok_or("the word is safe, low, medium, high or critical")?;
+    Ok((glob.to_owned(), risk))
+}

@@ -1,0 +1,74 @@
+//! `mcp-proxy`: Countersign in front of an MCP server.
+//!
+//! Refuses to write anything of its own on standard output: that belongs to the protocol.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use countersign_mcp::{Asker, Which};
+use countersign_wire::ErrorCode;
+
+use super::args::{Elicitation, McpProxy};
+use super::ask::{enrolment, hide_under_login_of, warn_of_readers};
+use super::config::Settings;
+use super::failure::Failure;
+use super::output::Output;
+use super::serve::Stop;
+
+const STATE_DIR: &str = "COUNTERSIGN_STATE_DIR";
+
+/// Relays until the server ends, and ends with its exit code.
+pub(crate) async fn proxy(
+    settings: &Settings,
+    out: Output,
+    wanted: McpProxy,
+) -> Result<(), Failure> {
+    let mut stop = Stop::listen()?;
+    let which = Which::new(&wanted.ask, &wanted.unasked, &wanted.risk)
+        .map_err(|error| Failure::usage(format!("no pattern of tool names: {error}")))?;
+    let enrolment = enrolment(settings, wanted.agent_json)?;
+    warn_of_readers(out, &enrolment);
+    hide_under_login_of(&enrolment);
+    let program = wanted.command.first().map(Path::new);
+    let named = program
+        .and_then(Path::file_name)
+        .map(OsStr::to_string_lossy);
+    let asker = Asker {
+        enrolment,
+        server: wanted
+            .name
+            .unwrap_or_else(|| named.unwrap_or_default().into_owned()),
+        timeout: Duration::from_secs(wanted.timeout),
+        hold: wanted.hold.map(held).transpose()?,
+    };
+    let forms = wanted.elicitation == Elicitation::Console;
+    let relayed = countersign_mcp::stdio(which, forms, asker, &wanted.command, stop.asked()).await;
+    match relayed {
+        // Standard input cannot be left while it is read.
+        Ok(code) => std::process::exit(i32::from(code)),
+        Err(error) => {
+            let program = program.unwrap_or(Path::new("")).display();
+            let failure = Failure::new(
+                ErrorCode::Environment,
+                format!("the server {program} cannot be relayed: {error}"),
+            );
+            let _ = failure.report(out.json);
+            std::process::exit(i32::from(ErrorCode::Environment.exit_code()))
+        }
+    }
+}
+
+/// How long a call holds its client up, and where its request is kept afterwards.
+fn held(seconds: u64) -> Result<(Duration, PathBuf), Failure> {
+    let named = env::var_os(STATE_DIR).filter(|folder| !folder.is_empty());
+    let folder = match named {
+        Some(folder) => PathBuf::from(folder),
+        None => dirs::state_dir()
+            .or_else(dirs::data_local_dir)
+            .ok_or_else(|| Failure::environment(format!("no folder for --hold; set {STATE_DIR}")))?
+            .join("countersign"),
+    };
+    Ok((Duration::from_secs(seconds), folder.join("mcp-proxy")))
+}
