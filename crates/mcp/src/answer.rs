@@ -12,6 +12,9 @@ use crate::message::{Call, REVISION, Refused};
 /// How many calls of this name reached the server, in `_meta` of the answer to a probe.
 pub(crate) const RELAYED: &str = "countersign/relayed";
 
+/// The type of error of a call that its client took back.
+pub(crate) const CANCELLED: &str = "cancelled";
+
 /// A line of its own.
 pub(crate) fn line(message: &Value) -> Bytes {
     Bytes::from(message.to_string())

@@ -4,39 +4,48 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
 
-use countersign_sdk::{Ask, Decision, DecisionVerdict, GateError, edit_notice, refusal_text};
+use countersign_sdk::{Ask, Decision, DecisionVerdict, Gate, GateError, edit_notice, refusal_text};
 use serde_json::{Map, Value};
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer;
+use crate::desk::Outstanding;
 use crate::forms::{self, Inputs};
 use crate::message::Call;
 use crate::relay::{PROBE, Running};
 use crate::session::Session;
-
-/// How often a client hears that its call still waits.
-pub(crate) const PROGRESS: Duration = Duration::from_secs(10);
+use crate::span::CallSpan;
+use crate::wait::{self, Outcome};
 
 /// How many calls that are alike may wait at once.
 const MOST_ALIKE: usize = 32;
 
-enum Outcome {
-    Answered(Box<Result<Decision, GateError>>),
-    /// The client was held up as long as it may be.
-    Held,
-    /// Nobody waits any more.
-    Gone,
-}
-
 impl Session {
     /// Asks whether the call may run, and does what was answered.
-    pub(crate) async fn decide(self: Arc<Self>, call: Call, over: CancellationToken) {
-        match self.asked(&call, &over).await {
-            Outcome::Gone => {}
+    pub(crate) async fn decide(self: Arc<Self>, call: Call, gone: CancellationToken) {
+        let prepared = async {
+            self.tools().await;
+            self.gate().await
+        };
+        let gate = tokio::select! {
+            biased;
+            () = gone.cancelled() => return,
+            gate = prepared => gate,
+        };
+        match gate {
+            Ok(gate) => self.ask(call, &gate, &gone).await,
+            Err(error) => self.answer(&call, Err(error)).await,
+        }
+    }
+
+    async fn ask(&self, call: Call, gate: &Gate, gone: &CancellationToken) {
+        let mut span = CallSpan::new(gate, &call);
+        match self.asked(&call, gate, &mut span, gone).await {
+            Outcome::Gone => span.end("cancelled"),
             Outcome::Held => {
+                span.end("timeout");
                 let name = &call.name;
                 let words = format!(
                     "{name} was not run: it still waits for a person. To get the answer, call it again with the same arguments."
@@ -45,84 +54,63 @@ impl Session {
             }
             Outcome::Answered(answer) => match *answer {
                 Ok(decision) if decision.allowed() && call.name != PROBE => {
-                    self.run(call, decision).await;
+                    self.run(call, decision, span).await;
                 }
-                answer => self.answer(&call, answer).await,
+                answer => {
+                    span.answered(answer.as_ref());
+                    self.answer(&call, answer).await;
+                }
             },
         }
     }
 
-    async fn asked(&self, call: &Call, over: &CancellationToken) -> Outcome {
-        let prepared = async {
-            self.tools().await;
-            let gate = self.gate().await?;
+    async fn asked(
+        &self,
+        call: &Call,
+        gate: &Gate,
+        span: &mut CallSpan,
+        gone: &CancellationToken,
+    ) -> Outcome {
+        let ask = {
             let relay = self.relay.lock();
             let risk = relay.which().risk(&call.name);
-            let ask = self.desk.call(call, relay.tools.get(&call.name), risk);
-            Ok((gate, ask))
+            self.desk.call(call, relay.tools.get(&call.name), risk)
         };
-        let (gate, ask) = tokio::select! {
-            biased;
-            () = over.cancelled() => return Outcome::Gone,
-            prepared = prepared => match prepared {
-                Ok(prepared) => prepared,
-                Err(error) => return Outcome::Answered(Box::new(Err(error))),
-            },
-        };
+        let ask = ask.traceparent(&span.traceparent);
         let token = call.progress_token();
         let Some((hold, _)) = &self.desk.asker.hold else {
-            return self.wait(&gate, ask, token, pending(), over).await;
+            let id = uuid::Uuid::now_v7().to_string();
+            span.waiting(Some(&id));
+            let ask = match id.parse() {
+                Ok(id) => ask.request_id(id),
+                Err(_) => ask,
+            };
+            return wait::answer(gate, ask, token, pending(), gone, &self.to_client).await;
         };
+        // Which request it waits for is known when it was answered.
+        span.waiting(None);
         let held = sleep(*hold);
         tokio::pin!(held);
         // Calls that are alike and wait at once are calls of their own.
         for place in 0..MOST_ALIKE {
-            let ask = ask.clone().key(self.desk.key(call, place));
-            match self.wait(&gate, ask, token, held.as_mut(), over).await {
+            let ask: Ask = ask.clone().key(self.desk.key(call, place));
+            let held = held.as_mut();
+            match wait::answer(gate, ask, token, held, gone, &self.to_client).await {
                 Outcome::Answered(answer) if taken(&answer) => {}
                 outcome => return outcome,
             }
         }
-        let error = GateError::TooManyWaiting { limit: MOST_ALIKE };
-        Outcome::Answered(Box::new(Err(error)))
+        Outcome::error(GateError::TooManyWaiting { limit: MOST_ALIKE })
     }
 
-    /// Waits for an answer; tells the client that it still waits where it wants to hear so.
-    async fn wait(
-        &self,
-        gate: &countersign_sdk::Gate,
-        ask: Ask,
-        token: Option<&Value>,
-        held: impl Future<Output = ()>,
-        over: &CancellationToken,
-    ) -> Outcome {
-        let mut asking = gate.ask(ask);
-        tokio::pin!(held);
-        let mut ticks = interval(PROGRESS);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        ticks.tick().await;
-        let mut told = 0;
-        loop {
-            tokio::select! {
-                biased;
-                () = over.cancelled() => return Outcome::Gone,
-                answer = &mut asking => return Outcome::Answered(Box::new(answer)),
-                () = &mut held => return Outcome::Held,
-                _ = ticks.tick() => {
-                    told += 1;
-                    self.tell(token.map(|token| answer::progress(token, told))).await;
-                }
-            }
-        }
-    }
-
-    async fn run(&self, call: Call, decision: Decision) {
+    async fn run(&self, call: Call, decision: Decision, mut span: CallSpan) {
         let Some(arguments) = decision.args().cloned() else {
             return;
         };
+        span.running(&decision, &arguments);
         let running = Box::new(Running {
             notice: edit_notice(&decision),
-            receipt: Some(decision),
+            receipt: Some(Outstanding { decision, span }),
             arguments,
             call,
         });
@@ -137,10 +125,8 @@ impl Session {
             },
             Err(_) => running.receipt,
         };
-        if let Some(decision) = refused
-            && let Err(error) = decision.refused("not_started").await
-        {
-            tracing::warn!(request = %decision.request(), "the receipt is late: {error}");
+        if let Some(outstanding) = refused {
+            outstanding.not_started().await;
         }
     }
 
@@ -171,10 +157,14 @@ impl Session {
     }
 
     /// Asks for what the server wants filled in, and hands it to the server.
-    pub(crate) async fn fill(self: Arc<Self>, inputs: Inputs<Decision>, over: CancellationToken) {
+    pub(crate) async fn fill(
+        self: Arc<Self>,
+        inputs: Inputs<Outstanding>,
+        gone: CancellationToken,
+    ) {
         match inputs {
             Inputs::OfServer(id, form) => {
-                let Some(filled) = self.ask_form(&form, None, &over).await else {
+                let Some(filled) = self.ask_form(&form, None, &gone).await else {
                     return;
                 };
                 if let Ok(room) = self.to_server.reserve().await
@@ -187,7 +177,7 @@ impl Session {
                 let token = running.call.progress_token().cloned();
                 let mut responses = Map::new();
                 for (name, form) in asked {
-                    let Some(filled) = self.ask_form(&form, token.as_ref(), &over).await else {
+                    let Some(filled) = self.ask_form(&form, token.as_ref(), &gone).await else {
                         return;
                     };
                     responses.insert(name, filled);
@@ -206,17 +196,23 @@ impl Session {
         &self,
         form: &forms::Form,
         token: Option<&Value>,
-        over: &CancellationToken,
+        gone: &CancellationToken,
     ) -> Option<Value> {
         let gate = tokio::select! {
             biased;
-            () = over.cancelled() => return None,
+            () = gone.cancelled() => return None,
             gate = self.gate() => gate,
         };
         let outcome = match gate {
-            Ok(gate) => match self
-                .wait(&gate, self.desk.form(form), token, pending(), over)
-                .await
+            Ok(gate) => match wait::answer(
+                &gate,
+                self.desk.form(form),
+                token,
+                pending(),
+                gone,
+                &self.to_client,
+            )
+            .await
             {
                 Outcome::Answered(answer) => *answer,
                 Outcome::Held | Outcome::Gone => return None,

@@ -11,6 +11,7 @@ use tokio::sync::Mutex;
 use crate::forms::Form;
 use crate::message::Call;
 use crate::relay::Ended;
+use crate::span::CallSpan;
 use crate::tools::Tool;
 
 /// Who asks, and how long.
@@ -102,9 +103,6 @@ impl Desk {
             .risk(risk)
             .allow(allowed)
             .timeout(self.asker.timeout);
-        if let Some(trace) = call.traceparent() {
-            ask = ask.traceparent(trace);
-        }
         // What the person may want to see beside the arguments: the rest that goes to the server.
         let others = call.others.iter().filter(|(name, _)| *name != "_meta");
         let others: Map<_, _> = others.map(|(k, v)| (k.clone(), v.clone())).collect();
@@ -146,13 +144,37 @@ fn introduction(tools: &[HelloTool]) -> Introduction {
     }
 }
 
-/// Sends the receipt of a call that is over.
-pub(crate) async fn report(decision: Decision, ended: Ended) {
-    let untold = ended.untold.then(|| "edit_notice".to_owned());
-    let sent = match ended.failed {
-        Some(kind) => decision.failed(kind).await,
-        None => decision.executed_degraded(&ended.arguments, untold).await,
-    };
+/// A call that runs, and what is told when it is over.
+pub(crate) struct Outstanding {
+    pub(crate) decision: Decision,
+    pub(crate) span: CallSpan,
+}
+
+impl Outstanding {
+    /// Reports how the call ended.
+    pub(crate) async fn report(self, ended: Ended) {
+        self.span.ended(ended.failed.as_deref());
+        let untold = ended.untold.then(|| "edit_notice".to_owned());
+        let sent = match ended.failed {
+            Some(kind) => self.decision.failed(kind).await,
+            None => {
+                self.decision
+                    .executed_degraded(&ended.arguments, untold)
+                    .await
+            }
+        };
+        late(&self.decision, sent);
+    }
+
+    /// The approval came too late: the call does not run.
+    pub(crate) async fn not_started(self) {
+        self.span.end("cancelled");
+        let sent = self.decision.refused("not_started").await;
+        late(&self.decision, sent);
+    }
+}
+
+fn late(decision: &Decision, sent: Result<(), GateError>) {
     if let Err(error) = sent {
         tracing::warn!(request = %decision.request(), "the receipt is late: {error}");
     }

@@ -12,8 +12,10 @@ mod lines;
 mod message;
 mod relay;
 mod session;
+mod span;
 mod stdio;
 mod tools;
+mod wait;
 mod which;
 
 pub use desk::Asker;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_sdk::{Decision, GateError, HelloTool};
+use countersign_sdk::{Gate, GateError, HelloTool};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::answer;
-use crate::desk::{Asker, Desk, report};
+use crate::desk::{Asker, Desk, Outstanding};
 use crate::message::{INVALID_REQUEST, LARGEST, Refused};
 use crate::relay::{Relay, Then};
 use crate::which::Which;
@@ -26,7 +26,7 @@ const LAST: Duration = Duration::from_secs(3);
 
 /// What is relayed to whom, and who is asked.
 pub(crate) struct Session {
-    pub(crate) relay: Mutex<Relay<Decision>>,
+    pub(crate) relay: Mutex<Relay<Outstanding>>,
     pub(crate) desk: Desk,
     pub(crate) to_server: mpsc::Sender<Bytes>,
     pub(crate) to_client: mpsc::Sender<Bytes>,
@@ -116,15 +116,15 @@ impl Session {
         }
     }
 
-    fn then(self: &Arc<Self>, then: Then<Decision>) {
+    fn then(self: &Arc<Self>, then: Then<Outstanding>) {
         let session = Arc::clone(self);
         match then {
             Then::Nothing => {}
             Then::Ask(call, over) => {
                 self.tasks.spawn(session.decide(*call, over));
             }
-            Then::Report(decision, ended) => {
-                self.tasks.spawn(report(decision, ended));
+            Then::Report(outstanding, ended) => {
+                self.tasks.spawn(outstanding.report(ended));
             }
             Then::Tools => {
                 self.tools.cancel();
@@ -150,7 +150,7 @@ impl Session {
         let _ = timeout(TOOLS, self.tools.cancelled()).await;
     }
 
-    pub(crate) async fn gate(&self) -> Result<countersign_sdk::Gate, GateError> {
+    pub(crate) async fn gate(&self) -> Result<Gate, GateError> {
         self.desk.gate(self.hello()).await
     }
 
@@ -163,8 +163,8 @@ impl Session {
     /// Reports the calls that the server will not answer, and sends all that is still to be sent.
     pub(crate) async fn end(&self) {
         self.client_left();
-        for (decision, ended) in self.relay.lock().server_gone() {
-            self.tasks.spawn(report(decision, ended));
+        for (outstanding, ended) in self.relay.lock().server_gone() {
+            self.tasks.spawn(outstanding.report(ended));
         }
         self.tasks.close();
         // What is not done by then is told by closing the gate.

@@ -29,7 +29,7 @@ impl<R> Relay<R> {
                     Steps::stop()
                 }
                 Some(Stage::Runs(running)) => {
-                    let report = ended(*running, Some("cancelled"));
+                    let report = ended(*running, Some(answer::CANCELLED));
                     let then = report.map_or(Then::Nothing, |(r, ended)| Then::Report(r, ended));
                     Steps {
                         then,
