@@ -1,0 +1,30 @@
+"""The guide's example as a reader runs it; the model is played on the loopback address."""
+
+from __future__ import annotations
+
+import pytest
+
+import guide_code
+from asked import Asked
+from model_server import model_server
+
+TURNS = [
+    [("lookup_invoice", {"invoice_id": "INV-42"})],
+    [("delete_invoice", {"invoice_id": "INV-42"})],
+    "It is done.",
+]
+
+
+@pytest.mark.parametrize("verdict", ["approve", "deny"])
+async def test_the_example_deletes_when_allowed(console, agent_json, tmp_path, verdict):
+    asked = Asked(console)
+    with model_server(*TURNS) as model:
+        process = await guide_code.start("openai-agents", agent_json, tmp_path, **model.environment)
+        card = await asked.card()
+        assert (card["tool"]["name"], card["risk"]) == ("delete_invoice", "high")
+        await asked.answer(card, verdict)
+        printed = await guide_code.printed(process)
+    deleted = ["deleting INV-42"] if verdict == "approve" else []
+    assert printed.splitlines() == [*deleted, "It is done."]
+    [*_, result] = [item["output"] for item in model.asked[-1]["input"] if item.get("type") == "function_call_output"]
+    assert result == ("deleted INV-42" if deleted else "delete_invoice was not run, denied by Ada")
