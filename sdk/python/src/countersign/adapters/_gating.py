@@ -109,6 +109,8 @@ class GatedCall:
         self.call = call
         self.name = name
         self.answer: Answer | None = None
+        self.ran_digest: str | None = None
+        """Of the arguments that the framework says it ran with, where it runs the call itself."""
         self._timeout = timeout
         if key is None and call.thread_id and call.call_id:
             key = f"{call.thread_id}/{call.call_id}"
@@ -199,7 +201,7 @@ class GatedCall:
         decision = self.answer.decision if self.answer is not None else None
         if decision is None:
             return
-        digest = decision.args_digest if ran else None
+        digest = (self.ran_digest or decision.args_digest) if ran else None
         try:
             self.gate.receipt_later(decision, stage, executed_args_digest=digest, message=message)
         except CountersignError as error:
