@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import guide_code
 import pytest
 
+import guide_code
 from asked import Asked
 from model_server import model_server
 

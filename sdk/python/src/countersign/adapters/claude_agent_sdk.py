@@ -30,7 +30,7 @@ FRAMEWORK = {"framework": "claude-agent-sdk", "framework_version": version("clau
 VERDICTS: tuple[Verdict, ...] = ("approve", "modify", "deny", "skip", "terminate")
 HOOK_EXTRA = 30.0
 LONGEST = 2_000_000.0
-"""Seconds: Claude Code's timers end at once beyond 2^31 milliseconds, and a hook that times out lets the call through."""
+"""Seconds: Claude Code's timers end at once beyond 2^31 ms, and a hook that times out lets the call through."""
 
 
 class ClaudeGate:
@@ -111,7 +111,7 @@ class ClaudeGate:
             return PermissionResultDeny(message=refusal_text(str(name), error))
 
     async def post_tool_use(self, input: Any, tool_use_id: str | None, context: Any) -> Any:  # noqa: A002
-        """The hook after a call, and at the end of a session's or a subagent's turn. Never raises, decides nothing."""
+        """The hook after a call, and at the end of a session's or a subagent's turn. Never raises."""
         try:
             if input["hook_event_name"] in ("Stop", "SubagentStop"):
                 self._stopped(input)
