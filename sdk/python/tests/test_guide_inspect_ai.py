@@ -6,16 +6,13 @@ import asyncio
 import os
 import sys
 
-import pytest
-
 import guide_code
 from asked import Asked
 from conftest import SOON
 from model_server import model_server
 
 
-@pytest.mark.parametrize("verdict", ["approve", "deny"])
-async def test_the_example_deletes_when_allowed(console, agent_json, tmp_path, verdict):
+async def test_the_example_deletes_when_allowed(console, agent_json, tmp_path):
     asked = Asked(console)
     (tmp_path / "invoices.py").write_text(guide_code.complete_example("inspect-ai"))
     with model_server([("delete_invoice", {"invoice_id": "INV-42"})], "It is done.") as model:
@@ -35,9 +32,9 @@ async def test_the_example_deletes_when_allowed(console, agent_json, tmp_path, v
         ending = asyncio.ensure_future(process.communicate())
         card = await asked.card(ending)
         assert card["preview"] == "Deletes the invoice INV-42 for good."
-        await asked.answer(card, verdict)
+        await asked.answer(card)
         out, _ = await asyncio.wait_for(ending, SOON)
     assert process.returncode == 0, out.decode()
-    assert ("deleting INV-42" in out.decode()) == (verdict == "approve")
+    assert "deleting INV-42" in out.decode()
     [result] = [item["output"] for item in model.asked[-1]["input"] if item.get("type") == "function_call_output"]
-    assert ("deleted INV-42" if verdict == "approve" else "delete_invoice was not run, denied by Ada") in result
+    assert "deleted INV-42" in result

@@ -9,6 +9,7 @@ import signal
 import sys
 
 import agents
+import agents.mcp
 import pytest
 from agents import Agent, Runner, RunState, function_tool
 from agents.testing import ScriptedModel, assistant_message, function_call
@@ -207,6 +208,35 @@ async def test_a_shell_and_a_hosted_tool_are_asked_about_too(gate, asked):
     await asyncio.wait_for(working, SOON)
     [answer] = [item for item in clerk.model.calls[-1].input if item.get("type") == "mcp_approval_response"]
     assert answer["approve"] is True
+
+
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+server = MCPServer("crm")
+@server.tool()
+def find(q: str) -> str:
+    "Finds a customer."
+    return "found " + q
+server.run()
+"""
+
+
+async def test_a_tool_of_an_mcp_server_is_asked_about_too(gate, asked):
+    server = agents.mcp.MCPServerStdio(
+        {"command": sys.executable, "args": ["-c", SERVER]}, name="crm", require_approval="always"
+    )
+    async with server:
+        clerk = Clerk([function_call("find", {"q": "ada"}, call_id="f1")])
+        clerk.agent.mcp_servers = [server]
+        working = clerk.run(gate)
+        card = await asked.card(working)
+        about = card["tool"]
+        assert (about["name"], about["origin"], about["namespace"]) == ("find", "mcp", "crm")
+        assert (about["description"], about["args_schema"]["required"]) == ("Finds a customer.", ["q"])
+        await asked.answer(card)
+        await asyncio.wait_for(working, SOON)
+    assert "found ada" in str(clerk.read[0])
+    await asked.receipt(card, "executed")
 
 
 async def test_an_interruption_within_an_agent_that_is_a_tool(gate, asked):
