@@ -55,7 +55,7 @@ codegen: ## write the generated files again
 fmt: ## format Rust, Python and the page
 	@scripts/setup.sh python ui
 	@scripts/with-tools.sh cargo fmt --all
-	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml docs examples scripts sdk/python tests/desktop
+	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml docs examples scripts sdk/python tests
 	@npm --prefix ui run --silent format
 
 setup: ## install what is missing and do nothing else

@@ -56,8 +56,12 @@ joined() {
 
 in_ui() { (cd ui && CI=1 npm run --silent "$@"); }
 in_sdk() { (cd sdk/python && "$venv/bin/python" -m "$@"); }
+# Tests of the built program against stand-ins of other systems.
+process_tests() {
+  "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$1" "tests/$1"
+}
 # Python outside the SDK keeps to the SDK's settings.
-python_folders=(docs examples scripts sdk/python tests/desktop)
+python_folders=(docs examples scripts sdk/python tests)
 ruff() { "$venv/bin/python" -m ruff "$@" --config sdk/python/pyproject.toml "${python_folders[@]}"; }
 types() {
   in_sdk mypy src tests
@@ -135,6 +139,11 @@ first_lane() {
   [ "$scope" = headless ] || page_steps
 }
 
+python_tests() {
+  step "Python: tests" in_sdk pytest
+  step "bridge: tests" process_tests bridge
+}
+
 step "format" cargo fmt --all --check
 # The window's build takes the page in.
 [ "$scope" = headless ] || step "page: build" npm_build
@@ -147,7 +156,7 @@ step "Rust docs" rust_docs
 joined
 
 # The Rust tests wait more than they compute.
-beside step "Python: tests" in_sdk pytest
+beside python_tests
 step "Rust tests" rust_tests
 # The only crate with examples that a reader copies.
 step "Rust examples in docs" cargo test --quiet --package countersign-sdk --doc

@@ -4,6 +4,7 @@
 //! [`super::config`]'s part.
 
 mod alarms;
+mod bridge;
 mod bypass;
 mod history;
 mod keys;
@@ -18,6 +19,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use alarms::{Alarms, AlarmsWhat};
+pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use history::{Export, History};
 pub(crate) use keys::{KeyPlaceWord, Keys};
@@ -108,6 +110,9 @@ pub(crate) enum Command {
     ///
     /// Ends with the server's exit code.
     McpProxy(McpProxy),
+    /// Guard the tools of a system with a bus of its own.
+    #[command(subcommand)]
+    Bridge(Bridge),
     /// Show the bus, the streams, what waits, alarms and the audit head.
     Status,
     /// List the waiting requests, earliest deadline first.

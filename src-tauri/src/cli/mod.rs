@@ -11,6 +11,7 @@ mod audit;
 mod audit_export;
 mod backup;
 mod brakes;
+mod bridge;
 mod bus;
 mod bypass;
 mod config;
@@ -93,7 +94,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man) => shell::man(),
         Some(command) => {
-            if matches!(command, Command::Serve) {
+            if matches!(command, Command::Serve | Command::Bridge(_)) {
                 log::start(log::SERVING);
                 enough_files();
             } else {
@@ -115,6 +116,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Serve => serve::run(settings, out).await,
         Command::Ask(ask) => ask::run(settings, out, ask).await,
         Command::McpProxy(wanted) => mcp::proxy(settings, out, wanted).await,
+        Command::Bridge(what) => bridge::run(out, what).await,
         Command::Status => status::run(settings, out).await,
         Command::Inbox(inbox) => read::inbox(settings, out, inbox).await,
         Command::Show(show) => show::run(settings, out, &show).await,

@@ -1,0 +1,485 @@
+//! One command from its arrival to its end. Each step is stored before the next, so that any of them can be the first
+//! after a start.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_sdk::wire::{ParsedRequest, parse_request, request_subject};
+use countersign_sdk::{Ask, Decision, RequestId};
+use rusqlite::ToSql;
+use serde_json::Value;
+use tokio::time::{sleep, timeout};
+
+use crate::api::{self, Away, Card};
+use crate::call::Call;
+use crate::card;
+use crate::config::Project;
+use crate::forward;
+use crate::report::{Outcome, Reported, job};
+use crate::run::Bridge;
+use crate::spans;
+use crate::store::{State, as_i64};
+use crate::store_rows::{Answer, Stored, now_ms};
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const LONGEST_REPORT_PAUSE: Duration = Duration::from_secs(30);
+
+type Step = Result<Next, rusqlite::Error>;
+
+/// Whether a command has another step.
+#[derive(PartialEq)]
+enum Next {
+    Again,
+    End,
+}
+
+/// Goes on with a command until its end.
+pub(crate) async fn drive(bridge: Arc<Bridge>, id: i64) {
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        match step(&bridge, id).await {
+            Ok(Next::Again) => pause = SHORTEST_PAUSE,
+            Ok(Next::End) => return,
+            Err(error) => {
+                tracing::warn!("a command waits: the bridge's store failed: {error}");
+                sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+}
+
+async fn step(bridge: &Bridge, id: i64) -> Step {
+    let command = bridge.store.load(id)?;
+    let Some(project) = bridge.config.project(&command.project) else {
+        return Ok(Next::End);
+    };
+    let call = match Call::of(&command.message, project) {
+        Ok(call) => call,
+        Err(refusal) if command.state == State::Rejected => {
+            let reported = refusal.reason.is_reported();
+            let outcome = Outcome::refused(refusal.reason.word(), &refusal.what);
+            return report(bridge, &command, reported.then_some(outcome)).await;
+        }
+        Err(refusal) => {
+            // Its tool was taken out of the configuration.
+            let reason = refusal.reason.word();
+            bridge
+                .store
+                .step(id, State::Rejected, &[("reason", &reason)])?;
+            return Ok(Next::Again);
+        }
+    };
+    let flow = Flow {
+        bridge,
+        project,
+        command: &command,
+        call,
+    };
+    match command.state {
+        State::Received | State::WaitingForCard => flow.ask().await,
+        State::Asked | State::Unverifiable => flow.answer().await,
+        State::Forwarding => flow.forward().await,
+        State::Reporting | State::Expired => {
+            let answer = command.decision.clone().unwrap_or_else(expired);
+            let outcome = Outcome::of(&answer, &flow.call.request_id());
+            report(bridge, &command, Some(outcome)).await
+        }
+        _ => Ok(Next::End),
+    }
+}
+
+fn expired() -> Answer {
+    Answer {
+        verdict: "expired".to_owned(),
+        ..Answer::default()
+    }
+}
+
+struct Flow<'a> {
+    bridge: &'a Bridge,
+    project: &'a Project,
+    command: &'a Stored,
+    call: Call<'a>,
+}
+
+impl Flow<'_> {
+    fn keep(&self, state: State, set: &[(&str, &dyn ToSql)]) -> Result<(), rusqlite::Error> {
+        self.bridge.store.step(self.command.id, state, set)
+    }
+
+    fn span(&self, status: &'static str) {
+        let step = self
+            .command
+            .card
+            .as_ref()
+            .and_then(|card| card.pointer("/metadata/step_id"));
+        let at = if status == "waiting" {
+            self.command.message.at_ms
+        } else {
+            now_ms()
+        };
+        let piece = spans::of_call(&self.call, step.and_then(Value::as_str), status, at);
+        self.bridge.span(self.call.project, &piece);
+    }
+
+    /// The deadline by the time that CommonGround named, where it has.
+    fn named_deadline(&self) -> Result<Option<(i64, i64)>, rusqlite::Error> {
+        let resume = self
+            .bridge
+            .store
+            .wait_of(self.call.project, self.call.tool_call_id)?;
+        Ok(resume.map(|at| (at, at - millis(self.bridge.config.margin))))
+    }
+
+    async fn ask(&self) -> Step {
+        self.span("waiting");
+        let (found, named) = tokio::join!(self.card(), self.state_event());
+        let Some(found) = found? else {
+            return self.run_out();
+        };
+        let (resume, deadline) = match named? {
+            Some((resume, deadline)) => (Some(resume), deadline),
+            None => (None, self.command.deadline_ms),
+        };
+        let now = now_ms();
+        if now >= deadline {
+            return self.run_out();
+        }
+        let Some(gate) = self.bridge.gates.get(&self.project.id) else {
+            return Ok(Next::End);
+        };
+        let key = gate.agent();
+        let body = |card: &Card| {
+            card::request(
+                &self.call,
+                card,
+                key.workspace.as_ref(),
+                key.agent.as_ref(),
+                (now, deadline),
+            )
+            .to_string()
+        };
+        let mut request = body(&found);
+        let mut state = match card::unverifiable(&self.call, &found) {
+            Some(_) => State::Unverifiable,
+            None => State::Asked,
+        };
+        if self.parsed(request.as_bytes()).is_none() {
+            // Arguments that have no canonical form cannot be approved.
+            request = body(&Card::Malformed);
+            state = State::Unverifiable;
+        }
+        let card = match &found {
+            Card::Found(card) => Some(card.to_string()),
+            _ => None,
+        };
+        let request = request.into_bytes();
+        self.keep(
+            state,
+            &[
+                ("card", &card),
+                ("request", &request),
+                ("deadline_ms", &deadline),
+                ("resume_ms", &resume),
+            ],
+        )?;
+        Ok(Next::Again)
+    }
+
+    /// The card, or none at the deadline.
+    async fn card(&self) -> Result<Option<Card>, rusqlite::Error> {
+        let mut pause = SHORTEST_PAUSE;
+        let mut noted = self.command.state == State::WaitingForCard;
+        loop {
+            match api::card(&self.bridge.http, self.project, &self.call.payload.card_id).await {
+                Ok(card) => return Ok(Some(card)),
+                Err(Away(why)) => tracing::info!("a card is waited for: {why}"),
+            }
+            if !noted {
+                self.keep(State::WaitingForCard, &[])?;
+                noted = true;
+            }
+            let left = left(self.command.deadline_ms);
+            if left.is_zero() {
+                return Ok(None);
+            }
+            sleep(pause.min(left)).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Waits a little for the state event that names CommonGround's own deadline.
+    async fn state_event(&self) -> Result<Option<(i64, i64)>, rusqlite::Error> {
+        let waiter = self
+            .bridge
+            .waits
+            .of(self.call.project, self.call.tool_call_id);
+        let until = self.command.message.at_ms + millis(self.bridge.config.state_wait);
+        loop {
+            let named = self.named_deadline()?;
+            let left = left(until);
+            if named.is_some() || left.is_zero() {
+                return Ok(named);
+            }
+            let _ = timeout(left, waiter.changed()).await;
+        }
+    }
+
+    fn run_out(&self) -> Step {
+        let answer = json_of(&expired());
+        self.keep(State::Expired, &[("decision", &answer)])?;
+        self.span("timeout");
+        Ok(Next::Again)
+    }
+
+    fn parsed(&self, request: &[u8]) -> Option<ParsedRequest> {
+        let key = self.bridge.gates.get(&self.project.id)?.agent();
+        let id: RequestId = self.call.request_id().parse().ok()?;
+        let key = countersign_sdk::wire::RequestKey {
+            workspace: key.workspace.clone(),
+            agent: key.agent.clone(),
+            request_id: id,
+        };
+        parse_request(&request_subject(&key), request).ok()
+    }
+
+    async fn answer(&self) -> Step {
+        let bytes = self.command.request.as_deref().unwrap_or_default();
+        let (Some(gate), Some(parsed)) =
+            (self.bridge.gates.get(&self.project.id), self.parsed(bytes))
+        else {
+            return self.run_out();
+        };
+        self.span("waiting");
+        let waiter = self
+            .bridge
+            .waits
+            .of(self.call.project, self.call.tool_call_id);
+        let mut deadline = self.command.deadline_ms;
+        let mut asking = gate.ask(Ask::raw(parsed.request));
+        let handle = asking.handle();
+        // After a start its timer runs for what is left.
+        handle.tighten(left(deadline));
+        let answered = loop {
+            tokio::select! {
+                answered = &mut asking => break answered,
+                () = waiter.changed() => {}
+            }
+            if let Some((resume, named)) = self.named_deadline()?
+                && named < deadline
+            {
+                deadline = named;
+                handle.tighten(left(deadline));
+                self.keep(
+                    self.command.state,
+                    &[("deadline_ms", &deadline), ("resume_ms", &resume)],
+                )?;
+            }
+        };
+        match answered {
+            Ok(decision) => self.decided(&decision),
+            Err(error) if left(deadline).is_zero() => {
+                tracing::warn!("nobody could be asked: {error}");
+                self.run_out()
+            }
+            Err(error) => {
+                tracing::warn!("asking again: {error}");
+                sleep(SHORTEST_PAUSE).await;
+                Ok(Next::Again)
+            }
+        }
+    }
+
+    fn decided(&self, decision: &Decision) -> Step {
+        let answer = Answer {
+            verdict: decision.verdict().to_string(),
+            by: decision.decided_by().map(|by| by.name.clone()),
+            message: decision.message().map(str::to_owned),
+            decision_id: decision.decision_id().map(str::to_owned),
+            sequence: decision.sequence(),
+        };
+        let kept = json_of(&answer);
+        let (state, status) = match answer.verdict.as_str() {
+            "approve" if decision.allowed() => (State::Forwarding, "waiting"),
+            "expired" => (State::Expired, "timeout"),
+            "skip" => (State::Reporting, "cancelled"),
+            _ => (State::Reporting, "denied"),
+        };
+        self.keep(state, &[("decision", &kept)])?;
+        self.span(status);
+        Ok(Next::Again)
+    }
+
+    async fn forward(&self) -> Step {
+        let answer = self.command.decision.clone().unwrap_or_default();
+        let decision_id = answer.decision_id.as_deref().unwrap_or_default();
+        if let Some(from) = self.command.forward_from {
+            match forward::earlier(&self.bridge.jetstream, &self.call, from).await {
+                Ok(Some(sequence)) => return self.forwarded(decision_id, sequence).await,
+                Ok(None) => {}
+                Err(why) => return self.later(&why).await,
+            }
+        }
+        if left(self.command.deadline_ms).is_zero() {
+            self.refused(decision_id, "late").await;
+            return self.run_out();
+        }
+        match self.is_answered().await {
+            Some(false) => {}
+            Some(true) => {
+                self.refused(decision_id, "already_answered").await;
+                self.keep(State::Answered, &[])?;
+                return Ok(Next::End);
+            }
+            None => {
+                self.refused(decision_id, "api_unreachable").await;
+                self.keep(State::NotForwarded, &[])?;
+                self.span("error");
+                return Ok(Next::End);
+            }
+        }
+        let from = match self.command.forward_from {
+            Some(from) => from,
+            None => match forward::last_sequence(&self.bridge.jetstream).await {
+                Ok(from) => from,
+                Err(why) => return self.later(&why).await,
+            },
+        };
+        self.keep(State::Forwarding, &[("forward_from", &as_i64(from))])?;
+        if left(self.command.deadline_ms).is_zero() {
+            return Ok(Next::Again);
+        }
+        match forward::publish(&self.bridge.jetstream, &self.call, decision_id).await {
+            Ok(sequence) => self.forwarded(decision_id, sequence).await,
+            Err(why) => self.later(&why).await,
+        }
+    }
+
+    /// Whether CommonGround has an answer already; none where its API did not say so until the deadline.
+    async fn is_answered(&self) -> Option<bool> {
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            match api::is_answered(&self.bridge.http, self.project, self.call.tool_call_id).await {
+                Ok(answered) => return Some(answered),
+                Err(Away(why)) => tracing::info!("a forward waits for the API: {why}"),
+            }
+            let left = left(self.command.deadline_ms);
+            if left.is_zero() {
+                return None;
+            }
+            sleep(pause.min(left)).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn later(&self, why: &str) -> Step {
+        tracing::info!("a forward is tried again: {why}");
+        sleep(SHORTEST_PAUSE).await;
+        Ok(Next::Again)
+    }
+
+    async fn forwarded(&self, decision_id: &str, sequence: u64) -> Step {
+        if let Some(reports) = self.reports(decision_id) {
+            let body: Value = self
+                .command
+                .request
+                .as_deref()
+                .map_or(Value::Null, |bytes| {
+                    serde_json::from_slice(bytes).unwrap_or_default()
+                });
+            let sent = reports
+                .executed_degraded(&body["args"], ["forwarded".to_owned()])
+                .await;
+            noted(sent);
+        }
+        self.keep(State::Forwarded, &[("forwarded_seq", &as_i64(sequence))])?;
+        self.span("running");
+        Ok(Next::End)
+    }
+
+    async fn refused(&self, decision_id: &str, code: &str) {
+        if let Some(reports) = self.reports(decision_id) {
+            noted(reports.refused(code).await);
+        }
+    }
+
+    fn reports(&self, decision_id: &str) -> Option<countersign_sdk::Receipts> {
+        let gate = self.bridge.gates.get(&self.project.id)?;
+        let id: RequestId = self.call.request_id().parse().ok()?;
+        Some(gate.reports(id, decision_id))
+    }
+}
+
+/// Has the result of a call that does not run written, until CommonGround itself stops waiting.
+async fn report(bridge: &Bridge, command: &Stored, outcome: Option<Outcome>) -> Step {
+    if command.report.is_some() {
+        return Ok(Next::End);
+    }
+    let header = |name| command.message.header(name);
+    let known = header("CG-Agent-Id").is_some() && header("CG-Turn-Id").is_some();
+    let keep =
+        |state: State, word: &str| bridge.store.step(command.id, state, &[("report", &word)]);
+    let Some(outcome) = outcome.filter(|_| known && command.message.tool_call_id().is_some())
+    else {
+        keep(command.state, "not_reportable")?;
+        return Ok(Next::End);
+    };
+    let name = command.tool_name.as_deref().unwrap_or("tool");
+    let body = job(command, name, &outcome).to_string();
+    let subject = format!("countersign.bridge.{}.report", bridge.config.name);
+    let until = command.deadline_ms + millis(bridge.config.margin);
+    let mut pause = Duration::from_secs(1);
+    loop {
+        let answer = bridge
+            .nats
+            .request(subject.clone(), body.clone().into())
+            .await;
+        let answer = match answer {
+            Ok(message) => Reported::read(&message.payload),
+            Err(error) => Reported::Again(error.kind().to_string()),
+        };
+        let done = |state: State| match command.state {
+            State::Reporting => state,
+            // What became of the call says more than that it was reported.
+            other => other,
+        };
+        match answer {
+            Reported::Done => keep(done(State::Reported), "reported")?,
+            Reported::AlreadyAnswered => keep(done(State::Answered), "already answered")?,
+            Reported::Failed(code) => keep(command.state, &format!("failed:{code}"))?,
+            Reported::Again(why) => {
+                let left = left(until);
+                if left.is_zero() {
+                    keep(command.state, "failed:no_answer")?;
+                    return Ok(Next::End);
+                }
+                tracing::info!("a report is tried again: {why}");
+                sleep(pause.min(left)).await;
+                pause = (pause * 2).min(LONGEST_REPORT_PAUSE);
+                continue;
+            }
+        }
+        return Ok(Next::End);
+    }
+}
+
+fn noted(sent: Result<(), countersign_sdk::GateError>) {
+    if let Err(error) = sent {
+        tracing::warn!("a receipt is late: {error}");
+    }
+}
+
+fn json_of(answer: &Answer) -> String {
+    serde_json::to_string(answer).unwrap_or_default()
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// What is left until a time of the wall clock.
+fn left(until_ms: i64) -> Duration {
+    Duration::from_millis((until_ms - now_ms()).max(0).unsigned_abs())
+}
