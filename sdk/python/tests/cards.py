@@ -23,6 +23,7 @@ name = "Lookups may go"
 effect = "approve"
 expires_at = "2127-01-01T00:00:00Z"
 tool = ["lookup*"]
+risk = ["low"]
 """
 
 
@@ -61,7 +62,7 @@ class Desk:
         return Gate.connect(Enrolment.load(self.agent_json), **options)
 
     async def allow_lookups(self) -> None:
-        """From now on a rule named "Lookups may go" allows every tool `lookup*`."""
+        """From now on a rule named "Lookups may go" allows every tool `lookup*` whose risk is low."""
         rules = self.console.log.with_name("rules.toml")
         rules.write_text(RULE)
         await self.console.done("rules", "apply", str(rules))

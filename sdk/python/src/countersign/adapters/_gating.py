@@ -9,6 +9,7 @@ import asyncio
 import copy
 import fnmatch
 import hashlib
+import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -225,6 +226,11 @@ def named(name: str) -> dict[str, Any]:
 def group(turn: str, index: int, size: int) -> dict[str, Any] | None:
     """`group` of a call of one model turn (`turn` names it), counted from 0; None where it is the only one."""
     return {"id": turn, "index": index, "size": size} if size > 1 else None
+
+
+def raw_text(text: str, args: Any) -> str | None:
+    """`args_raw`: the model's text, where it has other bytes than the arguments' JSON."""
+    return None if text == json.dumps(args, ensure_ascii=False, separators=(",", ":")) else text
 
 
 def last_messages(texts: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:

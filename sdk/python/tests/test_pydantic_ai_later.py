@@ -1,0 +1,152 @@
+"""pydantic-ai, answered after the run ended (`inline=False`, `resolve`), also by a later process."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+
+import pytest
+from pydantic_ai.messages import ToolReturnPart
+from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
+
+from cards import KILLS, Desk
+from conftest import SOON
+from test_pydantic_ai import Office, call
+
+
+@pytest.fixture(scope="module")
+async def desk(tmp_path_factory: pytest.TempPathFactory):
+    made = await Desk(tmp_path_factory.mktemp("desk")).start()
+    yield made
+    await made.console.stop()
+
+
+@pytest.fixture(scope="module")
+async def gate(desk):
+    async with desk.gate() as opened:
+        yield opened
+
+
+async def deferred(gate, *calls):
+    office = Office(gate, *calls, output=[str, DeferredToolRequests], inline=False)
+    result = await office.agent.run("pay Ada")
+    assert isinstance(result.output, DeferredToolRequests)
+    assert office.ran == []
+    return office, result
+
+
+async def test_the_run_ends_and_the_answers_go_into_the_next_one(desk, gate):
+    calls = [call("pay", {"to": name, "n": "1"}, name) for name in ("ada", "bob", "cy", "dan")]
+    office, result = await deferred(gate, *calls)
+    messages = result.all_messages()
+    resolving = asyncio.create_task(
+        office.approval.resolve(result.output, thread_id="t-1", run_id="r-1", messages=messages)
+    )
+    ada, bob, cy, dan = await desk.cards(4, resolving)
+    assert [card.request["group"]["index"] for card in (ada, bob, cy, dan)] == [0, 1, 2, 3]
+    assert (ada.request["thread_id"], ada.request["run_id"], ada.request["call_id"]) == ("t-1", "r-1", "ada")
+    assert (ada.request["reason"], ada.request["tool"]["description"]) == ("Ada is owed one.", "Pays somebody.")
+    assert ada.request["effective"] == {"coerced": {"n": 1}}
+    await desk.approve(dan, {"to": "eve", "n": 2})
+    await desk.deny(cy, "not Cy")
+    await desk.respond(bob, "paid by hand")
+    await desk.approve(ada)
+    results = await asyncio.wait_for(resolving, SOON)
+    assert results.answered_by == dict.fromkeys(["ada", "bob", "cy", "dan"], "Ada")
+    assert results.approvals["ada"] == ToolApproved()
+    assert results.approvals["bob"] == ToolDenied("paid by hand")
+    assert results.approvals["dan"] == ToolApproved(override_args={"to": "eve", "n": 2})
+    after = await office.agent.run(message_history=messages, deferred_tool_results=results)
+    assert after.output == "done"
+    assert sorted(office.ran) == [("ada", 1), ("eve", 2)]
+    read = [part.content for part in office.read if isinstance(part, ToolReturnPart)]
+    assert read[:3] == ["paid ada 1", "paid by hand", "pay was not run, denied by Ada: not Cy"]
+    assert read[3].endswith("\npaid eve 2")
+    assert (await desk.receipt(ada, "executed"))["executed_args_digest"] == ada["args_digest"]
+    await desk.receipt(dan, "executed")
+
+
+async def test_a_result_runs_its_call_once(desk, gate):
+    office, result = await deferred(gate)
+    resolving = asyncio.create_task(office.approval.resolve(result.output, thread_id="t-2"))
+    await desk.approve(await desk.card(resolving))
+    results = await asyncio.wait_for(resolving, SOON)
+    messages = result.all_messages()
+    await office.agent.run(message_history=messages, deferred_tool_results=results)
+    again = await office.agent.run(message_history=messages, deferred_tool_results=results)
+    assert isinstance(again.output, DeferredToolRequests)
+    assert office.ran == [("ada", 1)]
+
+
+PROGRAM = """
+import asyncio, pathlib, sys
+from countersign import Gate
+from countersign.adapters.pydantic_ai import CountersignApproval
+from pydantic import TypeAdapter
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.tools import DeferredToolRequests
+
+folder = pathlib.Path(sys.argv[2])
+stored = TypeAdapter(DeferredToolRequests)
+
+def answer(messages, _):
+    if len(messages) > 1:
+        return ModelResponse(parts=[TextPart("done")])
+    return ModelResponse(parts=[ToolCallPart("pay", {"n": 1}, tool_call_id="call_1")])
+
+def pay(n: int) -> str:
+    with (folder / "ran").open("a") as ran:
+        ran.write(f"{n}\\n")
+    return "paid"
+
+async def main():
+    async with Gate.connect(sys.argv[1], journal=folder / "pending") as gate:
+        cap = CountersignApproval(gate, inline=False)
+        agent = Agent(FunctionModel(answer), output_type=[str, DeferredToolRequests], capabilities=[cap], tools=[pay])
+        if not (folder / "requests").exists():
+            result = await agent.run("pay")
+            (folder / "messages").write_bytes(result.all_messages_json())
+            (folder / "requests").write_bytes(stored.dump_json(result.output))
+        messages = ModelMessagesTypeAdapter.validate_json((folder / "messages").read_bytes())
+        requests = stored.validate_json((folder / "requests").read_bytes())
+        print("asking", flush=True)
+        results = await cap.resolve(requests, thread_id="killed", messages=messages)
+        result = await agent.run(message_history=messages, deferred_tool_results=results)
+        print(result.output, flush=True)
+
+asyncio.run(main())
+"""
+
+
+async def asked(desk) -> int:
+    return len((await desk.console.done("history", "--json")).splitlines())
+
+
+async def test_killed_while_the_card_waits_a_later_process_takes_the_answer_and_runs_it_once(desk, tmp_path):
+    async def started():
+        arguments = [sys.executable, "-c", PROGRAM, desk.agent_json, str(tmp_path)]
+        process = await asyncio.create_subprocess_exec(*arguments, stdout=asyncio.subprocess.PIPE)
+        assert await asyncio.wait_for(process.stdout.readline(), SOON) == b"asking\n"
+        return process
+
+    before = await asked(desk)
+    card = None
+    for kill in range(KILLS):
+        process = await started()
+        if kill == 0:
+            card = await desk.card()
+        else:
+            await asyncio.sleep(random.uniform(0, 0.1))
+        process.kill()
+        await process.wait()
+    await desk.approve(card)
+    process = await started()
+    assert (await asyncio.wait_for(process.stdout.readline(), SOON)) == b"done\n"
+    await asyncio.wait_for(process.wait(), SOON)
+    assert (tmp_path / "ran").read_text() == "1\n"
+    assert card.request["tool"]["args_schema"]["properties"]["n"]["type"] == "integer"
+    await desk.receipt(card, "executed")
+    assert await asked(desk) == before + 1
