@@ -10,6 +10,7 @@ import sys
 import pytest
 from countersign import Gate
 
+import test_langgraph
 from conftest import SOON, Bench, opened
 from test_pydantic_ai import Office
 
@@ -21,7 +22,13 @@ async def pydantic_ai(gate: Gate, timeout: float) -> tuple[list, str]:
     return office.ran, office.read[0].model_response_str()
 
 
-ADAPTERS = [pydantic_ai]
+async def langgraph(gate: Gate, timeout: float) -> tuple[list, str]:
+    office = test_langgraph.gated(gate, timeout=timeout)
+    [told] = await office.run()
+    return office.ran, told.content
+
+
+ADAPTERS = [pydantic_ai, langgraph]
 adapters = pytest.mark.parametrize("adapter", ADAPTERS, ids=lambda adapter: adapter.__name__)
 
 
@@ -97,7 +104,7 @@ async def test_a_closed_gate_runs_nothing(bench, adapter):
     assert read.startswith("pay was not run: could not get approval (gate_closed)")
 
 
-@pytest.mark.parametrize(("module", "framework"), [("pydantic_ai", "pydantic_ai")])
+@pytest.mark.parametrize(("module", "framework"), [("pydantic_ai", "pydantic_ai"), ("langgraph", "langchain")])
 def test_a_missing_framework_is_named(monkeypatch, module, framework):
     extra = module.replace("_", "-")
     for name in [name for name in sys.modules if name == framework or name.startswith(framework + ".")]:

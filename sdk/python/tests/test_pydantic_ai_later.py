@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import sys
 
 import pytest
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
 
-from cards import KILLS, Desk
+from cards import Desk
 from conftest import SOON
+from killed import run_once_for_all_kills, with_pydantic_ai
 from test_pydantic_ai import Office, call
 
 
@@ -79,74 +78,6 @@ async def test_a_result_runs_its_call_once(desk, gate):
     assert office.ran == [("ada", 1)]
 
 
-PROGRAM = """
-import asyncio, pathlib, sys
-from countersign import Gate
-from countersign.adapters.pydantic_ai import CountersignApproval
-from pydantic import TypeAdapter
-from pydantic_ai import Agent
-from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart
-from pydantic_ai.models.function import FunctionModel
-from pydantic_ai.tools import DeferredToolRequests
-
-folder = pathlib.Path(sys.argv[2])
-stored = TypeAdapter(DeferredToolRequests)
-
-def answer(messages, _):
-    if len(messages) > 1:
-        return ModelResponse(parts=[TextPart("done")])
-    return ModelResponse(parts=[ToolCallPart("pay", {"n": 1}, tool_call_id="call_1")])
-
-def pay(n: int) -> str:
-    with (folder / "ran").open("a") as ran:
-        ran.write(f"{n}\\n")
-    return "paid"
-
-async def main():
-    async with Gate.connect(sys.argv[1], journal=folder / "pending") as gate:
-        cap = CountersignApproval(gate, inline=False)
-        agent = Agent(FunctionModel(answer), output_type=[str, DeferredToolRequests], capabilities=[cap], tools=[pay])
-        if not (folder / "requests").exists():
-            result = await agent.run("pay")
-            (folder / "messages").write_bytes(result.all_messages_json())
-            (folder / "requests").write_bytes(stored.dump_json(result.output))
-        messages = ModelMessagesTypeAdapter.validate_json((folder / "messages").read_bytes())
-        requests = stored.validate_json((folder / "requests").read_bytes())
-        print("asking", flush=True)
-        results = await cap.resolve(requests, thread_id="killed", messages=messages)
-        result = await agent.run(message_history=messages, deferred_tool_results=results)
-        print(result.output, flush=True)
-
-asyncio.run(main())
-"""
-
-
-async def asked(desk) -> int:
-    return len((await desk.console.done("history", "--json")).splitlines())
-
-
 async def test_killed_while_the_card_waits_a_later_process_takes_the_answer_and_runs_it_once(desk, tmp_path):
-    async def started():
-        arguments = [sys.executable, "-c", PROGRAM, desk.agent_json, str(tmp_path)]
-        process = await asyncio.create_subprocess_exec(*arguments, stdout=asyncio.subprocess.PIPE)
-        assert await asyncio.wait_for(process.stdout.readline(), SOON) == b"asking\n"
-        return process
-
-    before = await asked(desk)
-    card = None
-    for kill in range(KILLS):
-        process = await started()
-        if kill == 0:
-            card = await desk.card()
-        else:
-            await asyncio.sleep(random.uniform(0, 0.1))
-        process.kill()
-        await process.wait()
-    await desk.approve(card)
-    process = await started()
-    assert (await asyncio.wait_for(process.stdout.readline(), SOON)) == b"done\n"
-    await asyncio.wait_for(process.wait(), SOON)
-    assert (tmp_path / "ran").read_text() == "1\n"
+    card = await run_once_for_all_kills(desk, tmp_path, with_pydantic_ai)
     assert card.request["tool"]["args_schema"]["properties"]["n"]["type"] == "integer"
-    await desk.receipt(card, "executed")
-    assert await asked(desk) == before + 1

@@ -1,0 +1,208 @@
+"""Approval of LangChain and LangGraph tool calls by a person (`pip install countersign[langgraph]`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+try:
+    from langchain.agents.middleware import AgentMiddleware
+    from langchain.agents.middleware.types import ToolCallRequest
+    from langchain_core.callbacks import AsyncCallbackHandler
+    from langchain_core.messages import ToolMessage
+    from langchain_core.tools import ToolException
+    from langgraph.types import Command
+    from pydantic import BaseModel, ValidationError
+except ImportError as error:
+    raise ImportError("the adapter needs LangGraph: pip install 'countersign[langgraph]'") from error
+
+from ..gate import Gate
+from ..refusal import as_text, edit_notice, refusal_text
+from ..verify import Decision
+from ..words import Effects, Risk
+from ._gating import Answer, GatedCall, Selection
+from ._langgraph_interrupts import Asked, asked_of, checked
+from ._langgraph_messages import call_card, with_notice
+
+__all__ = ["CountersignMiddleware", "CountersignReceipts", "answer_interrupts", "run_until_done"]
+
+
+class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Matching tool calls of an agent wait for a person, while the run waits (integrations, section 3.2).
+
+    List it last: what a middleware behind it does to a call, nobody saw.
+    """
+
+    def __init__(
+        self,
+        gate: Gate,
+        *,
+        ask: Iterable[str] = ("*",),
+        unasked: Iterable[str] = (),
+        risks: Mapping[str, Risk] | None = None,
+        effects: Mapping[str, Effects] | None = None,
+        timeout: float | None = 300.0,
+    ) -> None:
+        super().__init__()
+        self._gate = gate
+        self._selection = Selection.of(ask, unasked, risks, effects)
+        self._timeout = timeout
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Any]) -> Any:
+        """A call that asks needs an asynchronous run: here it is refused."""
+        name = request.tool_call["name"]
+        if not self._selection.asks(name):
+            return handler(request)
+        return _message(request, f"{name} was not run: it waits for approval only in ainvoke and astream", "error")
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[Any]]
+    ) -> Any:
+        """Ask, then run exactly what was approved."""
+        name = request.tool_call["name"]
+        if not self._selection.asks(name):
+            return await handler(request)
+        try:
+            card = call_card(request, self._selection)
+            gated = GatedCall(self._gate, card, name, timeout=self._timeout)
+            answer = await gated.ask()
+        except Exception as error:
+            answer = Answer(False, words=refusal_text(name, error), error=error)
+        if answer.responded:
+            return _message(request, as_text(answer.content), "success")
+        if not answer.allowed:
+            return _message(request, answer.words, "error")
+        if (invalid := _invalid(request, answer.args)) is not None:
+            gated.refused("invalid_args")
+            return _message(request, f"{name} was not run: {invalid}", "error")
+        args = gated.started()
+        try:
+            result = await handler(request.override(tool_call={**request.tool_call, "args": args}))
+        except BaseException as error:
+            gated.failed(error, status="cancelled" if isinstance(error, asyncio.CancelledError) else "error")
+            raise
+        _ended(gated, result)
+        if answer.edited and answer.decision is not None:
+            return with_notice(edit_notice(answer.decision), result, request.tool_call["id"])
+        return result
+
+
+class CountersignReceipts(AsyncCallbackHandler):
+    """A callback that tells the console what became of the calls that `answer_interrupts` got approved."""
+
+    def __init__(self, gate: Gate) -> None:
+        self.gate = gate
+        self._approved: dict[tuple[str, str], GatedCall] = {}
+        self._running: dict[Any, GatedCall] = {}
+
+    def expect(self, gated: GatedCall) -> None:
+        """This call was approved and will run."""
+        self._approved[str(gated.call.thread_id), str(gated.call.call_id)] = gated
+
+    async def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: Any, **about: Any) -> None:
+        """The approved call with this id starts."""
+        key = (str((about.get("metadata") or {}).get("thread_id")), str(about.get("tool_call_id")))
+        gated = self._approved.pop(key, None)
+        if gated is not None:
+            gated.started()
+            self._running[run_id] = gated
+
+    async def on_tool_end(self, output: Any, *, run_id: Any, **_: Any) -> None:
+        """It returned."""
+        if (gated := self._running.pop(run_id, None)) is not None:
+            _ended(gated, output)
+
+    async def on_tool_error(self, error: BaseException, *, run_id: Any, **_: Any) -> None:
+        """It raised."""
+        if (gated := self._running.pop(run_id, None)) is not None:
+            gated.failed(error)
+
+
+async def answer_interrupts(
+    graph: Any,
+    config: Mapping[str, Any],
+    gate: Gate,
+    *,
+    ask: Iterable[str] = ("*",),
+    unasked: Iterable[str] = (),
+    risks: Mapping[str, Risk] | None = None,
+    effects: Mapping[str, Effects] | None = None,
+    timeout: float | None = 300.0,
+) -> Command[Any] | None:
+    """Ask about every interrupt of the thread at once. The command that resumes the graph; None where nothing waits.
+
+    Resumable on a gate with a journal. Raises `NotAllowedError` for a question that got no answer, and for an answer
+    that LangGraph would not take: nothing is sent then, and the thread stays interrupted.
+    """
+    selection = Selection.of(ask, unasked, risks, effects)
+    state = await graph.aget_state(config)
+    thread_id = str(config["configurable"]["thread_id"])
+    waiting = [one for found in state.interrupts if (one := asked_of(found, state, thread_id, selection)) is not None]
+    receipts = _receipts(graph, config, gate)
+
+    async def answered(asked: Asked) -> Any:
+        gated = [
+            GatedCall(gate, card, name, timeout=timeout, key=key, degraded=None if receipts else _unreported)
+            for card, name, key in asked.cards
+        ]
+        answers = await asyncio.gather(*(one.ask() for one in gated))
+        resume = checked(asked, answers, gated)
+        for one, answer in zip(gated, answers, strict=True):
+            if receipts and answer.allowed and one.call.call_id:
+                receipts.expect(one)
+        return resume
+
+    resumes = await asyncio.gather(*(answered(asked) for asked in waiting), return_exceptions=True)
+    for resume in resumes:
+        if isinstance(resume, BaseException):
+            raise resume
+    by_id = {asked.interrupt_id: resume for asked, resume in zip(waiting, resumes, strict=True)}
+    return Command(resume=by_id) if by_id else None
+
+
+async def run_until_done(graph: Any, input: Any, config: Mapping[str, Any], gate: Gate, **common: Any) -> Any:  # noqa: A002
+    """`ainvoke`, answer, resume, until nothing waits. `common` as in `answer_interrupts`, which raises the same."""
+    if _receipts(graph, config, gate) is None and isinstance(config.get("callbacks") or [], list):
+        config = {**config, "callbacks": [*(config.get("callbacks") or []), CountersignReceipts(gate)]}
+    result = await graph.ainvoke(input, config)
+    while (command := await answer_interrupts(graph, config, gate, **common)) is not None:
+        result = await graph.ainvoke(command, config)
+    return result
+
+
+def _receipts(graph: Any, config: Mapping[str, Any], gate: Gate) -> CountersignReceipts | None:
+    for place in (config, getattr(graph, "config", None) or {}):
+        found = place.get("callbacks") or []
+        for one in found if isinstance(found, list) else found.handlers:
+            if isinstance(one, CountersignReceipts) and one.gate is gate:
+                return one
+    return None
+
+
+def _unreported(decision: Decision) -> list[str] | None:
+    return ["no_execution_report"] if decision.allowed else None
+
+
+def _ended(gated: GatedCall, result: Any) -> None:
+    """A tool's error that the framework turned into a message is a failed call."""
+    if isinstance(result, ToolMessage) and result.status == "error":
+        gated.failed(ToolException(str(result.text)))
+    else:
+        gated.ended(str(result.text) if isinstance(result, ToolMessage) else result)
+
+
+def _invalid(request: ToolCallRequest, args: Any) -> str | None:
+    """Why the tool does not take these arguments."""
+    schema: Any = request.tool.tool_call_schema if request.tool is not None else None
+    try:
+        if isinstance(schema, type) and issubclass(schema, BaseModel):
+            schema.model_validate(args)
+        return None if isinstance(args, dict) else "its arguments are no JSON object"
+    except ValidationError as error:
+        return str(error)
+
+
+def _message(request: ToolCallRequest, text: str, status: Any) -> ToolMessage:
+    call = request.tool_call
+    return ToolMessage(text, name=call["name"], tool_call_id=str(call["id"]), status=status)
