@@ -39,7 +39,7 @@ processes.set_forkserver_preload([*FRAMEWORKS, "pydantic_ai.models.function", "p
 async def run_once_for_all_kills(desk: Desk, folder: Path, program: Callable, *arguments: str) -> Card:
     """Kills the program while its card waits, approves, and lets a last process end. It asked and ran once."""
 
-    async def started() -> multiprocessing.Process:
+    async def started():
         (folder / "asking").unlink(missing_ok=True)
         process = processes.Process(target=program, args=(desk.agent_json, folder, *arguments))
         process.start()

@@ -25,7 +25,7 @@ async def pydantic_ai(gate: Gate, timeout: float) -> tuple[list, str]:
 async def langgraph(gate: Gate, timeout: float) -> tuple[list, str]:
     office = test_langgraph.gated(gate, timeout=timeout)
     [told] = await office.run()
-    return office.ran, told.content
+    return office.ran, str(told.content)
 
 
 ADAPTERS = [pydantic_ai, langgraph]

@@ -43,7 +43,7 @@ def config(thread: str, **more) -> dict:
     return {"configurable": {"thread_id": thread}, **more}
 
 
-async def interrupted(office: Office, about: dict) -> None:
+async def interrupted(office, about) -> None:
     await office.agent.ainvoke({"messages": [("user", "pay Ada")]}, about)
     assert office.ran == []
 

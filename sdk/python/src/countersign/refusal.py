@@ -31,7 +31,7 @@ def refusal_text(name: str, outcome: Decision | BaseException) -> str:
         code = outcome.code if isinstance(outcome, CountersignError) else "failed"
         text = str(outcome) if isinstance(outcome, CountersignError) else type(outcome).__name__
         return f"{name} was not run: could not get approval ({code}): {text}"
-    who = decided_by(outcome)
+    who = _who(outcome)
     verdict = outcome.payload.get("verdict", outcome.verdict)
     if outcome.verdict == "respond":
         sentence = f"answered by {who} instead: {as_text(response_content(outcome))}"
@@ -59,8 +59,7 @@ def as_text(content: Any) -> str:
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
-def decided_by(decision: Decision) -> str:
-    """Who decided, for people: an operator's name, `the rule NAME` or `a setup key`."""
+def _who(decision: Decision) -> str:
     rule = decision.payload.get("rule")
     if decision.origin == "setup_key":
         return "a setup key"

@@ -20,7 +20,7 @@ except ImportError as error:
 
 from ..errors import ArgumentsChangedError
 from ..gate import Gate
-from ..refusal import as_text, decided_by, edit_notice, refusal_text
+from ..refusal import _who, as_text, edit_notice, refusal_text
 from ..words import Effects, Risk
 from ._gating import Answer, GatedCall, Selection, group
 from ._pydantic_ai_card import KEY, about_tool, arguments, card, with_notice
@@ -123,7 +123,7 @@ class CountersignApproval(capabilities.AbstractCapability[Any]):
                 results.approvals[call.tool_call_id] = ToolDenied(answer.words)
             decision = answer.decision
             if decision is not None and decision.decision_id is not None:
-                results.answered_by[call.tool_call_id] = decided_by(decision)
+                results.answered_by[call.tool_call_id] = _who(decision)
                 told = {"request_id": decision.request_id, "decision_id": decision.decision_id}
                 results.metadata[call.tool_call_id] = {**known, KEY: told}
                 if call not in questions:
