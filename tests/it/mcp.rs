@@ -3,12 +3,14 @@
 mod attacks;
 mod calls;
 mod ends;
+mod official;
+mod permission;
 mod relayed;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
-use std::process::{ChildStdin, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -45,6 +47,10 @@ impl Client {
         command
             .arg(files.path().join("read"))
             .arg(files.path().join("said"));
+        Self::spawn(command, files)
+    }
+
+    fn spawn(mut command: Command, files: TempDir) -> Self {
         let errors = fs::File::create(files.path().join("errors")).expect("a file");
         command
             .stdin(Stdio::piped())

@@ -32,6 +32,11 @@ pub(crate) fn refusal(call: &Call, words: &str) -> Bytes {
     result(call, words, Some(true), None)
 }
 
+/// A result of one text.
+pub(crate) fn text(call: &Call, text: &str) -> Bytes {
+    result(call, text, None, None)
+}
+
 /// A person's answer takes the place of the result.
 pub(crate) fn response(call: &Call, content: &Value) -> Bytes {
     let text = match content {
@@ -76,7 +81,8 @@ pub(crate) fn progress(token: &Value, count: u32) -> Bytes {
     }))
 }
 
-pub(crate) fn accept(id: &Value, result: &Value) -> Bytes {
+/// An answer to the request of this id.
+pub(crate) fn result_of(id: &Value, result: &Value) -> Bytes {
     line(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
 }
 

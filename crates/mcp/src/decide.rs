@@ -170,7 +170,7 @@ impl Session {
                 if let Ok(room) = self.to_server.reserve().await
                     && self.relay.lock().filled(&id)
                 {
-                    room.send(answer::accept(&id.value(), &filled));
+                    room.send(answer::result_of(&id.value(), &filled));
                 }
             }
             Inputs::OfCall(mut running, asked, state) => {

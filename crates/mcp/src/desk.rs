@@ -21,6 +21,8 @@ pub struct Asker {
     pub enrolment: PathBuf,
     /// The name of the server, as the person knows it.
     pub server: String,
+    /// What asks: the framework in hello.
+    pub framework: &'static str,
     /// How long a call waits for an answer.
     pub timeout: Duration,
     /// How long a call holds its client up, and the folder in which its request goes on afterwards.
@@ -50,7 +52,7 @@ impl Desk {
             return Ok(open.gate.clone());
         }
         let mut builder = Gate::builder(self.asker.enrolment.clone());
-        builder = builder.introduction(introduction(&tools));
+        builder = builder.introduction(self.introduction(&tools));
         if let Some((_, journal)) = &self.asker.hold {
             builder = builder.journal(journal);
         }
@@ -70,10 +72,19 @@ impl Desk {
         }
         let mut open = self.open.lock().await;
         if let Some(open) = open.as_mut().filter(|open| open.tools != tools) {
-            match open.gate.introduce(&introduction(&tools)).await {
+            match open.gate.introduce(&self.introduction(&tools)).await {
                 Ok(()) => open.tools = tools,
                 Err(error) => tracing::warn!("no hello: {error}"),
             }
+        }
+    }
+
+    fn introduction(&self, tools: &[HelloTool]) -> Introduction {
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Introduction {
+            framework: Some((self.asker.framework.to_owned(), version)),
+            tools: tools.to_vec(),
+            ..Introduction::default()
         }
     }
 
@@ -132,15 +143,6 @@ impl Desk {
 
     pub(crate) fn form(&self, form: &Form) -> Ask {
         Ask::form(&form.message, form.schema.clone()).timeout(self.asker.timeout)
-    }
-}
-
-fn introduction(tools: &[HelloTool]) -> Introduction {
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    Introduction {
-        framework: Some(("countersign mcp-proxy".to_owned(), version)),
-        tools: tools.to_vec(),
-        ..Introduction::default()
     }
 }
 

@@ -10,6 +10,7 @@ mod forms;
 mod id;
 mod lines;
 mod message;
+mod permission;
 mod relay;
 mod session;
 mod span;
@@ -19,6 +20,7 @@ mod wait;
 mod which;
 
 pub use desk::Asker;
+pub use permission::permission;
 pub use relay::PROBE;
 pub use stdio::stdio;
 pub use which::Which;

@@ -3,10 +3,12 @@
 //! Refuses every text that the server might read as another message than the one seen here: the same key twice, a
 //! batch, numbers without canonical form, keys that differ from a known one in case only, a line break inside.
 
+use bytes::Bytes;
 use countersign_wire::certain_value;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
+use crate::answer;
 use crate::id::Id;
 
 /// The largest message of a client, in bytes.
@@ -100,6 +102,12 @@ fn envelope(meta: Option<&Map<String, Value>>) -> Map<String, Value> {
     let meta = meta.into_iter().flatten().filter(ours);
     meta.map(|(key, value)| (key.clone(), value.clone()))
         .collect()
+}
+
+/// The answer to a message that was too long to read.
+pub(crate) fn too_long() -> Bytes {
+    let why = format!("larger than {LARGEST} bytes");
+    answer::error(&refused(Value::Null, INVALID_REQUEST, &why))
 }
 
 /// Reads a line without its end.

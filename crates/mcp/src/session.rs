@@ -11,9 +11,8 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::answer;
 use crate::desk::{Asker, Desk, Outstanding};
-use crate::message::{INVALID_REQUEST, LARGEST, Refused};
+use crate::message;
 use crate::relay::{Relay, Then};
 use crate::which::Which;
 
@@ -87,12 +86,7 @@ impl Session {
 
     /// Takes a message of the client that was too long to read.
     pub(crate) async fn client_sent_too_much(&self) {
-        let refused = Refused {
-            id: serde_json::Value::Null,
-            code: INVALID_REQUEST,
-            why: format!("larger than {LARGEST} bytes"),
-        };
-        self.tell(Some(answer::error(&refused))).await;
+        self.tell(Some(message::too_long())).await;
     }
 
     /// Takes a message of the server.

@@ -23,7 +23,7 @@ pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use history::{Export, History};
 pub(crate) use keys::{KeyPlaceWord, Keys};
-pub(crate) use mcp::{Elicitation, McpProxy};
+pub(crate) use mcp::{Elicitation, Mcp, McpProxy};
 pub(crate) use rules::{AcceptFile, ImportFrom, ImportRules, Rules};
 pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
@@ -106,6 +106,8 @@ pub(crate) enum Command {
     Serve,
     /// Ask as an agent and wait for the answer.
     Ask(Ask),
+    /// Serve the tool `approve` over MCP, for `claude -p --permission-prompt-tool mcp__countersign__approve`.
+    Mcp(Mcp),
     /// Stand in front of an MCP server: its tools' calls wait for a person, everything else goes through.
     ///
     /// Ends with the server's exit code.

@@ -24,7 +24,7 @@ use super::output::Output;
 use super::serve::Stop;
 use crate::secrets;
 
-const AGENT_JSON: &str = "COUNTERSIGN_AGENT_JSON";
+pub(super) const AGENT_JSON: &str = "COUNTERSIGN_AGENT_JSON";
 /// What a caller can honour who sees the exit code and the printed decision. Ending the run is not
 /// among them: nobody makes a script stop.
 const ALLOWED: [Verdict; 6] = [

@@ -1,4 +1,4 @@
-//! `mcp-proxy`: Countersign in front of an MCP server.
+//! `mcp-proxy`: Countersign in front of an MCP server; `mcp`: the tool that Claude Code asks for permission.
 //!
 //! Refuses to write anything of its own on standard output: that belongs to the protocol.
 
@@ -10,13 +10,15 @@ use std::time::Duration;
 use countersign_mcp::{Asker, Which};
 use countersign_wire::ErrorCode;
 
-use super::args::{Elicitation, McpProxy};
-use super::ask::{enrolment, hide_under_login_of, warn_of_readers};
+use super::args::{Elicitation, Mcp, McpProxy};
+use super::ask::{AGENT_JSON, enrolment, hide_under_login_of, warn_of_readers};
 use super::config::Settings;
 use super::failure::Failure;
 use super::output::Output;
 use super::serve::Stop;
 
+/// The enrolment of Claude Code in a data folder.
+const CLAUDE_CODE: &str = "agents/default/claude-code/agent.json";
 const STATE_DIR: &str = "COUNTERSIGN_STATE_DIR";
 
 /// Relays until the server ends, and ends with its exit code.
@@ -40,6 +42,7 @@ pub(crate) async fn proxy(
         server: wanted
             .name
             .unwrap_or_else(|| named.unwrap_or_default().into_owned()),
+        framework: "countersign mcp-proxy",
         timeout: Duration::from_secs(wanted.timeout),
         hold: wanted.hold.map(held).transpose()?,
     };
@@ -58,6 +61,36 @@ pub(crate) async fn proxy(
             std::process::exit(i32::from(ErrorCode::Environment.exit_code()))
         }
     }
+}
+
+/// Serves Claude Code's question for permission until it leaves.
+pub(crate) async fn permission(
+    settings: &Settings,
+    out: Output,
+    wanted: Mcp,
+) -> Result<(), Failure> {
+    let mut stop = Stop::listen()?;
+    let own = settings.data_dir.join(CLAUDE_CODE);
+    let named = wanted.agent_json.or_else(|| {
+        let elsewhere = env::var_os(AGENT_JSON).is_some_and(|path| !path.is_empty());
+        (!elsewhere && own.is_file()).then_some(own)
+    });
+    let enrolment = enrolment(settings, named)?;
+    warn_of_readers(out, &enrolment);
+    hide_under_login_of(&enrolment);
+    let asker = Asker {
+        enrolment,
+        server: "claude-code".to_owned(),
+        framework: "countersign mcp",
+        timeout: Duration::from_secs(wanted.timeout),
+        hold: None,
+    };
+    let code = match countersign_mcp::permission(asker, stop.asked()).await {
+        Ok(()) => 0,
+        Err(_) => ErrorCode::Failed.exit_code(),
+    };
+    // Standard input cannot be left while it is read.
+    std::process::exit(i32::from(code))
 }
 
 /// How long a call holds its client up, and where its request is kept afterwards.

@@ -115,6 +115,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
     match command {
         Command::Serve => serve::run(settings, out).await,
         Command::Ask(ask) => ask::run(settings, out, ask).await,
+        Command::Mcp(wanted) => mcp::permission(settings, out, wanted).await,
         Command::McpProxy(wanted) => mcp::proxy(settings, out, wanted).await,
         Command::Bridge(what) => bridge::run(out, what).await,
         Command::Status => status::run(settings, out).await,

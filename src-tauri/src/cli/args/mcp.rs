@@ -7,6 +7,17 @@ use clap::{Args, ValueEnum};
 use countersign_wire::Risk;
 
 #[derive(Debug, Args)]
+pub(crate) struct Mcp {
+    /// Enrolment file [env: COUNTERSIGN_AGENT_JSON] [default: that of the agent `claude-code` in the data folder, else of
+    /// `local`].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent_json: Option<PathBuf>,
+    /// Seconds to wait for an answer, at most 30 days.
+    #[arg(long, value_name = "S", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
+    pub(crate) timeout: u64,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct McpProxy {
     /// What the server is called on cards [default: the last path element of the command].
     #[arg(long, value_name = "NAME")]

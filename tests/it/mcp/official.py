@@ -1,0 +1,63 @@
+"""The server and the client of the official package: `official.py server`, `official.py client MODE COMMAND ARG…`."""
+
+import asyncio
+import json
+import os
+import sys
+
+from mcp import Client, StdioServerParameters
+from mcp.server.mcpserver import Context, MCPServer
+from pydantic import BaseModel
+
+server = MCPServer("bank")
+
+
+class Paid(BaseModel):
+    amount: int
+
+
+class Colour(BaseModel):
+    colour: str
+
+
+@server.tool()
+async def pay(amount: int, ctx: Context) -> Paid:
+    """Pays somebody."""
+    await ctx.report_progress(1, 2, "half")
+    return Paid(amount=amount)
+
+
+@server.tool(structured_output=False)
+async def ask(ctx: Context) -> str:
+    """Asks for a colour."""
+    answer = await ctx.elicit("Which colour?", Colour)
+    return f"{answer.action}"
+
+
+async def elicited(*_: object) -> None:
+    raise AssertionError("the form was relayed")
+
+
+async def client(mode: str, command: list[str]) -> None:
+    heard = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        heard.append(message)
+
+    parameters = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    async with Client(parameters, mode=mode, elicitation_callback=elicited) as session:
+        tools = await session.list_tools()
+        print(json.dumps([tool.name for tool in tools.tools]), flush=True)
+        calls = [("pay", {"amount": 1}), ("pay", {"amount": 2}), ("pay", {"amount": 3})]
+        if mode == "legacy":
+            calls.append(("ask", {}))
+        for name, arguments in calls:
+            result = await session.call_tool(name, arguments, progress_callback=progress)
+            print(result.model_dump_json(by_alias=True), flush=True)
+        print(json.dumps(heard), flush=True)
+
+
+if sys.argv[1] == "server":
+    server.run("stdio")
+else:
+    asyncio.run(client(sys.argv[2], sys.argv[3:]))
