@@ -33,6 +33,9 @@ use crate::wait::LAST_LOOK;
 use crate::waiting::Waiting;
 use crate::{Ask, Decision, GateError};
 
+/// Spans that may wait for the bus.
+const MAX_SPANS: usize = 4_096;
+
 /// Asks people before an agent acts; clones share one connection.
 ///
 /// Thousands of requests may wait at once. Dropping the last clone ends its signs
@@ -46,6 +49,7 @@ pub struct Gate {
 pub(crate) struct Inner {
     pub(crate) bus: Bus,
     pub(crate) outbox: Outbox,
+    spans: Outbox,
     pub(crate) keyring: Keyring,
     pub(crate) waiting: Waiting,
     /// What looks on for answers that nobody awaits.
@@ -105,6 +109,7 @@ impl Gate {
         let instance_id = one_shot.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let gate = Self {
             inner: Arc::new(Inner {
+                spans: Outbox::in_order(bus.clone(), MAX_SPANS, stop.clone()),
                 outbox: Outbox::start(bus.clone(), options.max_waiting, stop.clone()),
                 bus,
                 keyring,
@@ -172,8 +177,14 @@ impl Gate {
     /// Sends one step of a trace (protocol, section 6), whole at each change. Never waits: where the bus is away and
     /// the outbox full, the span is lost.
     pub fn span(&self, span: &serde_json::Value) {
-        let payload = Bytes::from(span.to_string());
-        self.inner.post(event_subject(&self.inner.key), payload);
+        let letter = Letter {
+            subject: event_subject(&self.inner.key),
+            payload: Bytes::from(span.to_string()),
+            first: false,
+        };
+        if !self.inner.spans.post(letter) {
+            tracing::info!("a span was lost: too many wait for the bus");
+        }
     }
 
     /// Who asks through this gate.
@@ -195,6 +206,8 @@ impl Gate {
         // What cannot be read by then is not reported.
         let _ = timeout(limit, inner.afterwards.wait()).await;
         let delivered = inner.outbox.empty(timer.remaining()).await;
+        // What a trace lacks is not reported.
+        let _ = inner.spans.empty(timer.remaining()).await;
         inner.stop.cancel();
         inner.bus.close().await;
         delivered

@@ -50,9 +50,19 @@ pub(crate) struct Slot {
 impl Outbox {
     /// Starts delivering, until `stop`.
     pub(crate) fn start(bus: Bus, capacity: usize, stop: CancellationToken) -> Self {
+        Self::with_lanes(AT_ONCE, bus, capacity, stop)
+    }
+
+    /// As [`start`](Self::start), one letter after another: of two of one subject the later is stored later.
+    pub(crate) fn in_order(bus: Bus, capacity: usize, stop: CancellationToken) -> Self {
+        Self::with_lanes(1, bus, capacity, stop)
+    }
+
+    fn with_lanes(lanes: usize, bus: Bus, capacity: usize, stop: CancellationToken) -> Self {
         let (queue, letters) = mpsc::channel(capacity);
         let unsent = Arc::new(watch::Sender::new(0));
-        tokio::spawn(deliver_all(bus, letters, Arc::clone(&unsent), stop));
+        let lanes = Arc::new(Semaphore::new(lanes));
+        tokio::spawn(deliver_all(bus, letters, lanes, Arc::clone(&unsent), stop));
         Self { queue, unsent }
     }
 
@@ -98,10 +108,10 @@ impl Slot {
 async fn deliver_all(
     bus: Bus,
     mut letters: mpsc::Receiver<Queued>,
+    lanes: Arc<Semaphore>,
     unsent: Arc<watch::Sender<usize>>,
     stop: CancellationToken,
 ) {
-    let lanes = Arc::new(Semaphore::new(AT_ONCE));
     let work = async {
         while let Some(Queued { letter, delivered }) = letters.recv().await {
             let Ok(lane) = Arc::clone(&lanes).acquire_owned().await else {
