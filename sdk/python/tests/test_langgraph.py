@@ -78,7 +78,7 @@ class Office:
         """Fails."""
         raise ValueError("the bank is closed")
 
-    async def run(self, **config) -> list[ToolMessage]:
+    async def run(self, **config):
         """What the model read of its calls."""
         result = await self.agent.ainvoke({"messages": [("user", "pay Ada")]}, config)
         assert result["messages"][-1].text == "done"
