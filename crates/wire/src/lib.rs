@@ -60,7 +60,7 @@ pub use hello::{
     read_definition, read_hello,
 };
 pub use json::{
-    CheckedValue, KeptJson, MAX_SAFE_INTEGER, certain_value, json_value, read_json,
+    CheckedValue, KeptJson, MAX_SAFE_INTEGER, certain_fields, certain_value, json_value, read_json,
     read_json_value, readable_request, request_fields,
 };
 pub use keys::{KeyError, KeyRole, PublicKey, TrustedKey};

@@ -37,7 +37,7 @@ impl Introduction {
             agent_type: self.agent_type.clone(),
             instance_id: Some(instance_id.to_owned()),
             framework,
-            framework_version,
+            framework_version: framework_version.filter(|version| !version.is_empty()),
             parent: self.parent.clone(),
         }
     }

@@ -48,4 +48,4 @@ pub use options::{EnrolmentSource, GateBuilder};
 pub use receipts::Receipts;
 pub use run::Ran;
 pub use timing::Timing;
-pub use words::{edit_notice, refusal_text};
+pub use words::{decider, edit_notice, refusal_text};

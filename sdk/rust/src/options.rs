@@ -51,7 +51,8 @@ impl From<&str> for EnrolmentSource {
 }
 
 impl EnrolmentSource {
-    pub(crate) async fn read(self) -> Result<Enrolment, GateError> {
+    /// Reads it; files that it names are relative to its own folder. Error: `bad_enrolment`.
+    pub async fn read(self) -> Result<Enrolment, GateError> {
         let path = match self {
             Self::Given(enrolment) => return Ok(*enrolment),
             Self::File(path) => path,
@@ -126,7 +127,7 @@ impl GateBuilder {
         self
     }
 
-    /// The framework that the agent is built with, and its version, for hello and the cards.
+    /// The framework that the agent is built with, and its version (empty where it is not known), for hello and the cards.
     pub fn framework(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.introduction.framework = Some((name.into(), version.into()));
         self

@@ -87,6 +87,20 @@ impl Receipts {
         self.send(report).await
     }
 
+    /// Reports that the call ran, or failed with a message, where only the digest of its arguments is known (None where
+    /// they have none). Errors as [`executed`](Self::executed).
+    pub async fn ran(
+        &self,
+        digest: Option<Sha256Digest>,
+        failed: Option<&str>,
+    ) -> Result<(), GateError> {
+        let report = match failed {
+            Some(message) => Report::saying(Stage::Failed, message),
+            None => Report::stage(Stage::Executed),
+        };
+        self.send(Report { digest, ..report }).await
+    }
+
     /// Reports that the agent does not do what was decided. Errors as [`executed`](Self::executed).
     pub async fn refused(&self, message: impl Into<String>) -> Result<(), GateError> {
         self.send(Report::saying(Stage::Refused, message)).await

@@ -29,7 +29,7 @@ pub fn refusal_text(name: &str, outcome: Result<&Decision, &GateError>) -> Strin
     {
         return no_approval(name, fault.as_str(), &fault.to_string());
     }
-    let who = who(decision);
+    let who = decider(decision);
     let sentence = match decision.verdict() {
         DecisionVerdict::Deny => match decision.signed().map(|signed| &signed.verdict) {
             Some(DecisionVerdict::Other(word)) => format!("not allowed ({word})"),
@@ -69,7 +69,8 @@ fn no_approval(name: &str, code: &str, text: &str) -> String {
     format!("{name} was not run: could not get approval ({code}): {text}")
 }
 
-fn who(decision: &Decision) -> String {
+/// Who decided, as a model reads it.
+pub fn decider(decision: &Decision) -> String {
     let name = decision.decided_by().map(|by| by.name.as_str());
     match (decision.origin(), decision.rule()) {
         (Some(Origin::SetupKey), _) => "a setup key".to_owned(),

@@ -7,6 +7,7 @@ mod alarms;
 mod bridge;
 mod bypass;
 mod history;
+mod hook;
 mod keys;
 mod mcp;
 mod rules;
@@ -22,6 +23,7 @@ pub(crate) use alarms::{Alarms, AlarmsWhat};
 pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use history::{Export, History};
+pub(crate) use hook::Hook;
 pub(crate) use keys::{KeyPlaceWord, Keys};
 pub(crate) use mcp::{Elicitation, Mcp, McpProxy};
 pub(crate) use rules::{AcceptFile, ImportFrom, ImportRules, Rules};
@@ -115,6 +117,10 @@ pub(crate) enum Command {
     /// Guard the tools of a system with a bus of its own.
     #[command(subcommand)]
     Bridge(Bridge),
+    /// Answer one event of a coding agent, from standard input: written into its settings by `connect`.
+    ///
+    /// Exit code 0 with JSON, or 2 with words on standard error, which refuses the call.
+    Hook(Hook),
     /// Show the bus, the streams, what waits, alarms and the audit head.
     Status,
     /// List the waiting requests, earliest deadline first.

@@ -67,6 +67,14 @@ impl Failure {
         }
     }
 
+    /// The sentence alone, without secrets.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Reported { message, .. } => Secrets::Hidden.block(message),
+            _ => "failed".to_owned(),
+        }
+    }
+
     /// Prints the message and returns the exit code.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         match self {

@@ -21,6 +21,7 @@ mod doctor;
 mod enroll;
 mod export;
 mod failure;
+mod hook;
 mod input;
 mod keys;
 pub(crate) mod line;
@@ -81,6 +82,10 @@ pub fn main() -> ExitCode {
     if matches!(cli.command, Some(Command::McpProxy(_))) {
         // Its server makes files as it would without us.
         umask(inherited);
+    }
+    if let Some(Command::Hook(hook)) = cli.command {
+        log::start(log::OFF);
+        return hook::main(&cli.global, hook);
     }
     let json = cli.global.json;
     run(cli).map_or_else(|failure| failure.report(json), |()| ExitCode::SUCCESS)
@@ -156,6 +161,8 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Doctor { agent_json } => doctor::run(settings, out, agent_json).await,
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
+        // Answered before the settings are read.
+        Command::Hook(_) => Err(Failure::usage("hook takes one event on standard input")),
     }
 }
 

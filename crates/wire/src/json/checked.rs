@@ -35,6 +35,16 @@ pub fn certain_value(text: &[u8]) -> Option<Value> {
     json_value(text)
 }
 
+/// The fields of an object as certain as that, but for the values of its `exempt` keys, which are JSON only. The error
+/// says what is wrong, and where.
+pub fn certain_fields(text: &[u8], exempt: &[&str]) -> Result<Map<String, Value>, String> {
+    scan(text, usize::MAX, exempt).map_err(|fault| fault.detail)?;
+    match json_value(text) {
+        Some(Value::Object(fields)) => Ok(fields),
+        _ => Err("no JSON object".to_owned()),
+    }
+}
+
 /// Whether the text is JSON with a key that is serde_json's own.
 pub(crate) fn has_private_key(text: &[u8]) -> bool {
     json_value(text).is_none() && serde_json::from_slice::<IgnoredAny>(text).is_ok()

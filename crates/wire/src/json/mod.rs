@@ -13,7 +13,7 @@ mod scan;
 mod text;
 
 pub(crate) use checked::has_private_key;
-pub use checked::{CheckedValue, certain_value, json_value};
+pub use checked::{CheckedValue, certain_fields, certain_value, json_value};
 pub use exact::{read_json, read_json_value};
 pub(crate) use fields::{Fields, parse_document};
 pub use kept::KeptJson;

@@ -1,0 +1,46 @@
+//! What a hook leaves behind: standard output, standard error, exit code.
+
+use serde_json::{Value, json};
+
+/// The answer to one event. Every program reads exit code 2 with words on standard error as a refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// For standard output; empty: nothing.
+    pub output: String,
+    /// For standard error, where it refuses without JSON.
+    pub words: Option<String>,
+}
+
+impl Answer {
+    pub(crate) fn json(value: &Value) -> Self {
+        Self {
+            output: format!("{value}\n"),
+            words: None,
+        }
+    }
+
+    /// No objection and nothing to say: the program's own permissions decide.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            output: String::new(),
+            words: None,
+        }
+    }
+
+    pub(crate) fn empty() -> Self {
+        Self::json(&json!({}))
+    }
+
+    /// A refusal that no JSON can carry.
+    pub fn fault(words: impl Into<String>) -> Self {
+        Self {
+            output: String::new(),
+            words: Some(words.into()),
+        }
+    }
+
+    /// 0, or 2 for a refusal without JSON.
+    pub fn exit_code(&self) -> u8 {
+        if self.words.is_some() { 2 } else { 0 }
+    }
+}

@@ -1,0 +1,138 @@
+//! One call's way to a person and back.
+//!
+//! Never answers "allowed" for a call whose receipt could not be sent later: the record of it comes first.
+
+use std::time::Duration;
+
+use countersign_sdk::wire::ToolOrigin;
+use countersign_sdk::{
+    ApprovalDecision, Ask, Decision, DecisionVerdict, Gate, GateError, refusal_text,
+};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::call::{Call, Limits};
+use crate::identity::Identity;
+use crate::outcome::Outcome;
+use crate::program::Program;
+use crate::reports::{Record, settle_late};
+use crate::respond::Options;
+
+/// How long a rule has before a call is deferred.
+const FOR_A_RULE: Duration = Duration::from_secs(2);
+
+/// Asks about a call. None where `stop` came first: the request stays, if it can be asked about again.
+pub(crate) async fn ask(
+    program: Program,
+    call: &Call,
+    options: &Options,
+    stop: impl Future<Output = ()>,
+) -> Option<Outcome> {
+    let failed = |error: &GateError| Outcome::refused(refusal_text(&call.tool, Err(error)));
+    let identity = match Identity::open(&options.agent_json, &options.state).await {
+        Ok(identity) => identity,
+        Err(error) => return Some(failed(&error)),
+    };
+    let gate = match identity.connect(program).await {
+        Ok(gate) => gate,
+        Err(error) => return Some(failed(&error)),
+    };
+    let outcome = tokio::select! {
+        biased;
+        () = stop => None,
+        outcome = answered(program, call, options, &identity, &gate) => Some(outcome),
+    };
+    settle_late(&gate, &identity.approved()).await;
+    gate.close().await;
+    outcome
+}
+
+async fn answered(
+    program: Program,
+    call: &Call,
+    options: &Options,
+    identity: &Identity,
+    gate: &Gate,
+) -> Outcome {
+    let key = key(program, call);
+    let defers = options.defer && key.is_some();
+    let asking = gate.ask(question(call, options, key, defers));
+    let answer = match defers {
+        true => match timeout(FOR_A_RULE, asking).await {
+            Ok(answer) => answer,
+            Err(_) => return Outcome::deferred(call),
+        },
+        false => asking.await,
+    };
+    let decision = match &answer {
+        Ok(decision) if decision.allowed() => decision,
+        other => return Outcome::of(call, other.as_ref()),
+    };
+    if let Some(why) = cannot_edit(call, decision) {
+        let _ = decision.refused("digest_differs").await;
+        return Outcome::refused(why);
+    }
+    if let Err(error) = Record::of(call, decision).keep(&identity.approved()) {
+        let _ = decision.refused("not_started").await;
+        let why = error.to_string();
+        let error = GateError::Journal { why };
+        return Outcome::refused(refusal_text(&call.tool, Err(&error)));
+    }
+    Outcome::of(call, answer.as_ref())
+}
+
+/// `claude-code/SESSION/TOOL_USE`; without an id of the call it cannot be asked about again.
+fn key(program: Program, call: &Call) -> Option<String> {
+    let (session, id) = (call.session.as_ref()?, call.call_id.as_ref()?);
+    Some(format!("{}/{session}/{id}", program.name()))
+}
+
+fn question(call: &Call, options: &Options, key: Option<String>, defers: bool) -> Ask {
+    let limits = call.limits;
+    let mut ask = Ask::tool(&call.tool, call.args.clone())
+        .risk(options.which.risk(&call.tool))
+        .allow(call.verdicts.iter().copied())
+        .native(call.native.clone())
+        .degraded(move |decision| degraded(limits, decision))
+        .timeout(options.timeout);
+    if defers {
+        ask = ask.no_timeout();
+    }
+    if let Some(key) = key {
+        ask = ask.key(key);
+    }
+    if let Some(session) = &call.session {
+        ask = ask.thread_id(session);
+    }
+    if let Some(id) = &call.call_id {
+        ask = ask.call_id(id);
+    }
+    if let Some(reason) = &call.reason {
+        ask = ask.explain(reason);
+    }
+    match &call.server {
+        Some(server) => ask.origin(ToolOrigin::Mcp).namespace(server),
+        None => ask,
+    }
+}
+
+fn degraded(limits: Limits, decision: &ApprovalDecision) -> Vec<String> {
+    match decision.verdict {
+        DecisionVerdict::Modify if limits.silent_edits => vec!["edit_notice".to_owned()],
+        _ => Vec::new(),
+    }
+}
+
+/// Why an edit would not run as it is.
+fn cannot_edit(call: &Call, decision: &Decision) -> Option<String> {
+    let (Some(Value::Object(edited)), Value::Object(asked)) = (decision.args(), &call.args) else {
+        return None;
+    };
+    let lost = asked.keys().find(|&name| !edited.contains_key(name))?;
+    let name = &call.tool;
+    call.limits.merges_edits.then(|| {
+        format!(
+            "{name} was not run: the edit takes {lost} away, which cannot be done here (digest_differs)"
+        )
+    })
+}

@@ -1,0 +1,28 @@
+//! Countersign in front of coding agents: one hook event in, one answer out.
+//!
+//! From event to call and from outcome to answer is pure, one module a program; the ask goes through the SDK. Whatever
+//! goes wrong before a decision is a refusal in the words of the program that reads it.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod ask;
+mod call;
+mod claude;
+mod codex;
+mod copilot;
+mod cursor;
+mod event;
+mod gemini;
+mod identity;
+mod opencode;
+mod outcome;
+mod program;
+mod reports;
+mod respond;
+mod which;
+
+pub use answer::Answer;
+pub use event::LARGEST;
+pub use program::Program;
+pub use respond::{Options, respond};
+pub use which::Which;

@@ -1,0 +1,107 @@
+//! From the bytes of an event to an answer, whatever happens on the way.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use countersign_sdk::GateError;
+use tokio::time::timeout;
+
+use crate::answer::Answer;
+use crate::ask::ask;
+use crate::call::{Call, Step};
+use crate::event::Event;
+use crate::identity::Identity;
+use crate::outcome::Outcome;
+use crate::program::Program;
+use crate::reports::{note, note_end, settle_late};
+use crate::which::Which;
+
+/// How long connecting and the last receipts may take beside the answer; `connect` gives the program 60 s more than the
+/// answer, so it never times out first.
+const BESIDE_THE_ANSWER: Duration = Duration::from_secs(30);
+/// The programs give an event after the call 60 s.
+const FOR_A_REPORT: Duration = Duration::from_secs(20);
+
+/// How a hook asks.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The enrolment.
+    pub agent_json: PathBuf,
+    /// The folder for what hooks keep between their processes; made where it is missing.
+    pub state: PathBuf,
+    /// How long a person may take.
+    pub timeout: Duration,
+    /// Which calls ask.
+    pub which: Which,
+    /// Leave a call waiting that no rule answers, and be asked again: Claude Code's `defer`.
+    pub defer: bool,
+}
+
+/// Answers one event. `stop` resolves when the process should end: then nothing is allowed.
+pub async fn respond(
+    program: Program,
+    input: &[u8],
+    options: &Options,
+    stop: impl Future<Output = ()>,
+) -> Answer {
+    let step = Event::read(input).and_then(|event| program.step(&event, &options.which));
+    match step {
+        Err(why) => Answer::fault(format!("nothing was run: {why}")),
+        Ok(Step::Unasked) => program.unasked_answer(),
+        Ok(Step::Other) => Answer::empty(),
+        Ok(Step::Ask(call)) => asked(program, &call, options, stop).await,
+        Ok(Step::Report(report)) => {
+            reported(program, options, |folder| note(folder, &report)).await;
+            Answer::empty()
+        }
+        Ok(Step::End { session }) => {
+            reported(program, options, |folder| note_end(folder, &session)).await;
+            Answer::empty()
+        }
+    }
+}
+
+async fn asked(
+    program: Program,
+    call: &Call,
+    options: &Options,
+    stop: impl Future<Output = ()>,
+) -> Answer {
+    let limit = options.timeout.saturating_add(BESIDE_THE_ANSWER);
+    let outcome = match timeout(limit, ask(program, call, options, stop)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Some(Outcome::refused(format!(
+            "{} was not run: could not get approval (timeout): no answer in time",
+            call.tool
+        ))),
+    };
+    match outcome {
+        Some(outcome) => program.answer(call, &outcome),
+        None => Answer::fault(format!("{} was not run: the hook was stopped", call.tool)),
+    }
+}
+
+/// The call is over, so a fault here holds nothing up: the receipt is sent by a later process.
+async fn reported(
+    program: Program,
+    options: &Options,
+    note: impl FnOnce(&Path) -> std::io::Result<bool>,
+) {
+    let work = async {
+        let identity = Identity::open(&options.agent_json, &options.state).await?;
+        let noted = note(&identity.approved()).map_err(|error| GateError::Journal {
+            why: error.to_string(),
+        })?;
+        if noted {
+            let gate = identity.connect(program).await?;
+            settle_late(&gate, &identity.approved()).await;
+            gate.close().await;
+        }
+        Ok::<_, GateError>(())
+    };
+    match timeout(FOR_A_REPORT, work).await {
+        Ok(Err(error)) => tracing::warn!("a receipt is late: {error}"),
+        Err(_) => tracing::warn!("a receipt is late: the bus did not answer"),
+        Ok(Ok(())) => {}
+    }
+}

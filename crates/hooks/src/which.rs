@@ -1,0 +1,82 @@
+//! Which calls ask, and how dangerous they are (integrations, section 1).
+
+use countersign_sdk::Risk;
+use glob::{Pattern, PatternError};
+
+/// The tool that `doctor --gate` calls: every console denies it at once, so it always asks.
+const PROBE: &str = "countersign_probe";
+
+/// Globs of tool names as in Python's `fnmatch`; case matters.
+#[derive(Debug, Clone)]
+pub struct Which {
+    ask: Vec<Pattern>,
+    unasked: Vec<Pattern>,
+    risks: Vec<(Pattern, Risk)>,
+}
+
+impl Which {
+    /// A name asks when one of `ask` (none: every name) and none of `unasked` matches. Of `risks` the first match
+    /// counts; without one the risk is high.
+    ///
+    /// Errors: a pattern that is none.
+    pub fn new(
+        ask: &[String],
+        unasked: &[String],
+        risks: &[(String, Risk)],
+    ) -> Result<Self, PatternError> {
+        let patterns = |globs: &[String]| -> Result<Vec<_>, _> {
+            globs.iter().map(|glob| Pattern::new(glob)).collect()
+        };
+        let risks = risks
+            .iter()
+            .map(|(glob, risk)| Ok((Pattern::new(glob)?, *risk)));
+        Ok(Self {
+            ask: patterns(ask)?,
+            unasked: patterns(unasked)?,
+            risks: risks.collect::<Result<_, _>>()?,
+        })
+    }
+
+    pub(crate) fn asks(&self, name: &str) -> bool {
+        let any = |globs: &[Pattern]| globs.iter().any(|glob| glob.matches(name));
+        name == PROBE || (self.ask.is_empty() || any(&self.ask)) && !any(&self.unasked)
+    }
+
+    pub(crate) fn risk(&self, name: &str) -> Risk {
+        let mut risks = self.risks.iter();
+        let first = risks.find(|(glob, _)| glob.matches(name));
+        first.map_or(Risk::High, |(_, risk)| *risk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn names_ask_by_their_globs() {
+        let texts = |globs: &[&str]| globs.iter().map(|&glob| glob.into()).collect::<Vec<_>>();
+        for (ask, unasked, name, asks) in [
+            (&[][..], &[][..], "Bash", true),
+            (&["Bash", "mcp__*"], &[], "mcp__a__b", true),
+            (&["Bash"], &[], "bash", false),
+            (&["*"], &["Read"], "Read", false),
+            (&["Bash"], &["*"], "countersign_probe", true),
+            (&["[!B]*"], &[], "Bash", false),
+        ] {
+            let which = Which::new(&texts(ask), &texts(unasked), &[]).unwrap();
+            assert_eq!(which.asks(name), asks, "{ask:?} {unasked:?} {name}");
+        }
+        let risks = [
+            ("B*".to_owned(), Risk::Low),
+            ("*".to_owned(), Risk::Critical),
+        ];
+        let which = Which::new(&[], &[], &risks).unwrap();
+        assert_eq!(
+            (which.risk("Bash"), which.risk("Edit")),
+            (Risk::Low, Risk::Critical)
+        );
+        assert!(Which::new(&texts(&["[a"]), &[], &[]).is_err());
+    }
+}

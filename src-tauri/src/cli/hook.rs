@@ -1,0 +1,121 @@
+//! `hook`: one event of a coding agent on standard input, one answer on standard output.
+//!
+//! Refuses with exit code 2 and words on standard error whatever else goes wrong: any other code, and any text that is
+//! no JSON, lets the call run.
+
+use std::env;
+use std::io::{self, Read as _, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use countersign_hooks::{Answer, LARGEST, Options, Program, Which, respond};
+use tokio::runtime::Runtime;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::args::{Global, Hook};
+use super::config;
+use super::failure::Failure;
+use super::serve::Stop;
+
+const AGENT_JSON: &str = "COUNTERSIGN_AGENT_JSON";
+const STATE_DIR: &str = "COUNTERSIGN_STATE_DIR";
+/// The event is there when the hook starts.
+const FOR_THE_EVENT: Duration = Duration::from_secs(10);
+
+/// Answers and says with which code to end.
+pub(super) fn main(global: &Global, hook: Hook) -> ExitCode {
+    let answered = catch_unwind(AssertUnwindSafe(|| answer(global, hook)));
+    let answer = match answered {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(failure)) => Answer::fault(format!("nothing was run: {}", failure.text())),
+        Err(_) => Answer::fault("nothing was run: an error in countersign itself"),
+    };
+    let written = || -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(answer.output.as_bytes())?;
+        out.flush()
+    };
+    let answer = match written() {
+        Ok(()) => answer,
+        Err(error) => Answer::fault(format!("nothing was run: no answer was written: {error}")),
+    };
+    if let Some(words) = &answer.words {
+        // With standard error gone the code still refuses.
+        let _ = writeln!(io::stderr(), "{words}");
+    }
+    answer.exit_code().into()
+}
+
+fn answer(global: &Global, hook: Hook) -> Result<Answer, Failure> {
+    let program = hook.program;
+    let options = options(global, hook)?;
+    let runtime = Runtime::new().map_err(|error| Failure::environment(error.to_string()))?;
+    let answer = runtime.block_on(async {
+        let mut stop = Stop::listen()?;
+        let input = timeout(FOR_THE_EVENT, spawn_blocking(event)).await;
+        let input = match input {
+            Ok(Ok(Ok(input))) => input,
+            Ok(Ok(Err(error))) => return Err(Failure::environment(error.to_string())),
+            _ => return Err(Failure::environment("no event came on standard input")),
+        };
+        Ok(respond(program, &input, &options, stop.asked()).await)
+    });
+    // Standard input may still be read.
+    runtime.shutdown_background();
+    answer
+}
+
+fn event() -> io::Result<Vec<u8>> {
+    let mut input = Vec::new();
+    let most = LARGEST as u64 + 1;
+    io::stdin().lock().take(most).read_to_end(&mut input)?;
+    Ok(input)
+}
+
+fn options(global: &Global, hook: Hook) -> Result<Options, Failure> {
+    let named = |name| {
+        env::var_os(name)
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
+    };
+    let agent_json = match hook.agent_json.or_else(|| named(AGENT_JSON)) {
+        Some(path) => path,
+        None => default_enrolment(global, hook.program)?,
+    };
+    let state = named(STATE_DIR)
+        .or_else(|| Some(platform_state()?.join("countersign").join("hooks")))
+        .ok_or_else(|| Failure::environment(format!("no state folder; set {STATE_DIR}")))?;
+    let mut unasked = hook.asks.unasked;
+    if unasked.is_empty() {
+        unasked = hook
+            .program
+            .unasked()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+    }
+    let which = Which::new(&hook.asks.ask, &unasked, &hook.asks.risk)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(Options {
+        agent_json,
+        state,
+        timeout: Duration::from_secs(hook.asks.timeout),
+        which,
+        defer: hook.defer && hook.program == Program::ClaudeCode,
+    })
+}
+
+fn platform_state() -> Option<PathBuf> {
+    dirs::state_dir().or_else(dirs::data_local_dir)
+}
+
+fn default_enrolment(global: &Global, program: Program) -> Result<PathBuf, Failure> {
+    let data = config::load(global)?.data_dir;
+    Ok(data
+        .join("agents/default")
+        .join(program.name())
+        .join("agent.json"))
+}

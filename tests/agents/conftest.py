@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from desk import Desk
+from hook import Hook
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory):
+    desk = Desk(tmp_path_factory.mktemp("desk"))
+    yield desk
+    desk.close()
+
+
+@pytest.fixture
+def hook(desk, tmp_path):
+    """A hook of Claude Code for an agent of this test alone, so that tests do not see each other's cards."""
+    return Hook(desk, "claude-code", tmp_path, f"claude-{uuid.uuid4().hex[:8]}")
