@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import subprocess
 import uuid
@@ -38,8 +39,9 @@ class Hook:
         given = event if isinstance(event, str) else json.dumps(event)
         how = {"env": self.env} | how
         process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True, **how)
-        process.stdin.write(given)
-        process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it reads no more than the largest event
+            process.stdin.write(given)
+            process.stdin.close()
         process.stdin = None
         return process
 

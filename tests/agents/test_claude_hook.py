@@ -19,7 +19,12 @@ def output(answer: dict) -> dict:
         ("approve", (), "allow", "approved by WHO"),
         ("deny", ("--message", "not today"), "deny", "Bash was not run, denied by WHO: not today"),
         ("skip", (), "deny", "Bash was not run, skipped by WHO (not a refusal)"),
-        ("deny", ("--message", "stop", "--terminate"), "deny", "Bash was not run, denied by WHO, who ended the run: stop"),
+        (
+            "deny",
+            ("--message", "stop", "--terminate"),
+            "deny",
+            "Bash was not run, denied by WHO, who ended the run: stop",
+        ),
     ],
 )
 def test_a_call_that_asks_is_answered(hook, desk, verdict, flags, decision, text):
@@ -64,7 +69,10 @@ def test_an_edit_runs_as_edited_and_the_model_is_told(hook, desk, tmp_path):
     hook.run(hook.event("PostToolUse", tool_input={"command": "make test"}, tool_response={"big": 2**70}))
     receipts = desk.receipts(hook.agent, request, 2)
     assert [receipt["stage"] for receipt in receipts] == ["received", "executed"]
-    assert receipts[1]["executed_args_digest"] == desk.cli("show", f"default/{hook.agent}/{request}")[0]["decision"]["args_digest"]
+    assert (
+        receipts[1]["executed_args_digest"]
+        == desk.cli("show", f"default/{hook.agent}/{request}")[0]["decision"]["args_digest"]
+    )
 
 
 def test_a_tool_that_only_reads_and_an_event_that_is_no_call_are_let_alone(hook, desk):
