@@ -28,7 +28,7 @@ class Desk:
         server = os.environ.get("COUNTERSIGN_NATS_SERVER") or (str(NATS) if NATS.exists() else None)
         if server:
             self.env["COUNTERSIGN_NATS_SERVER"] = server
-        self._log = open(folder / "console.log", "wb")
+        self._log = (folder / "console.log").open("wb")
         self.console = subprocess.Popen(
             [BINARY, "--keys", "file", "serve"], stdout=subprocess.PIPE, stderr=self._log, env=self.env
         )
