@@ -1,7 +1,6 @@
-//! The headless Countersign application: projection, life cycle, decisions and audit.
+//! The Countersign application without a user interface: projection, life cycle, decisions and audit.
 //!
-//! Knows no window and prints nothing. [`App`] is the one handle: the window, the command line and
-//! the tests are its subscribers.
+//! [`App`] is the one handle: the window, the command line and the tests subscribe to it.
 
 pub mod ops;
 pub mod runtime;

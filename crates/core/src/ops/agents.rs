@@ -1,6 +1,6 @@
-//! Every agent that this console knows: who is there, with which tools, and what is wrong with that.
+//! Every agent that this console knows: its instances, its tools, and what is wrong with them.
 //!
-//! Refuses to hide an agent for what it said: one whose hello cannot be read is listed with the reason.
+//! An agent whose hello cannot be read is listed with the reason.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::store::askers;
 use crate::store::tools::{self, ToolRow};
 use crate::store::typed_targets::{self, TypedTargetRow};
 
-/// Mistakes in a declaration of setup keys that are told one by one.
+/// Mistakes in a declaration of setup keys that are listed one by one.
 const SETUP_FAULTS: usize = 20;
 
 /// Whether an agent is there, by the server's time.
@@ -91,15 +91,15 @@ pub struct ToolReport {
     pub strict_faults: Vec<StrictFault>,
     /// Another tool of this agent that it could be mistaken for.
     pub looks_like: Option<String>,
-    /// Digest of its definition; none when no hello told of it.
+    /// Digest of its definition; none when no hello has given one.
     pub digest: Option<String>,
     /// Since when it reads so.
     pub changed_at: Option<Timestamp>,
-    /// Digest of the definition that stood when a person last approved a call.
+    /// Digest of the definition in force when a person last approved a call.
     pub approved_digest: Option<String>,
     /// When that was.
     pub approved_at: Option<Timestamp>,
-    /// It is no longer defined as when a person last approved a call.
+    /// Its definition has changed since a person last approved a call.
     pub changed: bool,
     /// The argument that an operator wants typed before a critical call of it; none is its name.
     pub typed_target: Option<String>,

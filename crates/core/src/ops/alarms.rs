@@ -1,6 +1,6 @@
-//! Alarms: what stands, and that a person has seen one.
+//! Alarms: which are active, and which a person has acknowledged.
 //!
-//! Refuses to let anybody acknowledge a state that lasts: it ends when its cause is gone.
+//! A state that lasts cannot be acknowledged: its alarm ends when the cause is gone.
 
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -17,11 +17,11 @@ use crate::store::alarms::{self, Alarm};
 /// What came of an acknowledgement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Acknowledged {
-    /// The alarm as it stands now; whoever was first to say that it was seen stays.
+    /// The alarm as it is now; the first acknowledgement is kept.
     Done(Alarm),
-    /// It tells of a state that lasts.
+    /// It reports a state that lasts.
     Lasts(Alarm),
-    /// There is no alarm of this number, or no longer.
+    /// An unknown number, or an alarm that has ended.
     Unknown,
 }
 
@@ -36,7 +36,7 @@ pub(super) async fn raise(
     batch.alarm(&auto, code, subject).await
 }
 
-/// Somebody sends what no client can read: told once, however often it comes.
+/// Somebody sends what no client can read: raised once, however often it comes.
 pub(super) async fn raise_unreadable(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
@@ -48,8 +48,8 @@ pub(super) async fn raise_unreadable(
         .await
 }
 
-/// Raises what is new of a code and ends what is over, of alarms that are looked for again and again: what stands stays as
-/// it is, for a person may have said that it was seen.
+/// Raises the new alarms of a code and ends those that are over, for checks that run again and again. Active alarms
+/// stay as they are: a person may have acknowledged them.
 pub(super) async fn keep_to(shared: &Shared, code: AlarmCode, now: &[String]) -> Result<(), Fault> {
     let stand = alarms::of_code(&shared.reader, code.as_str()).await?;
     let over = stand.iter().filter(|told| !now.contains(told));
@@ -122,17 +122,17 @@ fn lasts(alarm: &Alarm) -> Fault {
 }
 
 impl App {
-    /// Every alarm that stands, newest first, the acknowledged ones too.
+    /// Every active alarm, newest first, the acknowledged ones too.
     pub async fn alarms(&self) -> Result<Vec<Alarm>, Fault> {
         self.with_store_failed(alarms::all(self.reader()).await?)
     }
 
-    /// Says that the operator has seen an alarm: it is no longer told in `status`, and stays in the list
-    /// of alarms until its cause is gone. Raised again, it is told again. Audited.
+    /// Acknowledges an alarm: `status` omits it from then on, and the list of alarms keeps it until its cause is gone.
+    /// Raised again, it is reported again. Audited.
     ///
     /// # Errors
-    /// `ErrorCode::NotFound`; `ErrorCode::InvalidArgs` for a state that lasts; `ErrorCode::ReadOnly` when
-    /// it cannot be written.
+    /// `ErrorCode::NotFound`; `ErrorCode::InvalidArgs` for a state that lasts; `ErrorCode::ReadOnly` when it cannot be
+    /// written.
     pub async fn acknowledge_alarm(&self, id: i64) -> Result<Alarm, Fault> {
         let unwritten = self.with_store_failed(Vec::new())?.pop();
         if let Some(alarm) = unwritten.filter(|alarm| alarm.id == id) {

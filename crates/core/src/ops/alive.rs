@@ -1,6 +1,6 @@
-//! Signs of life on their way to the writer: many of them cost one write.
+//! Heartbeats on their way to the writer: many of them cost one write.
 //!
-//! Refuses to keep more of them than there can be agents that matter: the next come in 10 s.
+//! The batch is bounded: what exceeds it is dropped, and the next heartbeats come within 10 s.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::store::{StoreError, agents};
 const GATHER: Duration = Duration::from_millis(250);
 /// Agents that are noted in one write.
 const AGENTS: usize = 4_096;
-/// Copies of one agent that are told apart in one write: what one agent invents must not silence another.
+/// Instances of one agent kept apart in one write: what one agent invents must not silence another.
 const COPIES: usize = 64;
 /// Bytes of an instance's id; of longer ones only the agent is noted.
 const INSTANCE: usize = 200;
@@ -49,7 +49,7 @@ pub(crate) struct HeardSigns {
 }
 
 impl Signs {
-    /// Notes a sign that came at `at`, server time; one whose subject names nobody is no sign.
+    /// Notes a heartbeat that came at `at`, server time; one whose subject names nobody is ignored.
     pub(crate) fn add(&mut self, sign: &Alive, at: Timestamp) {
         let Some(Subject::Alive(agent)) = Subject::parse(&sign.subject) else {
             return;
@@ -98,7 +98,7 @@ pub(super) async fn note(batch: &mut Batch<'_>, heard: &HeardSigns) -> Result<()
     Ok(())
 }
 
-/// Hands signs of life to the writer until it is told to stop.
+/// Hands heartbeats to the writer until it is cancelled.
 pub(crate) async fn hear(
     mut signs: mpsc::Receiver<Alive>,
     jobs: mpsc::Sender<Job>,

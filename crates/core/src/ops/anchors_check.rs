@@ -1,6 +1,6 @@
-//! Compares the chain with the signed heads that were laid on the bus.
+//! Compares the chain with its anchors, the signed heads on the bus.
 //!
-//! Refuses to count an anchor that this console did not sign, and to overlook one that is gone.
+//! Only anchors that this console signed count, and a missing one is an error.
 
 use std::collections::{HashMap, HashSet};
 
@@ -118,7 +118,7 @@ fn name(stored: &StoredAnchor) -> String {
     }
 }
 
-/// What stands on this console's audit subject, readable or not; only the console itself can sign there.
+/// What is on this console's audit subject, readable or not; only the console itself can sign there.
 pub(super) fn anchor_of(message: &StreamMessage) -> StoredAnchor {
     let opened = SignedEnvelope::from_bytes(&message.payload).ok();
     let opened = opened.and_then(|envelope| Some((envelope.payload_bytes().ok()?, envelope)));

@@ -1,6 +1,6 @@
-//! Answers in order, for those who tell them to somebody else, and how far they were told.
+//! Answers in order for exporters, and how far they were exported.
 //!
-//! Refuses to skip an answer whose request may still come: the two are read from two streams.
+//! An answer is held back while its request may still come: the two are read from two streams.
 
 use tokio::sync::oneshot;
 
@@ -14,7 +14,7 @@ use crate::store::{StoreError, meta};
 /// An answer without its request is waited for this long; afterwards the request has aged out of its stream.
 const REQUEST_COMES_MS: i64 = 60_000;
 
-/// Keeps how far the exporter has told.
+/// Records how far the exporter has come.
 pub(super) async fn note_told(
     batch: &mut Batch<'_>,
     row: i64,
@@ -43,7 +43,7 @@ impl App {
         Ok((found, up_to))
     }
 
-    /// The row up to which answers were told; at first the last there is, so that the past is not told.
+    /// The row up to which answers were exported; at first the last there is, so that the past is left out.
     pub async fn answers_told(&self) -> Result<i64, Fault> {
         let told = meta::get(self.reader(), meta::ANSWERS_TOLD).await?;
         if let Some(row) = told.and_then(|row| row.parse().ok()) {
@@ -54,7 +54,7 @@ impl App {
         Ok(last)
     }
 
-    /// Remembers that the answers up to this row were told.
+    /// Records that the answers up to this row were exported.
     ///
     /// # Errors
     /// `ErrorCode::ReadOnly` when it cannot be written.

@@ -156,7 +156,7 @@ async fn apply(
     }
 }
 
-/// Writes what a use case says of itself: who asked for it is this console's operator.
+/// Writes the audit entry of a use case; the actor is this console's operator.
 fn record(
     ledger: &Ledger,
     batch: &mut Batch<'_>,

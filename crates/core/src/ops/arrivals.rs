@@ -1,6 +1,6 @@
 //! Projects `CS_REQUESTS`: requests, rejections, withdraws and tightens.
 //!
-//! Refuses to drop anything: a message that fits nowhere is quarantined with its bytes.
+//! A message that fits nowhere is quarantined with its bytes.
 
 mod amendments;
 
@@ -298,7 +298,7 @@ async fn follow_up(
     Ok(answered)
 }
 
-/// A second message where only one can be: kept, audited, never answered; the first stands.
+/// A second message where only one can be: kept, audited, left unanswered; the first one counts.
 async fn conflict(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,

@@ -1,7 +1,7 @@
 //! When a message of a recovered stream was stored first (`docs/recover.md`, "Stamps").
 //!
-//! Refuses a word that could make a late decision look early: one of a key that is no console's when the
-//! message is stored again, of a moment after that, or of the epoch in which the message stands now.
+//! An attestation that could make a late decision look early is ignored: one of a key that belongs to no console when
+//! the message is stored again, of a moment after that, or of the epoch in which the message is now.
 
 use countersign_wire::{Attestation, KeyRole, RequestKey};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ pub(super) fn compare(batch: &mut Batch<'_>, key: &RequestKey, told: &StoredAt, 
     batch.record(by.clone(), "attestation_differs", name, detail);
 }
 
-/// Where a message stands now.
+/// Where a message is now.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     realm: &'a Uuid,

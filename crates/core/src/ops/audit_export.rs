@@ -1,7 +1,6 @@
-//! Writes a bundle with which anybody can check the audit log without this program
-//! (`docs/audit.md`, "The bundle").
+//! Writes a bundle with which anybody can check the audit log without this program (`docs/audit.md`, "The bundle").
 //!
-//! Refuses to judge: what is in the store goes into the bundle as it is.
+//! The bundle holds what the store holds, unchecked.
 
 use std::io::Write;
 
@@ -16,7 +15,7 @@ use crate::runtime::App;
 use crate::store::audit::{StoredAnchor, hex};
 use crate::store::bundle::{BundledDecision, BundledRequest, Snapshot};
 
-/// Told while the bundle is written: audit rows so far, and all of them.
+/// Called while the bundle is written: audit rows so far, and all of them.
 pub type Progress<'a> = &'a (dyn Fn(i64, i64) + Sync);
 
 /// What was written.

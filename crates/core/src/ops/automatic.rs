@@ -1,7 +1,7 @@
-//! Decisions that rules make: judged by every console, given by the one whose turn it is.
+//! Automatic decisions by rules: every console evaluates them, the one whose turn it is sends them.
 //!
-//! Refuses to decide anything while the shared policy is not known as of the last seconds, while the past
-//! is not read, or with a set that does not verify. Losing to somebody else is no event.
+//! Decides only with a set that verifies, with a shared policy known as of the last seconds, and once the past is read.
+//! Losing the race to another console is expected.
 
 mod judge;
 
@@ -122,7 +122,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         }
         return Ok(());
     }
-    // What a key says that waits or is retired would stand there, void, in the place of another console's answer.
+    // A pending or retired key would put a void decision there, in the place of another console's answer.
     if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
         // Once it counts, everything that waits then is judged.
         ledger.judge.forget();
@@ -321,7 +321,7 @@ async fn enqueue(
             }),
             ..DecideCommand::by_operator(one.key.clone(), one.verdict)
         };
-        // Nobody waits for the answer: losing this race is no event.
+        // Nobody waits for the answer: losing this race is expected.
         let (reply, _) = oneshot::channel();
         commands.push((Box::new(command), reply));
     }

@@ -1,6 +1,6 @@
-//! Answers that need no person: expired, withdrawn, rejected.
+//! Automatic answers: expired, withdrawn, rejected.
 //!
-//! Refuses to answer a request that has an answer on the bus or in the outbox.
+//! A request is answered only while neither the bus nor the outbox holds an answer.
 
 use countersign_wire::{DecisionVerdict, Origin, Sha256Digest};
 use serde_json::json;
@@ -49,8 +49,8 @@ pub(crate) async fn answer(
         ledger.due_at(batch.now.plus_ms(OWED_LOOK_MS));
         return Ok(());
     }
-    // What a key says that waits or is retired would stand there, void, in the place of another console's answer.
-    // The list of operators that says more of it asks for a look.
+    // A pending or retired key would put a void answer there, in the place of another console's. The list of operators
+    // that changes this asks for another look.
     if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
         ledger.answers_owed = Some(Place::default());
         return Ok(());
@@ -66,7 +66,7 @@ pub(crate) async fn answer(
             continue;
         }
         if record.state == State::Rejected {
-            // Whoever wrote the agent is the only one who can mend it.
+            // Only the author of the agent can fix it.
             draft.message = unanswered::why(batch.tx, record.id).await?;
         }
         let written = write(&ledger.identity, &record, draft, batch.now).and_then(|unsigned| {

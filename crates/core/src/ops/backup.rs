@@ -1,8 +1,8 @@
-//! Back-up: one file with everything that a console needs to come back.
+//! Backup: one file with everything that a console needs to come back.
 //!
-//! Refuses to replace a file unasked, to show an unfinished one under its name, and to put keys into a
-//! copy without being told and without an audit row. The bus's streams are not copied: they are the
-//! shared truth, and a restored console reads them.
+//! An existing file is replaced only on request, and an unfinished one has another name. Keys are copied only on
+//! request and with an audit row. The bus's streams are left out: they are the shared truth, and a restored console
+//! reads them.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -33,7 +33,7 @@ const LIMIT: Duration = Duration::from_secs(60 * 60);
 /// Read at once.
 const PIECE: usize = 1 << 20;
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
-/// Files of the data folder that are no secret and that a console cannot make again.
+/// Public files of the data folder that a console cannot make again.
 const PLAIN: [&str; 3] = ["keys/console-id", SETTINGS, "nats/port"];
 const SETTINGS: &str = "config.toml";
 /// Name under which a backup describes itself.
@@ -86,7 +86,7 @@ pub struct BackupMade {
     pub audited: bool,
 }
 
-/// Told while the copy is written: bytes so far, and bytes expected at most.
+/// Called while the copy is written: bytes so far, and bytes expected at most.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
 /// Removes what was not finished.

@@ -1,7 +1,7 @@
 //! Panic, pause, stop and bypasses, shared through `CS_POLICY` (rules, "Brakes").
 //!
-//! Refuses to read a brake that does not verify, or was signed before the one in force, as none: automatic approvals
-//! then stay off. Such a bypass lets nothing run.
+//! A brake that does not verify, or was signed before the one in force, keeps automatic approvals off. Such a bypass
+//! allows nothing.
 
 mod said;
 
@@ -108,8 +108,7 @@ pub(super) fn take(shared: &Shared, key: &PolicyKey, came: &Came, place: Place) 
 }
 
 impl App {
-    /// Turns every automatic approval in every console off, or lets them be given again. It stands on
-    /// the bus when this returns.
+    /// Turns every automatic approval in every console off, or on again. Returns once the bus has stored it.
     ///
     /// # Errors
     /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`; nothing is changed then.
@@ -122,12 +121,12 @@ impl App {
         })
     }
 
-    /// Pauses, stops or resumes an agent. A stop also terminates what waits of it; where the agent cannot
-    /// end its run, it is denied. It stands on the bus when this returns.
+    /// Pauses, stops or resumes an agent. A stop also terminates the agent's pending requests; where the agent cannot
+    /// end its run, they are denied. Returns once the bus has stored it.
     ///
     /// # Errors
-    /// `ErrorCode::InvalidArgs` for a pause of a stopped agent, `ErrorCode::BusUnreachable`,
-    /// `ErrorCode::ReadOnly`; nothing is changed then.
+    /// `ErrorCode::InvalidArgs` for a pause of a stopped agent, `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`;
+    /// nothing is changed then.
     pub async fn set_brake(&self, agent: &AgentKey, state: AgentBrake) -> Result<BrakeSet, Fault> {
         let said = Said::Agent(agent.clone(), state);
         let revision = self.put_brake(&said).await?;
@@ -190,7 +189,7 @@ impl App {
             &self.inner.shared.trusted,
             &policy::brakes(self.reader()).await?,
         );
-        // What does not verify leaves no row; the console of this folder told of it, and counts it as set.
+        // What does not verify leaves no row; the console of this folder reported it, and counts it as set.
         for alarm in self.alarms().await? {
             if alarm.code == AlarmCode::BrakeUnverified.as_str()
                 && let Some(said) = PolicyKey::parse(&alarm.subject)
@@ -208,8 +207,8 @@ impl App {
         Ok(brakes)
     }
 
-    /// Writes over whatever revision stands: the last operator decides, and none writes over a value
-    /// that was not seen, or that came after a try which the bus did not answer.
+    /// Writes over the current revision: the last operator decides. A value that was not seen, or that came after a try
+    /// which the bus did not answer, is never overwritten.
     pub(super) async fn put_brake(&self, said: &Said) -> Result<u64, Fault> {
         let writer = self.policy_writer().await?;
         self.may_grant(said)?;

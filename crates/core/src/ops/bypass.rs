@@ -1,6 +1,6 @@
-//! Timed bypass: calls of one agent up to a risk need not ask for a while (rules, "Brakes").
+//! Timed bypass: for a while, calls of one agent up to a risk run without asking (rules, "Brakes").
 //!
-//! Refuses critical calls, more than 8 hours, and to outlive the standing of who signed it.
+//! It excludes critical calls, lasts at most 8 hours, and ends when its signer may no longer allow these calls.
 
 use std::time::Duration;
 
@@ -62,9 +62,9 @@ fn name(set: &SetBrake<Option<Bypass>>, bypass: &Bypass) -> String {
 }
 
 impl App {
-    /// Lets calls of an agent up to a risk run without asking, from now on for so long; rules that deny or
-    /// ask, and what no rule may let run by itself, still hold. A later one takes the place of an earlier
-    /// one. It stands on the bus when this returns.
+    /// Lets calls of an agent up to a risk run without asking, from now on for so long. Rules that deny or ask still
+    /// hold, and so does what no rule may allow. A later bypass replaces an earlier one. Returns once the bus has
+    /// stored it.
     ///
     /// # Errors
     /// `ErrorCode::InvalidArgs` for critical calls and for less than a second or more than 8 hours;
@@ -90,7 +90,7 @@ impl App {
         self.put_bypass(agent, Some(grant)).await
     }
 
-    /// Ends the bypass of an agent before its time. It stands on the bus when this returns.
+    /// Ends the bypass of an agent before its time. Returns once the bus has stored it.
     ///
     /// # Errors
     /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`; nothing is changed then.

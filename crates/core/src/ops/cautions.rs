@@ -1,6 +1,6 @@
 //! Gathers what is remarkable about a call from what is stored.
 //!
-//! Refuses to fail a card for it: what cannot be read of an agent's own words tells nothing.
+//! What cannot be read of an agent's own words is skipped, so that the card still opens.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ pub(super) async fn of(
             before_ms: line.stored_at - earlier.decided_at,
         });
     }
-    // One call is told of once.
+    // Each call is listed once.
     let other = repeats.as_ref().filter(|earlier| {
         let denied = denied.as_ref().map(|denied| denied.id);
         denied != Some(earlier.id)
@@ -76,7 +76,7 @@ pub(super) async fn of(
         let digest = told
             .and_then(|tool| tool.definition_digest())
             .map(|digest| digest.to_string());
-        // Where retention took the request away, nothing is known of what it told.
+        // Where retention removed the request, its words are unknown.
         let comparable = request.is_some();
         found.extend(changes(&Described {
             hello: known.def_digest.as_deref(),

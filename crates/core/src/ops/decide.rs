@@ -1,7 +1,6 @@
 //! Takes verdicts into the outbox.
 //!
-//! Refuses to say "approved": a verdict taken here is held or on its way, and only the stream can
-//! make it stand.
+//! A verdict taken here is held or on its way; only the stream makes it final.
 
 use countersign_wire::{Origin, RequestKey, Scope, Verdict, args_digest};
 use serde_json::json;

@@ -1,5 +1,4 @@
-//! What a stored decision or vote says, in words for a person and for what hangs on it; also of one that does not
-//! verify.
+//! A stored decision or vote, valid or void, in words for a person and for what depends on it.
 
 use countersign_wire::{AgentKey, Subject, Verdict, json_value};
 
@@ -31,8 +30,8 @@ pub(crate) fn given(payload: &[u8]) -> Option<Verdict> {
     Verdict::from_word(json_value(payload)?["verdict"].as_str()?)
 }
 
-/// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored. The
-/// time is the one that lists tell, by the server's clock.
+/// The id of a decision, and a sentence about who decided what; escaped, since anything can be stored. The time is the
+/// one that lists show, by the server's clock.
 pub(crate) fn decision_summary(payload: &[u8], at: Timestamp) -> (Option<String>, String) {
     let value = json_value(payload).unwrap_or_default();
     let word = |value: &serde_json::Value| {

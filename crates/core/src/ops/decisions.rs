@@ -1,6 +1,6 @@
 //! Projects `CS_DECISIONS`: what is stored there is what happened, whoever decided.
 //!
-//! Refuses to trust a decision because it is stored: one that does not verify is void, and alarms.
+//! A stored decision that does not verify is void and raises an alarm.
 
 mod verify;
 
@@ -187,7 +187,7 @@ async fn insert(
     execution::take_up(ledger, batch, &keys).await
 }
 
-/// Tells who waits for a decision of this process that it is on the stream, once that is committed.
+/// Answers who waits for a decision of this process, once its place on the stream is committed.
 fn tell(ledger: &Ledger, batch: &mut Batch<'_>, message: &IncomingDecision, reading: &Reading) {
     let id: Option<Uuid> = message
         .body
@@ -209,7 +209,7 @@ fn tell(ledger: &Ledger, batch: &mut Batch<'_>, message: &IncomingDecision, read
     batch.reply(move || settlements.settle(&id, Settled::Stored { seq, reads }));
 }
 
-/// An agent-written id in an audit entry: bounded, since anything can stand on a void decision.
+/// An agent-written id in an audit entry: bounded, since a void decision can hold anything.
 fn cut(text: &str) -> String {
     text.chars().take(64).collect()
 }

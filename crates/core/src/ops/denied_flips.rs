@@ -1,6 +1,6 @@
 //! Calls that people denied, and that a change of the rules would have let run.
 //!
-//! Refuses to take a look that was not finished for one that found nothing.
+//! An unfinished search is kept apart from one without a result.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use crate::runtime::App;
 use crate::store::simulated::PastRow;
 
 impl App {
-    /// What people denied of all that is known here, and the workspace's rules would let run with this change: by a
-    /// rule that begins to approve, or because nothing stands over an approval any more. None where telling takes
-    /// longer than `limit`.
+    /// What people denied of all that is known here, and the workspace's rules would let run with this change: because
+    /// a rule begins to approve, or because nothing overrides an approval any more. None where the search takes longer
+    /// than `limit`.
     ///
     /// # Errors
     /// As [`App::change_rules`]; nothing is changed.

@@ -24,7 +24,7 @@ pub(crate) struct Draft {
     pub(crate) response: Option<Response>,
     /// The votes that led here, when several approvals were needed.
     pub(crate) votes: Option<Vec<VoteAttachment>>,
-    /// What decided by itself.
+    /// What decided automatically.
     pub(crate) automatic: Option<Automatic>,
 }
 

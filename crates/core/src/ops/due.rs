@@ -1,6 +1,6 @@
-//! What time does: releases held approvals and lets requests expire.
+//! Timed work: releases held approvals and expires requests.
 //!
-//! Refuses to act before everything on the bus is known: what looks overdue may have been decided.
+//! It starts once everything on the bus is known: what looks overdue may have been decided.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ const ASKED_MS: i64 = 50;
 /// Between two looks at whether it has said it, where it does not.
 const LONGEST_ASKED_MS: i64 = 2_000;
 
-/// Nothing waits: other processes' writes and new requests ask for a look by themselves.
+/// Nothing waits: other processes' writes and new requests ask for a look themselves.
 const NEVER: Timestamp = Timestamp(i64::MAX);
 
 /// Does everything that is due, and notes when to look again.
@@ -42,7 +42,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         return Ok(());
     }
     if !ledger.caught_up {
-        // A decision that the bus does not take is told of also while the bus is away.
+        // A decision that the bus does not take is reported also while the bus is away.
         let sweep = ladder::sweep(ledger, batch).await?;
         ledger.next_due = Some(sweep.unwrap_or(NEVER));
         return Ok(());
@@ -69,7 +69,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
 }
 
 /// The requests whose deadline has passed, also by a clock that was asked after they came: the server's may have been
-/// set back since it was asked before, and an answer stands for good.
+/// set back since it was asked before, and an answer is final.
 async fn overdue(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<Vec<i64>, StoreError> {
     let mut overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
     let Some(last) = overdue.iter().max() else {

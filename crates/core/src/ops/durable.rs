@@ -1,8 +1,8 @@
-//! Tells callers of a change once a power cut cannot undo it.
+//! Answers the callers of a change once a power cut cannot undo it.
 //!
-//! A commit is seen by every process at once and outlives all of them; only the machine's own end could undo
-//! it until the disk has it. The writer goes on meanwhile, and everything that waits shares one look at
-//! the disk. Refuses to answer anybody after the disk has failed.
+//! A commit is seen by every process at once and outlives all of them; only the machine's own end could undo it until
+//! the disk has it. The writer goes on meanwhile, and all waiting callers share one look at the disk. After the disk
+//! has failed, nobody is answered.
 
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::sync::{Arc, OnceLock};
@@ -23,7 +23,7 @@ const UNAWAITED: Duration = Duration::from_millis(10);
 /// the disk to itself meanwhile.
 const AWAITED: Duration = Duration::from_micros(1_500);
 
-/// What is done once a commit stands.
+/// What is done once a commit is durable.
 pub(crate) type Reply = Box<dyn FnOnce() + Send>;
 
 /// The writer's end.
@@ -39,7 +39,7 @@ pub(crate) struct DiskWait<S> {
     sync: S,
 }
 
-/// Both ends. `sync` returns when everything that was committed before stands.
+/// Both ends. `sync` returns when everything that was committed before is durable.
 pub(crate) fn durable<S>(sync: S) -> (Durable, DiskWait<S>)
 where
     S: Fn() -> Result<(), StoreError>,
@@ -65,7 +65,7 @@ impl Durable {
         let _ = self.commits.send(replies);
     }
 
-    /// Why nothing that is written stands any more.
+    /// The failure since which nothing that is written is durable.
     pub(crate) fn failure(&self) -> Option<&StoreError> {
         self.failed.get()
     }

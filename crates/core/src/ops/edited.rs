@@ -1,7 +1,7 @@
-//! Whether edited arguments are such as their request's own schema allows.
+//! Whether edited arguments fit their request's own schema.
 //!
-//! Refuses no edit for a schema that proves nothing: it is the agent's, and one that is broken, or would
-//! keep the console busy, must not block a narrower edit.
+//! The schema is the agent's: one that is broken, or would keep the console busy, proves nothing and must not block a
+//! narrower edit.
 
 use countersign_wire::ApprovalRequest;
 use jsonschema::ValidationError;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::schema_cost::is_affordable;
 use crate::Fault;
 
-/// Misfits that are told at once.
+/// Misfits that are listed at once.
 const MISFITS: usize = 20;
 
 /// A place that the schema does not allow as it is.

@@ -1,8 +1,7 @@
 //! Gives agents their login key and what they must trust.
 //!
-//! On an outside server the key is made and the file written; whoever runs that server lets the key in
-//! (`countersign bus permissions` prints what it needs). Refuses to say so before a key is in force on its
-//! own server.
+//! On an outside server the key is made and the file written; whoever runs that server lets the key in (`countersign
+//! bus permissions` prints what it needs). On the console's own server an enrollment succeeds once the key is in force.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -72,8 +71,8 @@ pub(super) async fn note_in_force(
 }
 
 impl App {
-    /// Enrols an agent: a new login key, on the embedded server in force when this returns. An agent that
-    /// was enrolled before loses its old key.
+    /// Enrolls an agent: a new login key, on the embedded server in force when this returns. An earlier key of the
+    /// agent is revoked.
     ///
     /// # Errors
     /// `ErrorCode::BusUnreachable` when the key is not taken in time.
@@ -99,8 +98,8 @@ impl App {
         Ok(enrolment)
     }
 
-    /// Takes an agent's login key away, in force when this returns. Of one that has none any more it waits for the
-    /// same: a try before may have ended before the server had loaded it.
+    /// Revokes an agent's login key, in force when this returns. For an agent without a key it waits for the same: a
+    /// try before may have ended before the server had loaded it.
     ///
     /// # Errors
     /// `ErrorCode::Unknown` for a name that never had one here, `ErrorCode::BusUnreachable` when the change is not in
@@ -253,7 +252,7 @@ impl App {
         })
     }
 
-    /// Tells the embedded server who may log in.
+    /// Reloads the logins of the embedded server.
     pub(crate) async fn reload_server(&self) -> Result<(), Fault> {
         let Some(server) = self.embedded_server() else {
             return Ok(());
@@ -285,8 +284,8 @@ impl App {
         client.is_ok()
     }
 
-    /// Follows the list of agents for the server's sake: another process may enrol or revoke.
-    /// `noted`: who dials a former port was told at the start.
+    /// Follows the list of agents for the server's sake: another process may enroll or revoke. `noted`: agents that
+    /// dial a former port were noted at the start.
     pub(crate) async fn follow_enrolments(self, mut noted: bool) {
         let mut events = self.subscribe();
         let stop = self.inner.stop.clone();
@@ -316,7 +315,7 @@ impl App {
     }
 }
 
-/// Waits for news that another process's enrolment would come with; false when nobody tells any more. Requests that
+/// Waits for news that another process's enrollment would come with; false when the events have ended. Requests that
 /// come and are answered change no list.
 async fn may_be_another_list(events: &mut Receiver<AppEvent>) -> bool {
     loop {
@@ -332,7 +331,7 @@ fn is(row: &agents::AgentRow, agent: &AgentKey) -> bool {
     row.ws == agent.workspace.as_ref() && row.name == agent.agent.as_ref()
 }
 
-/// Tells two lists of agents apart.
+/// Fingerprint by which two lists of agents are compared.
 fn fingerprint(agents: &[AgentAccess]) -> String {
     let mut lines: Vec<String> = agents
         .iter()

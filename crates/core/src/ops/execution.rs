@@ -1,9 +1,8 @@
-//! Watches what agents say they ran: an execution that nobody decided, or with other arguments than
-//! were decided, is an alarm (protocol, section 6).
+//! Watches what agents say they ran: an execution that nobody decided, or with other arguments than were decided, is an
+//! alarm (protocol, section 6).
 //!
-//! Refuses to cry too early: receipts and decisions come on two streams, so an execution without a
-//! decision counts only when the decision has not come a while later. What is waited for stands in the
-//! store, so that a console that is killed meanwhile still tells.
+//! Receipts and decisions come on two streams, so an execution without a decision raises the alarm only a while later.
+//! What is waited for is kept in the store, so that the alarm survives a killed console.
 
 use std::collections::HashMap;
 
@@ -70,8 +69,8 @@ pub(super) async fn take_up(
     review(ledger, batch, &early).await
 }
 
-/// Judges everything that was reported about these requests by what is known now: raises their rungs,
-/// tells what is wrong, and takes back what was told too early.
+/// Compares everything that was reported about these requests with what is known now: raises their rungs, raises
+/// alarms, and takes back those that came too early.
 pub(super) async fn review(
     ledger: &Ledger,
     batch: &mut Batch<'_>,

@@ -1,6 +1,6 @@
-//! Looks whether what this console has not read yet is mostly one agent's, and names that agent.
+//! Names the agent whose messages are most of what this console has yet to read.
 //!
-//! Refuses to call a console that has only just begun to read behind: who was away has much to read.
+//! A console that has only just begun to read is left out: it has much to read after an absence.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

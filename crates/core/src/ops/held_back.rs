@@ -1,7 +1,7 @@
-//! Decisions that may not go out any more before the bus has them: approvals that meet a brake, and what a
-//! key signed that was retired or limited meanwhile, or voted for.
+//! Recalls signed decisions before the bus has them: approvals that meet a brake, and what a key signed that was
+//! retired or limited meanwhile, or voted for.
 //!
-//! Refuses to let one out, and to leave its request to nobody: it is decided again then.
+//! A recalled decision is never sent; its request is decided again.
 
 use countersign_wire::{AgentKey, PublicKey, Sha256Digest, VoteAttachment, read_json};
 use serde::Deserialize;
@@ -128,7 +128,7 @@ pub(super) async fn take_back(
         record.state,
         State::Expired | State::Withdrawn | State::Rejected
     );
-    // What the stream holds by now stands.
+    // What the stream holds by now counts.
     if waiting.is_err() && !needs_no_person {
         return Ok(());
     }
@@ -155,7 +155,7 @@ pub(super) async fn take_back(
         delivery: Delivery::Stored,
         ..StateChange::waits_again(&record, waiting)
     };
-    // While it was on its way the stream had to tell who was first; now nobody was before the agent.
+    // While it was on its way only the stream knew who was first; now nobody was before the agent.
     if let Some(at) = record.withdrawn_at
         && let Ok(state) = next(waiting, Step::Withdraw)
     {

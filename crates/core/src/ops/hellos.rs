@@ -1,7 +1,6 @@
-//! Projects `CS_AGENTS`: what agents say of themselves.
+//! Projects `CS_AGENTS`: what agents say about themselves.
 //!
-//! Refuses to lose a hello for one bad part of it; of one that cannot be read at all the agent is shown
-//! with the reason.
+//! One bad part leaves the rest of a hello valid; where it cannot be read at all, the agent is shown with the reason.
 
 use std::collections::HashMap;
 
@@ -23,7 +22,7 @@ const LOOKED_AT: usize = 8;
 /// What an agent said in one batch.
 #[derive(Default)]
 struct Said<'a> {
-    /// The hellos that could be read and tell of other tools than the one before, in their order.
+    /// The readable hellos that list other tools than the one before, in their order.
     readable: Vec<(&'a IncomingHello, &'a HelloReport)>,
     /// Whether there were more, which may have defined any tool otherwise.
     left_out: bool,

@@ -1,7 +1,7 @@
 //! Whether `CS_AGENTS` holds a hello that lies before the position and was never read.
 //!
-//! Refuses to go by the last message of the stream: it keeps one hello of an agent, so that of an older copy that went
-//! on, in which all agents said hello again, nothing else tells.
+//! The stream keeps one hello of each agent, so its last message proves too little: after a rollback in which all
+//! agents said hello again, only such a hello shows it.
 
 use countersign_wire::{AgentKey, Stream, hello_subject};
 use futures::StreamExt;

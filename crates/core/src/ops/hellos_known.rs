@@ -1,7 +1,7 @@
-//! As of which request every hello is known that was stored before it.
+//! Up to which request every earlier hello is known.
 //!
-//! Requests and hellos are read side by side from two streams. Refuses to take what was read of one for all there is:
-//! the leader of `CS_AGENTS` is asked after the requests were read.
+//! Requests and hellos are read side by side from two streams, so the leader of `CS_AGENTS` is asked after the requests
+//! were read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -18,7 +18,7 @@ use crate::runtime::{Positions, Shared};
 /// Before a leader that did not answer is asked again.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// What one session on the bus knows of it. Requests are told by the sequence that follows them.
+/// What one session on the bus knows of it. A request is named by the sequence that follows it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HellosKnown(Arc<Known>);
 
@@ -41,14 +41,14 @@ impl HellosKnown {
     }
 
     /// Whether every hello is projected that was stored before one of the requests before `next`. Where not, a job
-    /// tells when more is known.
+    /// follows when more is known.
     pub(crate) fn reach(&self, next: i64) -> bool {
         if self.is_reached(next) {
             return true;
         }
         self.want(next);
         self.0.awaited.store(true, Ordering::SeqCst);
-        // Either this sees what was reached meanwhile, or the writer is told.
+        // Either this sees what was reached meanwhile, or the writer is notified.
         self.is_reached(next)
     }
 

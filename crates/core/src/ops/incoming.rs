@@ -1,7 +1,7 @@
-//! Stream messages read into what the writer stores.
+//! Parses stream messages into what the writer stores.
 //!
-//! Refuses nothing: what cannot be read becomes a rejected or a quarantined message with its bytes.
-//! Runs beside the writer, so that parsing does not hold up the transactions.
+//! What cannot be read becomes a rejected or a quarantined message with its bytes. Runs beside the writer, so that
+//! transactions go on while messages are parsed.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::store::decisions::DecisionBody;
 use crate::store::spans::NewSpan;
 use crate::store::votes::VoteBody;
 
-/// Where a message stands in its stream.
+/// Where a message is in its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct At {
     pub(crate) seq: i64,

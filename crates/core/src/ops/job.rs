@@ -54,7 +54,7 @@ pub struct DecideCommand {
     pub front_ms: Option<i64>,
 }
 
-/// What decides by itself.
+/// What decides automatically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Automatic {
     /// The rule or the setup key.
@@ -100,7 +100,7 @@ pub(crate) enum Accepted {
         decision_id: Uuid,
         /// Effective risk of the request.
         risk: Risk,
-        /// Told when the stream has answered.
+        /// Sent when the stream has answered.
         settled: oneshot::Receiver<Settled>,
     },
     /// A vote, signed and on its way; the request waits for other operators.
@@ -109,7 +109,7 @@ pub(crate) enum Accepted {
         verdict: Verdict,
         /// Its id.
         vote_id: Uuid,
-        /// Told when the stream has answered.
+        /// Sent when the stream has answered.
         settled: oneshot::Receiver<Settled>,
     },
 }
@@ -136,7 +136,7 @@ pub(crate) struct BusBinding {
     pub(crate) realm: Uuid,
     /// Epoch of each stream, by name.
     pub(crate) epochs: BTreeMap<&'static str, String>,
-    /// Which requests may be approved by themselves.
+    /// Which requests may be approved automatically.
     pub(crate) hellos: HellosKnown,
     /// Whether the hellos are read from their beginning.
     pub(crate) hellos_again: bool,
@@ -145,7 +145,7 @@ pub(crate) struct BusBinding {
     pub(crate) hellos_stored: i64,
 }
 
-/// Tells that the past is known, for the session that read it.
+/// Reports that the past is known, for the session that read it.
 #[derive(Clone)]
 pub(crate) struct PastKnown {
     known: watch::Sender<bool>,
@@ -193,7 +193,7 @@ pub(crate) enum Job {
         decision_id: Uuid,
         request: i64,
     },
-    /// Another decision stands on the subject.
+    /// The subject already holds another decision.
     Lost {
         decision_id: Uuid,
     },
@@ -203,7 +203,7 @@ pub(crate) enum Job {
         request: i64,
         why: String,
     },
-    /// A vote will not be stored: too late, or another one of its key stands there.
+    /// A vote will not be stored: too late, or the subject already holds another one of its key.
     VoteEnded {
         vote_id: Uuid,
         late: bool,
@@ -264,7 +264,7 @@ pub(crate) enum Job {
         detail: Value,
         done: oneshot::Sender<()>,
     },
-    /// The exporter has told the answers up to this row.
+    /// The exporter has come to this row.
     AnswersTold {
         row: i64,
         done: oneshot::Sender<()>,
@@ -316,9 +316,8 @@ impl Job {
         }
     }
 
-    /// A copy of a job that must not be lost when the store fails: nobody would ask for it again.
-    /// Cheap: messages are shared. None where somebody waits for the answer and asks again, and for what is told
-    /// again anyway.
+    /// A copy of a job that must not be lost when the store fails: nobody would ask for it again. Cheap: messages are
+    /// shared. None where somebody waits for the answer and asks again, and for what is sent again anyway.
     pub(crate) fn for_retry(&self) -> Option<Self> {
         Some(match self {
             Self::Bound(binding) => Self::Bound(binding.clone()),

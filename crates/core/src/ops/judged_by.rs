@@ -1,6 +1,6 @@
-//! What a workspace is judged by, for who tells of it and decides nothing.
+//! The policy in force of a workspace, for a process that reports it and decides nothing.
 //!
-//! Refuses to know better than the console of this folder.
+//! Such a process takes it from the console of this folder.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::runtime::{App, Role};
 use crate::store::{agents, policy};
 
 impl App {
-    /// The rules and the setup of a workspace with who signed them; a process that is no console reads what the
-    /// console of this folder wrote down.
+    /// The rules and the setup of a workspace with who signed them; a process beside the console reads what the console
+    /// of this folder wrote down.
     pub(super) async fn judged_by(&self, workspace: &WorkspaceName) -> Result<Arc<InForce>, Fault> {
         let known = match self.role() {
             Role::Console => self.inner.shared.policies.of(workspace),
@@ -41,7 +41,7 @@ impl App {
         let policies = preparing
             .await
             .map_err(|error| Fault::failed(format!("the rules: {error}")))?;
-        // What does not verify leaves no row; the console told of it.
+        // What does not verify leaves no row; the console reported it.
         let key = PolicyKey::Rules(workspace.clone()).to_string();
         let told =
             |code: &str, subject: &str| code == AlarmCode::RulesUnusable.as_str() && subject == key;

@@ -1,7 +1,7 @@
 //! How a stored decision reads, once it is known whether it verifies and what was stored before it.
 //!
-//! Refuses to let it matter whose decision it is, or which console reads it: what verifies reads the same
-//! everywhere. The first that was stored stands, so whatever comes after a withdrawal reads as withdrawn.
+//! What verifies reads the same on every console, whoever decided. The first one that was stored counts, so whatever
+//! comes after a withdrawal reads as withdrawn.
 
 use countersign_wire::{DecisionFault, DecisionVerdict};
 
@@ -16,8 +16,7 @@ pub(super) struct Reading {
     pub(super) fault: Option<DecisionFault>,
 }
 
-/// Reads a verdict, or why the decision does not stand; `withdrawn` when a withdrawal was stored first
-/// (protocol, section 6).
+/// Reads a verdict, or why the decision is void; `withdrawn` when a withdrawal was stored first (protocol, section 6).
 pub(super) fn judge(verdict: Result<&DecisionVerdict, DecisionFault>, withdrawn: bool) -> Reading {
     let as_word = |stored_as, word: &str| Reading {
         stored_as,

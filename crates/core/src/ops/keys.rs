@@ -1,6 +1,6 @@
 //! Moves the seeds of the signing keys to another place.
 //!
-//! Refuses beside a running console, which would write to the old place, and without an audit row.
+//! This needs an audit row and a stopped console: a running one would write to the old place.
 
 use std::sync::Arc;
 

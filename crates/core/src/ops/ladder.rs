@@ -1,8 +1,8 @@
-//! Watches the delivery ladder: an answer whose next rung does not come in time is an alarm until it
-//! moves (protocol, section 6).
+//! Watches the delivery ladder: an answer whose next rung does not come in time is an alarm until it moves (protocol,
+//! section 6).
 //!
-//! Refuses to cost the way of a decision anything: answers are looked at when their time has come, in the
-//! order of the stream, and only those that wait then are remembered one by one.
+//! Decisions are spared the cost: answers are looked at when their time has come, in the order of the stream, and only
+//! those that wait then are remembered one by one.
 
 use countersign_wire::{
     RequestKey, Verdict, decision_subject, json_value, parse_request, request_subject,
@@ -17,7 +17,7 @@ use crate::store::{StoreError, meta, quarantine, receipts, requests};
 const AT_ONCE: i64 = 500;
 /// Answers are looked at no more often than this.
 const EVERY_MS: i64 = 1_000;
-/// Alarms about answers that stand at the same time: more would hide each other.
+/// Alarms about answers that are active at the same time: more would hide each other.
 const MOST: i64 = 200;
 /// When an answer that would have been one alarm too many is looked at again.
 const TURN_MS: i64 = 30_000;
@@ -118,7 +118,7 @@ async fn swept(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<i64, StoreE
     Ok(swept)
 }
 
-/// A decision that found its request after the sweep had passed it is looked at by itself.
+/// Looks at one decision that found its request after the sweep had passed it.
 pub(super) async fn found_late(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
@@ -223,7 +223,7 @@ async fn is_contradicted(batch: &mut Batch<'_>, watched: &Watched) -> Result<boo
     }
 }
 
-/// Whether a shell script was gated: it tells nobody what became of the call.
+/// Whether a shell script was gated: nobody reports what became of the call.
 async fn is_script(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, StoreError> {
     let Ok(key) = name(watched).parse::<RequestKey>() else {
         return Ok(false);
@@ -233,7 +233,7 @@ async fn is_script(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, Sto
     Ok(parsed.is_ok_and(|parsed| parsed.request.agent.framework.as_deref() == Some(SCRIPT)))
 }
 
-/// Whether its receipt said that nobody will tell what became of the call.
+/// Whether its receipt said that nobody will report what became of the call.
 async fn reports_nothing(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, StoreError> {
     let Ok(key) = name(watched).parse::<RequestKey>() else {
         return Ok(false);

@@ -1,8 +1,8 @@
-//! When what is in force under each key of the shared policy was signed: panic, pauses, bypasses, rules and setups.
+//! When the values in force under the keys of the shared policy were signed: panic, pauses, bypasses, rules and setups.
 //! The list of operators keeps its own time.
 //!
-//! Refuses a value that was signed before the one in force, however late it is stored: its bytes and signature stay
-//! good for ever, and whoever may write the bucket can store them again.
+//! A value that was signed before the one in force never replaces it: its bytes and signature stay good for ever, and
+//! whoever may write the bucket can store them again.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,7 +72,7 @@ impl LastSigned {
         self.set(&row.key, Last::of(&row.payload, &row.sig));
     }
 
-    /// A value was signed before the one in force, and stands over it now.
+    /// A value was signed before the one in force, and lies over it now.
     pub(super) fn refused(&self, row: &PolicyRow) {
         let last = self.last(&row.key);
         if last.sig.is_some() {
@@ -104,7 +104,7 @@ impl LastSigned {
         }
     }
 
-    /// The key was deleted: what stood there counts only when it is signed again.
+    /// The key was deleted: its value counts only when it is signed again.
     pub(super) fn deleted(&self, key: &PolicyKey) {
         let key = key.to_string();
         let last = Last {
@@ -146,7 +146,7 @@ fn signed_at(payload: &[u8]) -> Option<Signed> {
     said.at.parse().ok()
 }
 
-/// The time with which this console signs what it writes over what stands: whoever reads both takes its value.
+/// The time with which this console signs what it writes over the current value: whoever reads both takes its value.
 pub(super) async fn next_time(
     shared: &Shared,
     bus: &Bus,
@@ -198,7 +198,7 @@ async fn put_back(
         return Ok(false);
     }
     let put = write_over(bus, &key, over, bytes_of(&row)?).await?;
-    // Overtaken: what came in between is told of next.
+    // Overtaken: what came in between is reported next.
     Ok(matches!(put, Put::Stored(_) | Put::Overtaken))
 }
 

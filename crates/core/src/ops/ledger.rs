@@ -33,7 +33,7 @@ use crate::store::{
     unanswered, votes,
 };
 
-/// Code of a message on whose subject another one stands.
+/// Code of a message whose subject already holds another one.
 pub(crate) const CONFLICT: &str = "conflict";
 
 /// How many bytes a message may have now.
@@ -263,9 +263,9 @@ impl Ledger {
         !is_bound_by_limits(verdict) || self.trusted.may_allow(key, at, workspace, record.risk)
     }
 
-    /// Whether what was held to be signed with `key` may be signed now and let the call run: in time, no stop keeps
-    /// the agent from it, and the key is the operator's, counts and stands under no limit that forbids it. What an
-    /// earlier key was to sign is decided again.
+    /// Whether what was held to be signed with `key` may be signed now and let the call run: in time, no stop keeps the
+    /// agent from it, and the key is the operator's, active and under no limit that forbids it. What an earlier key was
+    /// to sign is decided again.
     pub(crate) fn may_release(&self, key: &str, record: &RequestRecord, now: Timestamp) -> bool {
         now < record.deadline_at
             && self.stopped_by(&record.key).is_none()
@@ -283,7 +283,7 @@ impl Ledger {
     }
 }
 
-/// What one transaction gathers; told to others only after it is committed.
+/// What one transaction gathers; published only after it is committed.
 pub(crate) struct Batch<'t> {
     pub(crate) tx: &'t mut WriteConnection,
     pub(crate) now: Timestamp,
@@ -344,7 +344,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Raises an alarm of something that may happen very often: one that waits to be acknowledged is not told again.
+    /// Raises an alarm of something that may happen very often: an unacknowledged one is not raised again.
     pub(crate) async fn alarm_unseen(
         &mut self,
         actor: &str,
@@ -359,8 +359,8 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Raises an alarm about a request, told once. Where many of the same agent wait to be acknowledged it is one about
-    /// the agent: a flood hides no other alarm. Returns what the new alarm is about.
+    /// Raises an alarm about a request, once. Where many of the same agent are unacknowledged it is one about the
+    /// agent: a flood hides no other alarm. Returns what the new alarm is about.
     pub(crate) async fn alarm_of_request(
         &mut self,
         actor: String,
@@ -407,12 +407,12 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// Answers a caller once the batch is committed; one that listens no longer is no failure.
+    /// Answers a caller once the batch is committed; the caller may have gone.
     pub(crate) fn answer<T: Send + 'static>(&mut self, done: oneshot::Sender<T>, answer: T) {
         self.reply(move || drop(done.send(answer)));
     }
 
-    /// Does this once the batch is committed; a batch that fails tells nobody.
+    /// Does this once the batch is committed; a batch that fails answers nobody.
     pub(crate) fn reply(&mut self, reply: impl FnOnce() + Send + 'static) {
         self.gathered.replies.push(Box::new(reply));
     }

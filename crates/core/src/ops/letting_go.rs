@@ -1,6 +1,6 @@
-//! Who may let go of what holds calls back for everybody: panic, a stop or a pause, a rule that denies or asks.
+//! Who may relax what holds calls back for everybody: panic, a stop or a pause, a rule that denies or asks.
 //!
-//! Refuses it to who could not let these calls run. Anybody may hold back.
+//! This takes an operator who could let these calls run. Anybody may hold back.
 
 use countersign_wire::{AgentBrake, AgentKey, PolicyKey, Risk, WorkspaceName};
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! Keeps the projection joined to the bus: compares, subscribes, catches up.
 //!
-//! Refuses to project a bus that is not the remembered one: another epoch, other settings or a stream
-//! that went back make the console read-only until a person has looked.
+//! A bus that differs from the remembered one (another epoch, other settings, a stream that was rolled back) makes the
+//! console read-only until a person has looked.
 
 mod past;
 
@@ -65,7 +65,7 @@ pub(crate) struct Session {
     stop: CancellationToken,
     tasks: TaskTracker,
     reconnects: u64,
-    /// What the bus tells since then.
+    /// Events of the bus since then.
     events: broadcast::Receiver<BusEvent>,
     /// The word of the last recovery of the bus.
     recovered: Option<String>,
@@ -233,7 +233,7 @@ impl Link {
             }
             self.shared.compared.send_replace(false);
             session.stop.cancel();
-            // Nobody tells of that session's past any more; what happens on the bus meanwhile is unknown.
+            // Nobody reports that session's past any more; what happens on the bus meanwhile is unknown.
             self.shared.caught_up.send_replace(false);
             session.end().await;
             let mut wait = FIRST_RETRY;
@@ -275,7 +275,7 @@ impl Link {
         }
     }
 
-    /// Waits until the writer stands at the first hello, so that none of them counts as read.
+    /// Waits until the writer is at the first hello, so that all of them are read again.
     async fn begin_hellos_anew(&self, positions: &mut [Position]) -> Result<(), Fault> {
         let name = Stream::Agents.name();
         for position in positions.iter_mut().filter(|at| at.stream == name) {
@@ -387,9 +387,9 @@ impl Link {
     }
 }
 
-/// Waits until a stream cannot be read, or is another one than the one that was compared, and a moment longer: what is
-/// gone again by then costs little. Where the shared policy cannot be read, nothing is decided by itself, and people
-/// still decide.
+/// Waits until a stream cannot be read, or is another one than the one that was compared, and a moment longer: a short
+/// interruption costs little. Where the shared policy cannot be read, automatic decisions stop, and people still
+/// decide.
 async fn stalled(events: &mut broadcast::Receiver<BusEvent>, jobs: &mpsc::Sender<Job>) {
     loop {
         match events.recv().await {
@@ -411,7 +411,7 @@ async fn stalled(events: &mut broadcast::Receiver<BusEvent>, jobs: &mpsc::Sender
                     return std::future::pending().await;
                 }
             }
-            // What was missed is told again, while it lasts.
+            // What was missed is sent again, while it lasts.
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
             Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
         }

@@ -1,4 +1,4 @@
-//! What the writer does about signed decisions in the outbox that the publisher does not settle by itself.
+//! What the writer does with signed decisions in the outbox that the publisher leaves to it.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::ops::publisher::{Carried, Outgoing};
 use crate::ops::votes::{cast, close};
 use crate::store::{StoreError, WriteConnection, audit, outbox, requests, rule_uses, vote_outbox};
 
-/// A decision of this console was too late: another one stands on the stream.
+/// A decision of this console was too late: the stream already holds another one.
 pub(super) async fn lost(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
@@ -54,7 +54,7 @@ pub(super) async fn look_again(
     close::catch_up(ledger, batch).await
 }
 
-/// Sends what stands signed in the outbox, whoever put it there; a page at a time.
+/// Sends the signed decisions in the outbox, whoever put them there; a page at a time.
 pub(super) async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
     if ledger.read_only.is_some() {
         return Ok(());

@@ -47,7 +47,7 @@ pub(super) async fn withdraw(
         json!({ "payload_digest": digest }),
     );
     requests::note_withdrawn(batch.tx, record.id, at).await?;
-    // A queued decision is on its way: the stream tells which of the two was first.
+    // A queued decision is on its way: the stream shows which of the two was first.
     let Ok(state) = next(record.state, Step::Withdraw) else {
         return judge_again(ledger, batch, key).await;
     };

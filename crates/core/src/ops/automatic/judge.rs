@@ -1,6 +1,6 @@
 //! What the rules in force say to one request, and the decision that follows from it.
 //!
-//! Refuses to write anything: whose turn it is, and what is stored, is the caller's.
+//! The caller knows whose turn it is, and stores the decision.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -165,7 +165,7 @@ pub(super) fn read(record: &RequestRecord, row: &ToJudge) -> Option<Arc<ParsedRe
     parsed.ok().map(Arc::new)
 }
 
-/// Whether a bypass of its agent stands.
+/// Whether a bypass of its agent is active.
 pub(super) fn is_bypassed(ledger: &Ledger, record: &RequestRecord, now: Timestamp) -> bool {
     let agent = record.key.agent_key();
     ledger.brakes.read().bypass_of(&agent, now).is_some()

@@ -1,6 +1,6 @@
-//! What a payload of a brake says, and what counts where nothing can be believed.
+//! What a payload of a brake says, and what counts where it cannot be trusted.
 //!
-//! Refuses to read what cannot be believed as "off".
+//! An untrusted payload is never read as "off".
 
 use countersign_wire::{
     AgentBrake, AgentKey, BypassGrant, BypassValue, PanicValue, PauseValue, PolicyKey,
@@ -19,7 +19,7 @@ pub(in crate::ops) enum Said {
     Bypass(AgentKey, Option<BypassGrant>),
 }
 
-/// Who said it, and where it stands.
+/// Who said it, and where it is in the bucket.
 pub(super) struct Setting {
     pub(super) revision: u64,
     pub(super) by: String,

@@ -1,6 +1,6 @@
-//! What a stored decision is worth.
+//! Verifies a stored decision.
 //!
-//! Refuses to believe this process about its own decision: keys, limits and stamps are looked at again.
+//! This process's own decisions are verified too: keys, limits and stamps.
 
 use countersign_wire::{
     DecisionCheck, DecisionFault, DecisionVerdict, KeyRole, RequestFacts, Verdict,

@@ -1,7 +1,6 @@
 //! The frame of every projection: what of a batch is new, and how far its stream is projected.
 //!
-//! Refuses to let the three places of a position part: row, memory and what is told move as one, or a message is
-//! lost or read twice.
+//! A position has three places: row, memory and event. They move as one, or a message is lost or read twice.
 
 use std::ops::Deref;
 
@@ -19,7 +18,7 @@ pub(crate) trait OfStream {
     /// The stream it comes from.
     const STREAM: Stream;
 
-    /// Where it stands there.
+    /// Where it is in the stream.
     fn at(&self) -> At;
 }
 
@@ -29,7 +28,7 @@ pub(crate) struct Unread<'m, M> {
     pub(crate) epoch: String,
     /// Sequence behind the last message that was projected before.
     pub(crate) next: i64,
-    /// Where the last of them stands.
+    /// Where the last of them is.
     pub(crate) last: At,
     messages: &'m [M],
 }

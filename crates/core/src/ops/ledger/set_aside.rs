@@ -1,7 +1,7 @@
 //! Keeps messages that fit nowhere, for inspection.
 //!
-//! Refuses to let one sender fill the disk with them: of a message only its head is kept, and of a day only the first
-//! ones. A second message where only one can be (a request, a decision, a vote) is kept whole.
+//! One sender cannot fill the disk with them: of a message only its head is kept, and of a day only the first ones. A
+//! second message where only one can be (a request, a decision, a vote) is kept whole.
 
 use countersign_wire::{Sha256Digest, Stream};
 use serde_json::json;
