@@ -10,6 +10,7 @@ use tokio::sync::Mutex;
 
 use crate::forms::Form;
 use crate::message::Call;
+use crate::mirrored;
 use crate::relay::Ended;
 use crate::span::CallSpan;
 use crate::tools::Tool;
@@ -98,12 +99,11 @@ impl Desk {
     }
 
     pub(crate) fn call(&self, call: &Call, tool: Option<&Tool>, risk: Risk) -> Ask {
-        let mut allowed = vec![
-            Verdict::Approve,
-            Verdict::Modify,
-            Verdict::Deny,
-            Verdict::Skip,
-        ];
+        let mut allowed = vec![Verdict::Approve, Verdict::Deny, Verdict::Skip];
+        let schema = tool.and_then(|tool| tool.args_schema.as_ref());
+        if !schema.is_some_and(mirrored::wanted) {
+            allowed.push(Verdict::Modify);
+        }
         if tool.is_some_and(|tool| !tool.typed) {
             allowed.push(Verdict::Respond);
         }

@@ -6,10 +6,13 @@
 mod answer;
 mod decide;
 mod desk;
+mod events;
 mod forms;
+mod http;
 mod id;
 mod lines;
 mod message;
+mod mirrored;
 mod permission;
 mod relay;
 mod session;
@@ -20,6 +23,7 @@ mod wait;
 mod which;
 
 pub use desk::Asker;
+pub use http::{Remote, http};
 pub use permission::permission;
 pub use relay::PROBE;
 pub use stdio::stdio;

@@ -21,7 +21,7 @@ use crate::session::Session;
 use crate::which::Which;
 
 /// The largest message of a server, in bytes: results hold pictures.
-const LARGEST_OF_SERVER: usize = 64 * 1024 * 1024;
+pub(crate) const LARGEST_OF_SERVER: usize = 64 * 1024 * 1024;
 /// How long a server may take to end that was asked to, or what it wrote to be read.
 const ENDING: Duration = Duration::from_secs(5);
 
@@ -77,7 +77,7 @@ pub async fn stdio(
     ended.map(code)
 }
 
-async fn read_client(session: Arc<Session>, from: impl AsyncRead + Unpin) {
+pub(crate) async fn read_client(session: Arc<Session>, from: impl AsyncRead + Unpin) {
     let mut lines = lines(from, LARGEST);
     while let Some(Ok(line)) = lines.next().await {
         match line {

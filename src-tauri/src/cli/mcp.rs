@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use countersign_mcp::{Asker, Which};
+use countersign_mcp::{Asker, Remote, Which};
 use countersign_wire::ErrorCode;
 
 use super::args::{Elicitation, Mcp, McpProxy};
@@ -33,21 +33,29 @@ pub(crate) async fn proxy(
     let enrolment = enrolment(settings, wanted.agent_json)?;
     warn_of_readers(out, &enrolment);
     hide_under_login_of(&enrolment);
+    let remote = wanted.url.map(|url| Remote::new(&url, &wanted.header));
+    let remote = remote.transpose().map_err(Failure::usage)?;
     let program = wanted.command.first().map(Path::new);
-    let named = program
+    let file = program
         .and_then(Path::file_name)
         .map(OsStr::to_string_lossy);
+    let host = remote.as_ref().map(Remote::host);
+    let named = || host.map_or_else(|| file.unwrap_or_default().into_owned(), str::to_owned);
     let asker = Asker {
         enrolment,
-        server: wanted
-            .name
-            .unwrap_or_else(|| named.unwrap_or_default().into_owned()),
+        server: wanted.name.unwrap_or_else(named),
         framework: "countersign mcp-proxy",
         timeout: Duration::from_secs(wanted.timeout),
         hold: wanted.hold.map(held).transpose()?,
     };
     let forms = wanted.elicitation == Elicitation::Console;
-    let relayed = countersign_mcp::stdio(which, forms, asker, &wanted.command, stop.asked()).await;
+    let stop = stop.asked();
+    let relayed = match remote {
+        Some(remote) => countersign_mcp::http(which, forms, asker, remote, stop)
+            .await
+            .map(|()| 0),
+        None => countersign_mcp::stdio(which, forms, asker, &wanted.command, stop).await,
+    };
     match relayed {
         // Standard input cannot be left while it is read.
         Ok(code) => std::process::exit(i32::from(code)),

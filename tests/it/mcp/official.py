@@ -1,4 +1,7 @@
-"""The server and the client of the official package: `official.py server`, `official.py client MODE COMMAND ARG…`."""
+"""The server and the client of the official package.
+
+`official.py server`, `official.py http PORT`, `official.py client MODE COMMAND ARG…`.
+"""
 
 import asyncio
 import json
@@ -59,5 +62,7 @@ async def client(mode: str, command: list[str]) -> None:
 
 if sys.argv[1] == "server":
     server.run("stdio")
+elif sys.argv[1] == "http":
+    server.run("streamable-http", host="127.0.0.1", port=int(sys.argv[2]))
 else:
     asyncio.run(client(sys.argv[2], sys.argv[3:]))

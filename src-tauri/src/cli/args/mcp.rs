@@ -44,8 +44,19 @@ pub(crate) struct McpProxy {
     /// Who fills in the forms of the server.
     #[arg(long, value_enum, default_value_t = Elicitation::Console)]
     pub(crate) elicitation: Elicitation,
+    /// A server over streamable HTTP, in the place of a command.
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// A header of every request to it.
+    #[arg(long, value_name = "K=V", requires = "url", value_parser = header)]
+    pub(crate) header: Vec<(String, String)>,
     /// The server's command.
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(
+        last = true,
+        required_unless_present = "url",
+        conflicts_with = "url",
+        value_name = "COMMAND"
+    )]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -55,6 +66,11 @@ pub(crate) enum Elicitation {
     Console,
     /// The client: the form is relayed.
     Client,
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').ok_or("it has the form K=V")?;
+    Ok((parts.0.to_owned(), parts.1.to_owned()))
 }
 
 fn risk(text: &str) -> Result<(String, Risk), String> {
