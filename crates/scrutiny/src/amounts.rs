@@ -1,0 +1,77 @@
+//! Amounts: what they are compared with, and how they are written.
+
+use serde_json::{Map, Value};
+
+use crate::call::Call;
+use crate::leaf::{Leaf, snake};
+use crate::role::{Role, role};
+
+/// Unit, then unit with payee: an amount is compared within both.
+pub(crate) fn keys(leaf: &Leaf<'_>, call: &Call<'_>) -> Vec<String> {
+    let unit = unit(leaf, call).unwrap_or_default();
+    let mut keys = vec![format!("{unit}\u{1f}")];
+    if let Some(payee) = payee(leaf, call) {
+        keys.push(format!("{unit}\u{1f}{payee}"));
+    }
+    keys
+}
+
+/// Currency or unit beside it, or of the call.
+pub(crate) fn unit(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<String> {
+    let here = leaf.inside.and_then(unit_in);
+    here.or_else(|| call.args.as_object().and_then(unit_in))
+}
+
+fn unit_in(fields: &Map<String, Value>) -> Option<String> {
+    let named = |(name, _): &(&String, &Value)| {
+        ["currency", "unit", "uom", "currency_code", "units"].contains(&snake(name).as_str())
+    };
+    let (_, value) = fields.iter().find(named)?;
+    value.as_str().map(str::to_uppercase)
+}
+
+/// Whom the call is for: beside the amount, else in the call.
+pub(crate) fn payee(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<String> {
+    let of = |other: &Leaf<'_>| match role(other, call) {
+        Some(Role::Payee(payee)) => Some(payee),
+        _ => None,
+    };
+    let beside = |other: &&Leaf<'_>| match (other.inside, leaf.inside) {
+        (Some(one), Some(two)) => std::ptr::eq(one, two),
+        _ => false,
+    };
+    let near = call.leaves.iter().filter(beside).find_map(of);
+    near.or_else(|| call.leaves.iter().find_map(of))
+}
+
+/// 12,490.00 for money and fractions, 1,200 for other whole numbers.
+pub(crate) fn written(amount: f64, money: bool) -> String {
+    let text = if money || amount.fract() != 0.0 {
+        format!("{amount:.2}")
+    } else {
+        format!("{amount:.0}")
+    };
+    let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
+    let (sign, digits) = whole
+        .strip_prefix('-')
+        .map_or(("", whole), |digits| ("-", digits));
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}{rest}")
+}
+
+/// The amount with its unit.
+pub(crate) fn with_unit(amount: f64, unit: &str) -> String {
+    let money = unit.len() == 3 && unit.chars().all(|at| at.is_ascii_uppercase());
+    let number = written(amount, money);
+    if unit.is_empty() {
+        number
+    } else {
+        format!("{number} {unit}")
+    }
+}

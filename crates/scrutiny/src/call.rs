@@ -1,0 +1,59 @@
+//! One call as it is looked at.
+
+use countersign_wire::ApprovalRequest;
+use serde_json::Value;
+
+use crate::leaf::{Leaf, among, leaves, words_of};
+
+/// A call with its arguments, and what the agent says to the person who approves.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// The arguments.
+    pub args: &'a Value,
+    /// Digest of the arguments; empty if there is none.
+    pub digest: String,
+    /// Reason, title and preview.
+    pub said: Vec<&'a str>,
+    pub(crate) leaves: Vec<Leaf<'a>>,
+    pub(crate) tool_words: Vec<String>,
+}
+
+impl<'a> Call<'a> {
+    /// The call of a tool with these arguments; the agent says nothing.
+    #[must_use]
+    pub fn new(tool: &'a str, args: &'a Value) -> Self {
+        Self {
+            tool,
+            args,
+            digest: String::new(),
+            said: Vec::new(),
+            leaves: leaves(args),
+            tool_words: words_of(tool),
+        }
+    }
+
+    /// The call that a request asks for; none for questions and forms.
+    #[must_use]
+    pub fn of(request: &'a ApprovalRequest) -> Option<Self> {
+        let mut call = Self::new(&request.tool.as_ref()?.name, request.args.as_ref()?);
+        let said = [&request.reason, &request.title, &request.preview];
+        call.said = said.into_iter().flatten().map(String::as_str).collect();
+        let digest = request.args_digest.as_ref().map(ToString::to_string);
+        call.digest = digest.unwrap_or_default();
+        Some(call)
+    }
+
+    /// Whether the tool's name has one of these words.
+    pub(crate) fn tool_is(&self, words: &str) -> bool {
+        self.tool_words.iter().any(|word| among(words, word))
+    }
+
+    /// A tool that only looks, by its name.
+    pub(crate) fn only_reads(&self) -> bool {
+        const READS: &str = "read list get search find grep glob ls view show fetch describe query lookup cat inspect status browse";
+        const WRITES: &str = "write delete remove update edit replace sync set send";
+        self.tool_is(READS) && !self.tool_is(WRITES)
+    }
+}

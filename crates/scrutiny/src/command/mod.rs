@@ -1,0 +1,173 @@
+//! Shell commands: what they destroy, fetch, send, open, start and switch off.
+
+mod destroys;
+mod fetches;
+mod folders;
+mod line;
+mod opens;
+mod persists;
+mod safeguards;
+mod sends;
+
+use countersign_shell::{Script, Shell, from_words, read};
+use serde_json::Value;
+
+use crate::call::Call;
+use crate::finding::{Code, Hazard, Weight};
+use crate::leaf::Leaf;
+use crate::leaf::among;
+use crate::role::is_command;
+
+pub(crate) use line::Line;
+
+/// Something remarkable in a command.
+pub(crate) struct Act {
+    pub(crate) code: Code,
+    pub(crate) weight: Weight,
+    /// Program and options: what makes another one the same.
+    pub(crate) same: String,
+    /// What it does, behind "The command".
+    pub(crate) what: String,
+}
+
+impl Act {
+    pub(crate) fn stop(code: Code, same: impl Into<String>, what: impl Into<String>) -> Self {
+        Self {
+            code,
+            weight: Weight::Stop,
+            same: same.into(),
+            what: what.into(),
+        }
+    }
+
+    pub(crate) fn look(code: Code, same: impl Into<String>, what: impl Into<String>) -> Self {
+        Self {
+            weight: Weight::Look,
+            ..Self::stop(code, same, what)
+        }
+    }
+}
+
+/// The commands of a call, read.
+pub(crate) fn scripts<'l, 'a>(call: &'l Call<'a>) -> Vec<(&'l Leaf<'a>, String, Script)> {
+    let shell = if call.tool_is("powershell pwsh") {
+        Shell::PowerShell
+    } else {
+        Shell::Posix
+    };
+    let mut found: Vec<(&Leaf<'_>, String, Script)> = Vec::new();
+    let mut lists: Vec<(String, Vec<&str>)> = Vec::new();
+    for leaf in &call.leaves {
+        let Value::String(text) = leaf.value else {
+            continue;
+        };
+        let is_list = leaf.place.ends_with("/*");
+        let argv = is_list && leaf.named("args argv arguments command cmd");
+        if argv {
+            let list = leaf.at.rsplit_once('/').map_or("", |(list, _)| list);
+            match lists.last_mut().filter(|(at, _)| at == list) {
+                Some((_, words)) => words.push(text),
+                None => lists.push((list.to_owned(), vec![text])),
+            }
+        } else if is_command(leaf, call) && !text.trim().is_empty() {
+            found.push((leaf, leaf.at.clone(), read(text, shell)));
+        }
+    }
+    for (at, mut words) in lists {
+        let Some(leaf) = call.leaves.iter().find(|leaf| leaf.at.starts_with(&at)) else {
+            continue;
+        };
+        // `git` with `["push", "--force"]`: the program is the tool, or another argument.
+        if leaf.named("args argv arguments") {
+            let program = call
+                .leaves
+                .iter()
+                .find(|leaf| leaf.named("program executable binary"))
+                .and_then(Leaf::text);
+            let of_tool = call
+                .tool_words
+                .iter()
+                .map(String::as_str)
+                .find(|word| among("git kubectl docker terraform aws helm", word));
+            words.splice(0..0, program.or(of_tool));
+        }
+        // `["bash", "-c", "…"]` and a list of whole commands.
+        if leaf.named("command cmd") && words.len() == 1 {
+            found.push((leaf, leaf.at.clone(), read(words[0], shell)));
+        } else {
+            found.push((leaf, at, from_words(words)));
+        }
+    }
+    found
+}
+
+pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
+    let mut found = Vec::new();
+    let scheduler = crate::persists::is_scheduler(call);
+    for (_, at, script) in scripts(call) {
+        for act in acts(&script) {
+            if act.code == Code::Persists && scheduler {
+                continue;
+            }
+            let message = format!("The command {}.", act.what);
+            found.push(Hazard::new(act.code, act.weight, &at, act.same, message));
+        }
+    }
+    found
+}
+
+/// Everything remarkable, each kind once with its strongest first.
+pub(crate) fn acts(script: &Script) -> Vec<Act> {
+    let lines = line::lines(script);
+    let mut found = Vec::new();
+    for line in &lines {
+        found.extend(destroys::act(line));
+        found.extend(sends::act(line));
+        found.extend(opens::act(line));
+        found.extend(persists::act(line));
+        found.extend(safeguards::act(line));
+    }
+    found.extend(fetches::act(&lines));
+    found.extend(unreadable(script, &lines));
+    found.sort_by_key(|act| (act.code, act.weight));
+    found.dedup_by_key(|act| act.code);
+    found
+}
+
+fn unreadable(script: &Script, lines: &[Line<'_>]) -> Option<Act> {
+    if let Some(reason) = script.unreadable {
+        let what = format!("cannot be read whole: {}", reason.message());
+        return Some(Act::look(Code::UnreadableCommand, "unreadable", what));
+    }
+    // Programs with a text of another language are readable by a person; a name that only the run knows is not.
+    let unknown = lines.iter().any(|line| {
+        let dynamic = line
+            .command
+            .words
+            .first()
+            .is_some_and(|word| word.dynamic && word.gives.is_empty());
+        let by_interpreter =
+            line.command.how == countersign_shell::How::Text && line.command.words.len() == 1;
+        let inner = line
+            .parent
+            .as_deref()
+            .is_some_and(|parent| !among("sh bash zsh dash ksh eval source .", parent));
+        let wrapped = line.command.how == countersign_shell::How::Wrapped;
+        dynamic
+            && !by_interpreter
+            && !inner
+            && !wrapped
+            && line
+                .command
+                .words
+                .first()
+                .is_some_and(|word| word.text.is_empty() || !word.text.contains('/'))
+    });
+    unknown.then(|| {
+        Act::look(
+            Code::UnreadableCommand,
+            "dynamic",
+            "runs a program whose name is only known when it runs",
+        )
+    })
+}

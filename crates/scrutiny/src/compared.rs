@@ -1,0 +1,83 @@
+//! The approved call that is nearest to a new one, and in what the two differ.
+
+use serde_json::Value;
+
+use crate::call::Call;
+use crate::denied::identifying;
+use crate::role::{Role, role};
+
+/// One place at which two calls differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// JSON pointer.
+    pub at: String,
+    /// The value of the earlier call; none where there was none.
+    pub was: Option<Value>,
+    /// The value of this call; none where it is gone.
+    pub is: Option<Value>,
+}
+
+/// Of calls with their arguments, the newest first, the one that shares the most values that identify something;
+/// of those the newest.
+#[must_use]
+pub fn nearest<T>(
+    tool: &str,
+    now: &Value,
+    approved: impl IntoIterator<Item = (T, Value)>,
+) -> Option<(T, Value)> {
+    let mine = identities(&Call::new(tool, now));
+    let mut best: Option<(usize, T, Value)> = None;
+    for (call, args) in approved {
+        let theirs = identities(&Call::new(tool, &args));
+        let shared = mine.iter().filter(|value| theirs.contains(value)).count();
+        if best.as_ref().is_none_or(|(most, ..)| shared > *most) {
+            best = Some((shared, call, args));
+        }
+    }
+    best.map(|(_, call, args)| (call, args))
+}
+
+/// What names whom and what a call is about.
+fn identities(call: &Call<'_>) -> Vec<(String, String)> {
+    let one = |leaf| match role(leaf, call)? {
+        Role::Where(value) => Some((leaf.place.clone(), value)),
+        _ => identifying(leaf, call).map(|(_, value)| (leaf.place.clone(), value)),
+    };
+    call.leaves.iter().filter_map(one).collect()
+}
+
+/// Where two calls differ, in the order of the arguments; what is gone comes last.
+#[must_use]
+pub fn differs(was: &Value, is: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    walk("", Some(was), Some(is), &mut found);
+    found
+}
+
+fn walk(at: &str, was: Option<&Value>, is: Option<&Value>, found: &mut Vec<Difference>) {
+    match (was, is) {
+        (Some(Value::Object(old)), Some(Value::Object(new))) => {
+            let gone = old.keys().filter(|key| !new.contains_key(*key));
+            for key in new.keys().chain(gone) {
+                let token = key.replace('~', "~0").replace('/', "~1");
+                walk(&format!("{at}/{token}"), old.get(key), new.get(key), found);
+            }
+        }
+        (Some(Value::Array(old)), Some(Value::Array(new))) => {
+            for place in 0..old.len().max(new.len()) {
+                walk(
+                    &format!("{at}/{place}"),
+                    old.get(place),
+                    new.get(place),
+                    found,
+                );
+            }
+        }
+        (was, is) if was == is => {}
+        (was, is) => found.push(Difference {
+            at: at.to_owned(),
+            was: was.cloned(),
+            is: is.cloned(),
+        }),
+    }
+}

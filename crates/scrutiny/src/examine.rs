@@ -1,0 +1,61 @@
+//! All findings of a call, the strongest first.
+
+use std::collections::HashSet;
+
+use crate::call::Call;
+use crate::finding::{Code, Finding, Hazard};
+use crate::past::Past;
+use crate::{
+    address, beyond, checksum, command, denied, near_miss, new_value, pairs, persists, presses,
+    production, rights, safeguard, sends, sql, usual, wider,
+};
+
+/// The most findings of a call.
+const MOST: usize = 8;
+
+/// What is remarkable about a call, by itself and against the past of the agent's tool. The strongest first, at
+/// most 8.
+#[must_use]
+pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
+    let mut found: Vec<Finding> = hazards(call)
+        .into_iter()
+        .filter_map(|hazard| usual::weigh(hazard, past))
+        .collect();
+    found.extend(safeguard::found(call, past));
+    found.extend(production::found(call, past));
+    found.extend(near_miss::found(call, past));
+    found.extend(pairs::broken(call, past));
+    found.extend(denied::found(call, past));
+    found.extend(wider::found(call, past));
+    found.extend(new_value::values(call, past));
+    found.extend(new_value::arguments(call, past));
+    found.extend(beyond::found(call, past));
+    found.sort_by(|one, other| {
+        (one.weight, one.code, &one.at).cmp(&(other.weight, other.code, &other.at))
+    });
+    let mut seen = HashSet::new();
+    found.retain(|finding| seen.insert((finding.code, finding.at.clone())));
+    // What is a letter away is new as well: one mark says it.
+    let stronger: HashSet<(Code, String)> =
+        found.iter().map(|of| (of.code, of.at.clone())).collect();
+    let has = |code, at: &str| stronger.contains(&(code, at.to_owned()));
+    found.retain(|of| match of.code {
+        Code::NewValue => !has(Code::NearMiss, &of.at) && !has(Code::PairBroken, &of.at),
+        _ => true,
+    });
+    found.truncate(MOST);
+    found
+}
+
+/// Hazards of the call alone, that its past may know as usual.
+pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
+    let mut found = command::hazards(call);
+    found.extend(sql::hazards(call));
+    found.extend(rights::hazards(call));
+    found.extend(persists::hazards(call));
+    found.extend(sends::hazards(call));
+    found.extend(checksum::hazards(call));
+    found.extend(address::hazards(call));
+    found.extend(presses::hazards(call));
+    found
+}

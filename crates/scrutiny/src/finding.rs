@@ -1,0 +1,132 @@
+//! A sentence with a fact about one place in the arguments.
+
+use serde::{Deserialize, Serialize};
+
+/// How wrong it usually is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    /// Nearly always wrong: nothing automatic approves it.
+    Stop,
+    /// Marked, nothing else.
+    Look,
+}
+
+/// What was found; the strongest first within a weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// One or two letters from a known host, mail domain or account.
+    NearMiss,
+    /// A payee with another account than always.
+    PairBroken,
+    /// A person denied it before.
+    DeniedBefore,
+    /// Download or decoded text goes into an interpreter.
+    RunsWhatItFetches,
+    /// Removes, overwrites or formats without return.
+    DestructiveCommand,
+    /// Drops, truncates, changes every row.
+    DestructiveSql,
+    /// A file, the environment or a credential goes to a host.
+    SendsOut,
+    /// Gives rights to everybody.
+    OpensRights,
+    /// Writes what runs later by itself.
+    Persists,
+    /// A number whose check digits are wrong.
+    BadChecksum,
+    /// An address made to mislead, or of the metadata service.
+    RiskyAddress,
+    /// Contains what earlier calls named, and more.
+    Wider,
+    /// An amount far above the largest so far.
+    Beyond,
+    /// A value never seen where few were.
+    NewValue,
+    /// An argument that no earlier call had.
+    NewArgument,
+    /// A check is switched off.
+    SafeguardOff,
+    /// Production where another place was named before.
+    ReachesProduction,
+    /// Nobody can tell what the statement does.
+    UnreadableSql,
+    /// Nobody can tell what the command does.
+    UnreadableCommand,
+    /// Asks the approver not to check.
+    Presses,
+}
+
+impl Code {
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NearMiss => "near_miss",
+            Self::PairBroken => "pair_broken",
+            Self::DeniedBefore => "denied_before",
+            Self::RunsWhatItFetches => "runs_what_it_fetches",
+            Self::DestructiveCommand => "destructive_command",
+            Self::DestructiveSql => "destructive_sql",
+            Self::SendsOut => "sends_out",
+            Self::OpensRights => "opens_rights",
+            Self::Persists => "persists",
+            Self::BadChecksum => "bad_checksum",
+            Self::RiskyAddress => "risky_address",
+            Self::Wider => "wider",
+            Self::Beyond => "beyond",
+            Self::NewValue => "new_value",
+            Self::NewArgument => "new_argument",
+            Self::SafeguardOff => "safeguard_off",
+            Self::ReachesProduction => "reaches_production",
+            Self::UnreadableSql => "unreadable_sql",
+            Self::UnreadableCommand => "unreadable_command",
+            Self::Presses => "presses",
+        }
+    }
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What kind.
+    pub code: Code,
+    /// How wrong it usually is.
+    pub weight: Weight,
+    /// JSON pointer to the innermost value concerned; empty for the whole call.
+    pub at: String,
+    /// English, escaped, with amounts as 12,490.00.
+    pub message: String,
+}
+
+/// A hazard before the past had its say.
+#[derive(Debug, Clone)]
+pub(crate) struct Hazard {
+    pub(crate) finding: Finding,
+    /// What makes another one the same: program and options, path, statement shape or value.
+    pub(crate) same: String,
+}
+
+impl Hazard {
+    pub(crate) fn stop(code: Code, at: &str, same: impl Into<String>, message: String) -> Self {
+        Self::new(code, Weight::Stop, at, same.into(), message)
+    }
+
+    pub(crate) fn look(code: Code, at: &str, same: impl Into<String>, message: String) -> Self {
+        Self::new(code, Weight::Look, at, same.into(), message)
+    }
+
+    pub(crate) fn new(code: Code, weight: Weight, at: &str, same: String, message: String) -> Self {
+        let at = at.to_owned();
+        Self {
+            finding: Finding {
+                code,
+                weight,
+                at,
+                message,
+            },
+            same,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Points at what a careful reader would see in a call: hazards, what is unlike the approved past, what will happen.
+//!
+//! Decides nothing and lowers nothing. Pure: the arguments and the past come in, sentences go out.
+
+mod address;
+mod amounts;
+mod beyond;
+mod call;
+mod checksum;
+mod command;
+mod compared;
+mod denied;
+mod effect;
+mod examine;
+mod facts;
+mod finding;
+mod leaf;
+mod lists;
+mod near;
+mod near_miss;
+mod net;
+mod new_value;
+mod pairs;
+mod past;
+mod paths;
+mod persists;
+mod presses;
+mod production;
+mod rights;
+mod role;
+mod safeguard;
+mod sends;
+mod sql;
+mod usual;
+mod wider;
+
+pub use call::Call;
+pub use compared::{Difference, differs, nearest};
+pub use effect::effect;
+pub use examine::examine;
+pub use facts::{Fact, Kind, facts};
+pub use finding::{Code, Finding, Weight};
+pub use past::{Denial, Habit, Hide, Past};

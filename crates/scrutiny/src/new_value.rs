@@ -1,0 +1,147 @@
+//! A value never seen where few were, and an argument that no earlier call had.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::call::Call;
+use crate::facts::Kind;
+use crate::finding::{Code, Finding, Weight};
+use crate::leaf::Leaf;
+use crate::net;
+use crate::past::Past;
+use crate::role::{Role, role};
+use crate::safeguard;
+
+/// Calls after which few values are a habit.
+const VALUE_CALLS: u32 = 6;
+/// Calls after which an argument that never was is new.
+const ARGUMENT_CALLS: u32 = 5;
+/// A place may hold this many values, or one for this many calls.
+const FEW: usize = 2;
+const SHARE: u32 = 6;
+
+pub(crate) fn values(call: &Call<'_>, past: &Past) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for leaf in &call.leaves {
+        let Some(role) = role(leaf, call) else {
+            continue;
+        };
+        let new = match role {
+            Role::Mails(mails) => mails
+                .iter()
+                .find_map(|mail| new_host(leaf, &mail.host, past)),
+            Role::Host(host) => new_host(leaf, &host, past),
+            Role::Account(value) | Role::Where(value) => new(leaf, Kind::Value, &value, past),
+            Role::Payee(_) | Role::Path(_) | Role::Amount(_) => None,
+        };
+        found.extend(new.map(|message| Finding {
+            code: Code::NewValue,
+            weight: Weight::Stop,
+            at: leaf.at.clone(),
+            message,
+        }));
+    }
+    found
+}
+
+fn new_host(leaf: &Leaf<'_>, host: &str, past: &Past) -> Option<String> {
+    // Another machine of a known owner.
+    let domain = net::registrable(host);
+    let owner = past
+        .at(Kind::Host, &leaf.place)
+        .any(|(known, _)| net::registrable(known) == domain);
+    if owner || net::is_loopback(host) {
+        return None;
+    }
+    new(leaf, Kind::Host, host, past)
+}
+
+fn new(leaf: &Leaf<'_>, kind: Kind, value: &str, past: &Past) -> Option<String> {
+    let calls = past.count(Kind::Has, leaf.place.trim_end_matches("/*"), "");
+    if calls < VALUE_CALLS || past.count(kind, &leaf.place, value) > 0 {
+        return None;
+    }
+    let known: HashSet<&str> = past.at(kind, &leaf.place).map(|(known, _)| known).collect();
+    let few = FEW.max(usize::try_from(calls / SHARE).unwrap_or(FEW));
+    (!known.is_empty() && known.len() <= few).then(|| {
+        let mut known: Vec<String> = known
+            .into_iter()
+            .take(3)
+            .map(|known| past.shown(known))
+            .collect();
+        known.sort();
+        format!(
+            "{} is new here; {calls} earlier calls had {}.",
+            past.shown(value),
+            known.join(", ")
+        )
+    })
+}
+
+pub(crate) fn arguments(call: &Call<'_>, past: &Past) -> Vec<Finding> {
+    let calls = past.calls();
+    if calls < ARGUMENT_CALLS {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    for leaf in &call.leaves {
+        let place = leaf.place.trim_end_matches("/*");
+        if past.count(Kind::Has, place, "") > 0
+            || !seen.insert(place)
+            || !reaches(leaf, call)
+            || is_known(leaf, call, past)
+        {
+            continue;
+        }
+        // Only where what it is in was there before: a new row of a table is no new argument.
+        let parent = place.rsplit_once('/').map_or("", |(parent, _)| parent);
+        if parent.contains('*') && past.count(Kind::Has, parent.trim_end_matches("/*"), "") == 0 {
+            continue;
+        }
+        let several = call
+            .leaves
+            .iter()
+            .filter(|other| other.place == leaf.place)
+            .count()
+            > 1;
+        let at = match leaf.place.ends_with("/*") && several {
+            true => leaf.at.rsplit_once('/').map_or("", |(list, _)| list),
+            false => &leaf.at,
+        };
+        found.push(Finding {
+            code: Code::NewArgument,
+            weight: Weight::Stop,
+            at: at.to_owned(),
+            message: format!(
+                "None of {calls} earlier calls had {}.",
+                crate::past::shown(&leaf.name)
+            ),
+        });
+    }
+    found
+}
+
+/// A recipient, host, path or safeguard.
+fn reaches(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
+    const RECIPIENTS: &str = "to cc bcc recipient recipients attendees reply_to forward_to webhook webhook_url callback callback_url";
+    let given = !matches!(leaf.value, Value::Null | Value::Object(_) | Value::Array(_))
+        && leaf.text() != Some("");
+    let named = leaf.named(RECIPIENTS);
+    let role = role(leaf, call);
+    let by_role = matches!(role, Some(Role::Mails(_) | Role::Host(_) | Role::Path(_)));
+    given && (named || by_role || safeguard::is_off(leaf) == Some(true))
+}
+
+/// Who and what was there before under another name.
+fn is_known(leaf: &Leaf<'_>, call: &Call<'_>, past: &Past) -> bool {
+    match role(leaf, call) {
+        Some(Role::Mails(mails)) => mails
+            .iter()
+            .all(|mail| past.knows(Kind::Value, &format!("{}@{}", mail.local, mail.host))),
+        Some(Role::Host(host)) => past.knows(Kind::Host, &host),
+        Some(Role::Path(path)) => past.knows(Kind::Value, &path),
+        _ => false,
+    }
+}

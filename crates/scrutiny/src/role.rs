@@ -1,0 +1,185 @@
+//! What a value is, by its name and its shape.
+
+use serde_json::Value;
+
+use crate::call::Call;
+use crate::leaf::Leaf;
+use crate::leaf::among;
+use crate::net::{self, Mail};
+
+/// What a value names.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Role {
+    /// One or more mail addresses.
+    Mails(Vec<Mail>),
+    /// The host of a URL, or by itself.
+    Host(String),
+    /// Bank account, VAT id, wallet; in capitals without blanks.
+    Account(String),
+    /// Whom a payment or an order is for; in lower case.
+    Payee(String),
+    /// Environment, context, cluster, branch, database, namespace.
+    Where(String),
+    /// A path, a pattern of paths or a range of addresses.
+    Path(String),
+    /// How much.
+    Amount(f64),
+}
+
+const ACCOUNTS: &str = "iban account account_number account_no account_id bank_account konto kontonummer payout_account \
+    to_account destination_account target_account wallet wallet_address vat vat_id vat_number ust_id \
+    beneficiary_account creditor_account";
+const PAYEES: &str = "payee beneficiary creditor supplier vendor customer merchant company contractor biller employee \
+    creditor_name recipient client";
+const PLACES: &str = "environment env context cluster branch database db namespace stage dbname base kube_context target_env \
+    deploy_env ns catalog";
+const PATHS: &str = "path paths file files filename filepath dir directory folder pattern patterns glob prefix src dst source \
+    destination target root cwd include attachments";
+const HOSTS: &str = "host hosts hostname server servers domain domains endpoint registry remote fqdn relay site proxy";
+const AMOUNTS: &str = "amount total price sum cost fee budget quantity qty count size replicas credits refund units volume \
+    salary payout value bonus discount deposit payment cents shares nodes instances seats copies";
+/// Numbers that are no amounts whatever else their names say.
+const NO_AMOUNTS: &str = "id ids ttl port percent percentage pct time timeout seconds minutes hours days ms date year month day \
+    page limit offset index number no version rate ratio timestamp duration interval line lines position \
+    depth";
+
+/// Names of what a person reads, not what names something.
+pub(crate) fn is_prose(leaf: &Leaf<'_>) -> bool {
+    const PROSE: &str = "body text message content description note notes comment summary subject title html markdown new_string \
+    old_string diff patch prompt reason justification explanation purpose";
+    leaf.named(PROSE) || leaf.has_word("body html markdown message description")
+}
+
+pub(crate) fn role(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<Role> {
+    match leaf.value {
+        Value::String(text) => text_role(leaf, text.trim(), call),
+        Value::Number(number) if is_amount(leaf) => Some(Role::Amount(number.as_f64()?)),
+        _ => None,
+    }
+}
+
+fn text_role(leaf: &Leaf<'_>, text: &str, call: &Call<'_>) -> Option<Role> {
+    if text.is_empty() || text.len() > 2_000 || text.contains('\n') {
+        return None;
+    }
+    let mails = net::mails(text);
+    if !mails.is_empty() {
+        return Some(Role::Mails(mails));
+    }
+    if is_command(leaf, call) || is_sql_name(leaf) || is_prose(leaf) {
+        return None;
+    }
+    if let Some(url) = net::url(text) {
+        return net::host_of(&url).map(Role::Host);
+    }
+    let last = leaf.words.last().map(String::as_str).unwrap_or_default();
+    let blank = text.contains(char::is_whitespace);
+    if leaf.named(ACCOUNTS)
+        || leaf.has_word("iban")
+        || (shape_of_iban(text) && text.parse::<iban::Iban>().is_ok())
+    {
+        return Some(Role::Account(account(text)));
+    }
+    if leaf.named(PLACES) || among(PLACES, last) {
+        return (!blank && text.len() <= 200).then(|| Role::Where(text.to_owned()));
+    }
+    let host_name = leaf.has_word(HOSTS);
+    if let Some(host) = net::host_alone(text).filter(|_| host_name) {
+        return Some(Role::Host(host));
+    }
+    let id = among("name id no number", last);
+    let payee = leaf.named(PAYEES) || (id && leaf.has_word(PAYEES)) || leaf.named("paid_to pay_to");
+    if payee && text.len() <= 200 {
+        return Some(Role::Payee(text.to_lowercase()));
+    }
+    if is_amount(leaf) && leaf.has_word(MONEY) {
+        let number: f64 = text.replace(',', "").parse().ok()?;
+        return Some(Role::Amount(number));
+    }
+    is_path(leaf, text).then(|| Role::Path(text.to_owned()))
+}
+
+/// Names of amounts that are written as texts too.
+const MONEY: &str = "amount total price sum cost fee quantity qty refund payout";
+
+fn is_amount(leaf: &Leaf<'_>) -> bool {
+    leaf.has_word(AMOUNTS) && !leaf.has_word(NO_AMOUNTS)
+}
+
+pub(crate) fn is_path(leaf: &Leaf<'_>, text: &str) -> bool {
+    let last = leaf.words.last().map(String::as_str).unwrap_or_default();
+    let written = ["/", "~/", "./", "../", "s3://"]
+        .iter()
+        .any(|start| text.starts_with(start))
+        || is_range(text)
+        || drive(text);
+    let named = among(PATHS, last) || leaf.named(PATHS);
+    let blank = text.contains(char::is_whitespace);
+    // `/approve`, `/deploy now` are words that begin with a slash.
+    (written && !blank && text.len() > 1)
+        || (named
+            && (text.contains(['/', '*', '\\']) || has_extension(text))
+            && text.len() <= 1_000)
+}
+
+fn has_extension(text: &str) -> bool {
+    let dot = text.rfind('.').filter(|at| *at > 0 || text.len() > 1);
+    dot.is_some_and(|at| text.len() - at <= 6 && !text.contains(char::is_whitespace))
+}
+
+fn drive(text: &str) -> bool {
+    let mut letters = text.chars();
+    letters.next().is_some_and(|at| at.is_ascii_alphabetic())
+        && letters.next() == Some(':')
+        && letters.next() == Some('\\')
+}
+
+/// `10.0.0.0/8`.
+pub(crate) fn is_range(text: &str) -> bool {
+    range(text).is_some()
+}
+
+/// Address as a number of 128 bits, and how many of its first bits count.
+pub(crate) fn range(text: &str) -> Option<(u128, u32, u32)> {
+    let (address, bits) = text.split_once('/')?;
+    let bits: u32 = bits.parse().ok()?;
+    let (number, width) = match address.parse::<std::net::IpAddr>().ok()? {
+        std::net::IpAddr::V4(four) => (u128::from(four.to_bits()), 32),
+        std::net::IpAddr::V6(six) => (six.to_bits(), 128),
+    };
+    (bits <= width).then_some((number, bits, width))
+}
+
+/// An account as it is compared.
+pub(crate) fn account(text: &str) -> String {
+    let kept = text.chars().filter(|at| at.is_alphanumeric());
+    kept.flat_map(char::to_uppercase).collect()
+}
+
+/// Two letters, two digits, 11 to 30 more letters and digits, perhaps in groups.
+pub(crate) fn shape_of_iban(text: &str) -> bool {
+    let plain: Vec<char> = text.chars().filter(|at| *at != ' ').collect();
+    (15..=34).contains(&plain.len())
+        && plain[..2].iter().all(char::is_ascii_uppercase)
+        && plain[2..4].iter().all(char::is_ascii_digit)
+        && plain
+            .iter()
+            .all(|at| at.is_ascii_digit() || at.is_ascii_uppercase())
+}
+
+/// A shell command, by its name or its tool.
+pub(crate) fn is_command(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
+    const NAMES: &str = "command cmd shell_command script commands bash run shell command_line";
+    const SHELLS: &str = "bash shell sh terminal exec command powershell pwsh ssh";
+    let code = leaf.named("code input line") && call.tool_is(SHELLS);
+    let other = leaf.named("run script shell bash")
+        && leaf
+            .text()
+            .is_some_and(|text| !text.contains(char::is_whitespace));
+    (leaf.named(NAMES) && !other) || code
+}
+
+/// A statement of SQL, by its name.
+pub(crate) fn is_sql_name(leaf: &Leaf<'_>) -> bool {
+    leaf.has_word("sql") || leaf.named("query statement statements migration queries ddl")
+}

@@ -1,0 +1,195 @@
+//! What a statement does that cannot be undone, or that gives rights away.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    Action, AlterRoleOperation, AlterTableOperation, CopyTarget, Expr, GranteesType, Privileges,
+    RoleOption, Statement, TableFactor, visit_statements,
+};
+
+use super::condition::constant;
+
+/// Something remarkable that a statement does.
+pub(crate) enum Act {
+    /// Loses data.
+    Destroys { what: String, shape: String },
+    /// Gives rights to everybody, or all of them.
+    Opens { what: String, shape: String },
+    /// Runs what is known only then.
+    Unknown(&'static str),
+}
+
+/// The acts of all statements, those inside of others too, in order.
+pub(crate) fn acts(statements: &[Statement]) -> Vec<Act> {
+    let mut found = Vec::new();
+    let _: ControlFlow<()> = visit_statements(&statements.to_vec(), |statement| {
+        found.extend(act(statement));
+        ControlFlow::Continue(())
+    });
+    found
+}
+
+fn destroys(what: String) -> Option<Act> {
+    let shape = what.clone();
+    Some(Act::Destroys { what, shape })
+}
+
+fn opens(what: String) -> Option<Act> {
+    let shape = what.clone();
+    Some(Act::Opens { what, shape })
+}
+
+fn names<T: ToString>(names: &[T]) -> String {
+    let names: Vec<String> = names.iter().take(3).map(ToString::to_string).collect();
+    crate::past::shown(&names.join(", "))
+}
+
+fn act(statement: &Statement) -> Option<Act> {
+    match statement {
+        Statement::Drop {
+            object_type,
+            names: of,
+            cascade,
+            temporary: false,
+            ..
+        } => {
+            let more = if *cascade {
+                " with everything that depends on it"
+            } else {
+                ""
+            };
+            destroys(format!(
+                "drops {} {}{more}",
+                object_type.to_string().to_lowercase(),
+                names(of)
+            ))
+        }
+        Statement::DropFunction(_)
+        | Statement::DropProcedure { .. }
+        | Statement::DropTrigger(_)
+        | Statement::DropDomain(_)
+        | Statement::DropPolicy(_)
+        | Statement::DropExtension(_) => destroys(format!(
+            "drops: {}",
+            crate::past::shown(&statement.to_string())
+        )),
+        Statement::Truncate(truncate) => destroys(format!(
+            "empties {}",
+            names(
+                &truncate
+                    .table_names
+                    .iter()
+                    .map(|table| table.name.to_string())
+                    .collect::<Vec<_>>()
+            )
+        )),
+        Statement::Delete(delete) => {
+            let joined = delete.using.is_some() && delete.selection.is_some();
+            let every = is_every(delete.selection.as_ref());
+            (every && !joined).then(|| {
+                destroys(format!(
+                    "deletes every row: {}",
+                    crate::past::shown(&delete.from.to_string())
+                ))
+            })?
+        }
+        Statement::Update(update) => {
+            let joined = !update.table.joins.is_empty();
+            let every =
+                is_every(update.selection.as_ref()) && !(joined && update.selection.is_none());
+            every.then(|| {
+                destroys(format!(
+                    "changes every row of {}",
+                    crate::past::shown(&update.table.relation_name())
+                ))
+            })?
+        }
+        Statement::AlterTable(alter) => {
+            alter
+                .operations
+                .iter()
+                .find_map(|operation| match operation {
+                    AlterTableOperation::DropColumn { column_names, .. } => destroys(format!(
+                        "drops column {} of {}",
+                        names(column_names),
+                        crate::past::shown(&alter.name.to_string())
+                    )),
+                    AlterTableOperation::DropPartitions { .. } => destroys(format!(
+                        "drops partitions of {}",
+                        crate::past::shown(&alter.name.to_string())
+                    )),
+                    _ => None,
+                })
+        }
+        Statement::Copy {
+            target: CopyTarget::Program { command },
+            ..
+        } => destroys(format!(
+            "runs a program on the server: {}",
+            crate::past::shown(command)
+        )),
+        Statement::Grant(grant) => {
+            let everybody = grant.grantees.iter().any(|to| {
+                matches!(to.grantee_type, GranteesType::Public)
+                    || to
+                        .name
+                        .as_ref()
+                        .is_some_and(|name| name.to_string().eq_ignore_ascii_case("public"))
+            });
+            let super_user = matches!(&grant.privileges, Privileges::Actions(actions) if actions.iter().any(|action| matches!(action, Action::Role { role } if is_super(&role.to_string()))));
+            if everybody {
+                opens("gives rights to PUBLIC".to_owned())
+            } else if matches!(grant.privileges, Privileges::All { .. }) {
+                opens(format!("gives all rights to {}", names(&grant.grantees)))
+            } else if super_user {
+                opens("makes a superuser".to_owned())
+            } else {
+                None
+            }
+        }
+        Statement::AlterRole {
+            operation: AlterRoleOperation::WithOptions { options },
+            ..
+        } => options
+            .iter()
+            .any(|option| matches!(option, RoleOption::SuperUser(true)))
+            .then(|| opens("makes a superuser".to_owned()))?,
+        Statement::CreateRole(role) => {
+            (role.superuser == Some(true)).then(|| opens("makes a superuser".to_owned()))?
+        }
+        Statement::Execute {
+            immediate: true, ..
+        } => Some(Act::Unknown("runs a text as SQL")),
+        Statement::Prepare { .. } => Some(Act::Unknown("prepares a statement for later")),
+        _ => None,
+    }
+}
+
+fn is_super(role: &str) -> bool {
+    [
+        "superuser",
+        "postgres",
+        "rds_superuser",
+        "db_owner",
+        "sysadmin",
+    ]
+    .contains(&role.to_lowercase().as_str())
+}
+
+/// No condition, or one that is true for every row.
+fn is_every(selection: Option<&Expr>) -> bool {
+    selection.is_none_or(|condition| constant(condition) == Some(true))
+}
+
+trait RelationName {
+    fn relation_name(&self) -> String;
+}
+
+impl RelationName for sqlparser::ast::TableWithJoins {
+    fn relation_name(&self) -> String {
+        match &self.relation {
+            TableFactor::Table { name, .. } => name.to_string(),
+            _ => "a table".to_owned(),
+        }
+    }
+}
