@@ -1,6 +1,6 @@
 //! Who decided, by the name that the realm's list has for the key.
 //!
-//! Refuses to show somebody under the name that they chose to sign with, where the list has another one.
+//! The list's name wins over the one that they chose to sign with.
 
 use countersign_wire::{KeyRole, PublicKey, json_value};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
-//! What a restored chain does not know any more: the anchors that lie on the bus beyond it.
+//! Anchors on the bus that lie beyond a restored chain.
 //!
-//! Refuses to excuse an anchor that no restore explains: a chain that was cut without one stays wrong.
+//! Only a restore excuses them: a chain that was cut without one stays wrong.
 
 use std::sync::Arc;
 

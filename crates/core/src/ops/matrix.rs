@@ -1,6 +1,4 @@
-//! What happens now to each tool of a workspace at each risk.
-//!
-//! Refuses to judge in another way than the console that decides.
+//! What happens now to each tool of a workspace at each risk, by the same evaluation as automatic decisions.
 
 use std::collections::BTreeMap;
 

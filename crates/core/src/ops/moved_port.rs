@@ -1,6 +1,6 @@
-//! The console's own server listens elsewhere than agents were told: says so, and to whom it matters.
+//! An alarm that the console's own server listens on another port than agents know, with the agents that it matters to.
 //!
-//! Refuses to forget it before each of these agents was enrolled again or revoked, or the server is back.
+//! It stays until each of these agents was enrolled again or revoked, or the server is back.
 
 use super::alarms::keep_to;
 use super::enroll::LOCAL_AGENT;

@@ -1,7 +1,7 @@
 //! The realm's list of signing keys, shared through `CS_POLICY` (protocol, section 8).
 //!
-//! Refuses a list whose signature does not hold, one that does what its signer may not do, and one that was signed
-//! before the list in force; writes over no revision that it has not read.
+//! A list is accepted only if its signature holds, its signer may make each change, and it was signed after the list in
+//! force. A revision that was not read is never overwritten.
 
 mod accept;
 mod added;
@@ -104,13 +104,13 @@ pub(crate) struct Operators {
     healed: Arc<Mutex<Option<Instant>>>,
 }
 
-/// The list to be changed, and what stands in the bucket.
+/// The list to be changed, and what is in the bucket.
 pub(super) struct Latest {
     revision: u64,
     list: OperatorList,
-    /// What stands there is neither the list nor a list that keeps all of it.
+    /// The bucket holds neither the list nor a list that keeps all of it.
     broken: bool,
-    /// Agents cannot take over what stands there before it is signed again.
+    /// Agents cannot take over what is in the bucket before it is signed again.
     unsigned: bool,
 }
 
@@ -282,7 +282,7 @@ impl Operators {
         })
     }
 
-    /// When the server stored the list that is known: a store does not tell.
+    /// When the server stored the list that is known: a store does not record it.
     fn stands_since(&self, revision: u64, stamp: Timestamp) {
         if let Some(known) = self.shared.operator_list.write().as_mut()
             && known.revision == revision
@@ -339,7 +339,7 @@ impl Operators {
         }
     }
 
-    /// For the last that stands there: a bucket that was put back has older ones before it.
+    /// For the last list in the bucket: a bucket that was put back has older ones before it.
     async fn alarm_older(&self, revision: u64) {
         tracing::error!(
             revision,

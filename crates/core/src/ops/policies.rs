@@ -1,6 +1,6 @@
 //! The rule sets of all workspaces as this console knows them.
 //!
-//! Refuses to approve by a set that does not verify or cannot be read: everything asks then, but what rules denied that
+//! A set that does not verify or cannot be read approves nothing: everything asks then, but what rules denied that
 //! nobody who may has taken back.
 
 mod remembered;
@@ -30,7 +30,7 @@ pub(crate) struct InForce {
     pub(crate) set: PolicySet,
     /// Who signed, and when the server stored it: their limits bind what the rules let run.
     pub(crate) authors: Vec<(String, Timestamp)>,
-    /// What stands on the bus does not count.
+    /// What is on the bus does not count.
     pub(crate) replaced: Option<Replaced>,
 }
 
@@ -171,7 +171,8 @@ impl Policies {
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The bucket counts its revisions anew: whatever it brings is newer than what is known, which stands until then.
+    /// The bucket counts its revisions anew: whatever it brings is newer than what is known, which stays in force until
+    /// then.
     pub(crate) fn forget_revisions(&self) {
         let mut book = self.book.write();
         book.rules.values_mut().for_each(|known| known.revision = 0);
@@ -180,8 +181,8 @@ impl Policies {
             .for_each(|known| known.revision = 0);
     }
 
-    /// Something stands in the place of a workspace's rules that does not count, and that left no row where they can
-    /// be read themselves.
+    /// The bucket holds, in the place of a workspace's rules, a value that does not count, and that left no row where
+    /// they can be read themselves.
     pub(crate) fn replaced(&self, workspace: WorkspaceName) {
         let before = self.book.read().rules.get(&workspace).cloned();
         let known = Known {
@@ -249,8 +250,8 @@ impl Policies {
     }
 }
 
-/// Whether a value is newer than what is known, or tells of the same revision what is not known: a store keeps no
-/// stamp of the server, by which its author's limits count; the bus does.
+/// Whether a value is newer than what is known, or adds to the same revision what is not known: a store keeps no stamp
+/// of the server, by which its author's limits count; the bus does.
 fn is_news<T: PartialEq>((revision, value): (u64, &T), (known, old): (u64, &T)) -> bool {
     known < revision || (known == revision && old != value)
 }

@@ -1,6 +1,6 @@
-//! Proves that the values of the shared policy are those that the audit log names.
+//! Verifies that the values of the shared policy are those that the audit log names.
 //!
-//! Refuses a value that no row names, and a row whose value is gone.
+//! A value without a row is an error, and so is a row without its value.
 
 use std::collections::{BTreeMap, HashSet};
 

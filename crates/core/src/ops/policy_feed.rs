@@ -1,7 +1,7 @@
 //! Follows `CS_POLICY` and hands each change to who reads its key (protocol, section 8).
 //!
-//! Refuses to call the policy known while anything that was on the bus at the last word from it is not
-//! applied here, or when that word is older than 3 s: no automatic decision is made then.
+//! The policy is known while the last word from the bus is at most 3 s old and everything on it is applied here.
+//! Automatic decisions need that.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -107,7 +107,7 @@ pub(crate) struct PolicyFeed {
 }
 
 impl PolicyFeed {
-    /// Reads every value that the bucket holds and then every change, until it is told to stop.
+    /// Reads every value that the bucket holds and then every change, until it is cancelled.
     pub(crate) async fn run(self, stop: CancellationToken) {
         tokio::select! {
             () = self.follow(stop) => {}

@@ -1,7 +1,7 @@
-//! A value of the shared policy that came from the bus: verified, taken over by who reads its key, and told.
+//! Takes in a value of the shared policy from the bus: verifies it, hands it to who reads its key, and reports it.
 //!
-//! Refuses what no operator in force has signed, and what was signed before the value in force: that one is written
-//! back over it.
+//! A value counts only if an operator in force has signed it, after the value in force; that one is written back over
+//! an older one.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub(super) enum Came {
     Deleted,
 }
 
-/// Where a change stands in the bucket.
+/// Where a change is in the bucket.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) revision: u64,
@@ -143,7 +143,7 @@ pub(super) async fn changed(
         // Nobody here reads the other keys.
         _ => return,
     };
-    // What a later value has replaced is told by nobody: the bucket is read from its beginning after each connect.
+    // A value that was replaced is not reported: the bucket is read from its beginning after each connect.
     let Some(Taken { good, mut detail }) = taken else {
         return;
     };

@@ -1,7 +1,7 @@
-//! One value of the shared policy on the bus: what stands, and how an operator replaces it.
+//! One value of the shared policy on the bus: the current one, and how an operator replaces it.
 //!
-//! Refuses to sign for an operator whose key does not count, to write over a revision that was not seen, and to take
-//! silence for success.
+//! Only an operator whose key is active signs. An unseen revision is never overwritten, and silence never counts as
+//! success.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,10 +26,10 @@ const SEEN_LIMIT: Duration = Duration::from_secs(3);
 const SEEN_LOOK: Duration = Duration::from_millis(20);
 /// How often a writer whom others overtake tries.
 pub(super) const TRIES: u32 = 10;
-/// With this code the bus says that another revision stands.
+/// With this code the bus says that another revision is stored.
 const TAKEN: u64 = 10_071;
 
-/// A value of the shared policy and where it stands.
+/// A value of the shared policy and its revision.
 pub(super) struct Stands {
     /// Of the value, or of its deletion; 0 when there was neither.
     pub(super) revision: u64,
@@ -48,7 +48,7 @@ pub(super) async fn revision(bus: &Bus, key: &PolicyKey) -> Result<u64, Fault> {
 }
 
 impl App {
-    /// What stands under a key on the bus.
+    /// The current value under a key on the bus.
     pub(super) async fn policy_stands(&self, key: &PolicyKey) -> Result<Stands, Fault> {
         let (bus, realm) = self.policy_bus().await?;
         let mut stands = self.policy_stands_once(&bus, &realm, key).await?;
@@ -108,10 +108,10 @@ impl App {
         Ok((bus, self.inner.shared.realm().ok_or_else(away)?))
     }
 
-    /// What writes the shared policy for this console's operator, whose key counts now.
+    /// What writes the shared policy for this console's operator, whose key is active.
     ///
     /// # Errors
-    /// `ErrorCode::ReadOnly` for one that waits or is retired: what it signs counts nowhere, and would put what
+    /// `ErrorCode::ReadOnly` for one that is pending or retired: what it signs counts nowhere, and would put what
     /// others signed out of force. `ErrorCode::BusUnreachable`.
     pub(super) async fn policy_writer(&self) -> Result<PolicyWriter<'_>, Fault> {
         let (bus, realm) = self.policy_bus().await?;
@@ -129,8 +129,8 @@ impl App {
         }
     }
 
-    /// Waits until the console of this folder has read a revision, so that who set a brake sees it when
-    /// asking next. Not seeing it in time is no failure: it is on the bus.
+    /// Waits until the console of this folder has read a revision, so that who set a brake sees it when asking next.
+    /// This may time out: the revision is on the bus.
     pub(super) async fn seen_by_console(&self, key: &str, revision: u64) {
         let look = async {
             loop {
@@ -156,7 +156,7 @@ pub(super) struct PolicyWriter<'a> {
 }
 
 impl PolicyWriter<'_> {
-    /// Replaces what stands with revision `expected` by `payload` of the time that it is signed with, later than that.
+    /// Replaces revision `expected` by `payload` of the time that it is signed with, later than the current value.
     pub(super) async fn put(
         &self,
         key: &PolicyKey,
@@ -201,13 +201,13 @@ impl PolicyWriter<'_> {
 /// What became of a value that was written over a revision.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Put {
-    /// It stands, as this revision.
+    /// It is stored, as this revision.
     Stored(u64),
     /// Somebody else wrote in between.
     Overtaken,
     /// The bus says why.
     Refused(String),
-    /// The bus did not say, and it does not stand now; it may yet.
+    /// The bus did not answer, and the value is not there now; it may yet come.
     Silent(Bytes),
 }
 
@@ -275,7 +275,7 @@ pub(super) async fn write_over(
     )
 }
 
-/// The revision as which these bytes stand.
+/// The revision as which these bytes are stored.
 pub(super) async fn revision_of(
     bus: &Bus,
     key: &PolicyKey,

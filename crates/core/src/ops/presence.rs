@@ -1,7 +1,7 @@
-//! Tells the other consoles that this one is there, and hears of them (protocol, section 8).
+//! Announces this console to the others, and hears of them (protocol, section 8).
 //!
-//! Refuses to speak for a console that cannot answer anything: without the past, without a store, or with a key that
-//! waits or is retired, it is silent. Refuses presence that its console's own key did not sign.
+//! A console that can answer nothing is silent: without the past, without a store, or with a pending or retired key.
+//! Only presence that its console's own key signed counts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +41,7 @@ pub struct LiveConsole {
     pub is_this: bool,
 }
 
-/// Gives a sign at once and then every 5 s, until it is told to stop.
+/// Sends a heartbeat at once and then every 5 s, until it is cancelled.
 pub(crate) async fn run(shared: Arc<Shared>, bus: Bus, realm: Uuid, stop: CancellationToken) {
     loop {
         let wait = if !can_answer(&shared) {
@@ -77,7 +77,7 @@ fn counts(shared: &Shared) -> bool {
     shared.trusted.standing(own.as_str(), shared.clock.now()) == Standing::Counts
 }
 
-/// Says that this console stops. Not being able to is no failure: the others notice soon.
+/// Says that this console stops. This may fail: the others notice soon.
 pub(crate) async fn end(shared: &Shared, bus: &Bus) {
     let Some(realm) = shared.realm() else { return };
     if !bus.state().borrow().connected || !*shared.caught_up.borrow() || !counts(shared) {
@@ -164,7 +164,7 @@ fn read(
     })
 }
 
-/// Takes a change of a `console.{id}` over, and tells when two programs speak as one console.
+/// Takes a change of a `console.{id}` over, and reports when two programs speak as one console.
 pub(crate) async fn note(shared: &Shared, realm: &Uuid, id: &ConsoleId, change: &PolicyChange) {
     let Some(sign) = read(&shared.trusted, realm, id, change) else {
         tracing::warn!(console = %id, "the presence of a console does not verify");
@@ -179,7 +179,7 @@ pub(crate) async fn note(shared: &Shared, realm: &Uuid, id: &ConsoleId, change: 
         (before, consoles.runs_twice(id), others)
     };
     if others {
-        // Without subscribers there is nobody to tell.
+        // Without subscribers nobody listens.
         let _ = shared.events.send(AppEvent::Status);
     }
     let Some(twice) = after.filter(|after| before != Some(*after)) else {

@@ -1,6 +1,6 @@
 //! What one rule would have done with a workspace's past, and which rule a card would make.
 //!
-//! Refuses to judge in another way than the console that decides.
+//! Both use the same evaluation as automatic decisions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,8 +21,8 @@ use crate::store::redefined;
 use crate::store::simulated::PastRow;
 
 impl App {
-    /// What a rule would have done by itself, were it on, with every request of a workspace since a moment.
-    /// It ends when `progress` says false.
+    /// What a rule would have done, were it on, with every request of a workspace since a moment. It ends when
+    /// `progress` says false.
     ///
     /// # Errors
     /// `ErrorCode::Store`; `ErrorCode::Failed` when it was cancelled.
@@ -61,7 +61,7 @@ impl App {
         self.replay(workspace, since, progress, judge).await
     }
 
-    /// The narrowest rule that would let this request run; it stands nowhere yet.
+    /// The narrowest rule that would let this request run; it is not saved.
     ///
     /// # Errors
     /// `ErrorCode::NotApprovable` with the reason when no rule may; `ErrorCode::Store`.

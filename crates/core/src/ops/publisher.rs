@@ -1,7 +1,7 @@
 //! Carries signed decisions from the outbox to the stream.
 //!
-//! Refuses to believe anything but the stream: a refusal or silence is followed by a look at what is
-//! stored, and what is neither stored nor overdue is tried again.
+//! Only the stream is believed: a refusal or silence is followed by a look at what is stored, and what is neither
+//! stored nor overdue is tried again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -34,8 +34,8 @@ const IN_FLIGHT: usize = 1_024;
 const SWEEP: usize = 4_096;
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// What left this console longer ago is on the stream by now, unless the network holds it back: then it
-/// stands there when it arrives, whatever was made of the request meanwhile.
+/// What left this console longer ago is on the stream by now, unless the network holds it back: then it is stored when
+/// it arrives, whatever was made of the request meanwhile.
 const UNDER_WAY: Duration = Duration::from_secs(3);
 
 /// What is sent.
@@ -60,13 +60,13 @@ pub(crate) struct Outgoing {
     pub(crate) deadline: Option<Timestamp>,
     /// That of the request which it decides; none for answers that need no person, and for votes.
     pub(crate) risk: Option<Risk>,
-    /// Whether it comes from the outbox of before: it may have left this console already, and what it was
-    /// judged by may have changed.
+    /// Whether it comes from an earlier outbox: it may have left this console already, and what it was judged by may
+    /// have changed.
     pub(crate) kept: bool,
 }
 
 impl Outgoing {
-    /// A decision as it stands in the outbox; `decided` is the request that it decides, if it waited for that.
+    /// A decision as it is in the outbox; `decided` is the request that it decides, if it waited for that.
     pub(crate) fn of_row(
         row: &OutboxRow,
         (decision_id, sig): (Uuid, String),
@@ -117,7 +117,7 @@ struct Way {
 pub(crate) struct Settlements(Arc<Mutex<HashMap<Uuid, oneshot::Sender<Settled>>>>);
 
 impl Settlements {
-    /// Has `waiter` told what becomes of a decision.
+    /// Has `waiter` notified of what becomes of a decision.
     pub(crate) fn expect(&self, decision_id: Uuid, waiter: oneshot::Sender<Settled>) {
         let mut waiters = self.0.lock();
         if waiters.len() >= SWEEP {
@@ -131,11 +131,11 @@ impl Settlements {
         self.0.lock().contains_key(decision_id)
     }
 
-    /// Tells whoever waits for a decision what became of it.
+    /// Answers whoever waits for a decision with what became of it.
     pub(crate) fn settle(&self, decision_id: &Uuid, settled: Settled) {
         let waiter = self.0.lock().remove(decision_id);
         if let Some(waiter) = waiter {
-            // Nobody waits any more: the streams tell everybody else.
+            // Nobody waits any more: the streams inform everybody else.
             let _ = waiter.send(settled);
         }
     }
@@ -217,7 +217,7 @@ impl Publisher {
                 Ok(settled) => {
                     self.close(&outgoing, &settled).await;
                     let taken_back = matches!(settled, Settled::TakenBack { .. });
-                    // Where the streams are projected, the projection tells: then it can be seen, too.
+                    // Where the streams are projected, the projection answers: then it can be seen, too.
                     if !(self.projects && matches!(settled, Settled::Stored { .. })) {
                         self.settlements.settle(&outgoing.decision_id, settled);
                     }
@@ -241,7 +241,7 @@ impl Publisher {
         }
     }
 
-    /// Tells the writer of an end that the stream does not tell by itself.
+    /// Notifies the writer of an end that the stream does not report.
     async fn close(&self, outgoing: &Outgoing, settled: &Settled) {
         let decision_id = outgoing.decision_id;
         let job = match (settled, outgoing.carried) {

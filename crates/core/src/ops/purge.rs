@@ -1,7 +1,7 @@
 //! Removes from the bus what one agent sent, so that what others asked is read.
 //!
-//! Refuses to do so before the agent is stopped: what takes a question back, or brings its deadline forward, goes too, and
-//! nothing of a stopped agent is approved.
+//! The agent is stopped first: what takes a question back, or brings its deadline forward, goes too, and nothing of a
+//! stopped agent is approved.
 
 use countersign_wire::{AgentBrake, AgentKey, ErrorCode};
 use serde_json::json;
@@ -21,11 +21,11 @@ pub struct Purged {
 }
 
 impl App {
-    /// Stops an agent, takes its login away, and removes everything that it sent to the stream of requests. What no
+    /// Stops an agent, revokes its login, and removes everything that it sent to the stream of requests. What no
     /// console had read is never answered: its agent waits until the deadline, and lets nothing run.
     ///
     /// # Errors
-    /// `ErrorCode::VerdictNotAllowed` to who stands under limits, before anything is done. As [`App::set_brake`] and
+    /// `ErrorCode::VerdictNotAllowed` to an operator under limits, before anything is done. As [`App::set_brake`] and
     /// [`App::revoke`]; `ErrorCode::BusUnreachable`. What was done before stays.
     pub async fn purge(&self, agent: &AgentKey) -> Result<Purged, Fault> {
         self.may_purge(agent)?;

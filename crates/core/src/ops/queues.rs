@@ -1,7 +1,7 @@
 //! What waits for the writer: people's jobs, what the streams bring, and spans.
 //!
-//! Refuses to let a request or a decision wait behind more than one batch of spans, and to let spans wait
-//! for ever: of two transactions one has a batch.
+//! A request or a decision waits behind one batch of spans at most, and spans always advance: of two transactions one
+//! has a batch.
 
 use std::time::Duration;
 
@@ -122,8 +122,8 @@ impl Queues {
     }
 }
 
-/// Puts what the console itself wants written behind what failed before, and gives back what somebody waits for:
-/// that is tried while the store rests too. What is told again anyway, a sign of life for one, is let go.
+/// Puts what the console itself wants written behind what failed before, and gives back what somebody waits for: that
+/// is tried while the store rests too. What is sent again anyway, such as a heartbeat, is dropped.
 pub(crate) fn put_by(backlog: &mut Vec<Job>, jobs: Vec<Job>) -> Vec<Job> {
     let mut awaited = Vec::new();
     for job in jobs {

@@ -1,8 +1,8 @@
 //! How many operators must agree to a request: as many as it asks for, or more where a rule says so.
 //!
-//! Refuses to lower the number by rules that cannot be read, and to judge another console's decision by it. Two
-//! consoles learn of a change of rules at different moments, so what makes a stored decision void is the request's own
-//! number, which both read on the stream; the rule's number only says when this console's operators have decided.
+//! Unreadable rules never lower the number, and another console's decision is judged without it. Two consoles learn of
+//! a change of rules at different moments, so what makes a stored decision void is the request's own number, which both
+//! read on the stream; the rule's number only says when this console's operators have decided.
 
 use serde_json::json;
 
@@ -61,7 +61,7 @@ pub(super) async fn note(
     Ok(())
 }
 
-/// There are no rules any more.
+/// The rules are gone.
 pub(super) async fn forget(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
     let raised = quorum::raised(batch.tx).await?;
     for mut record in requests::records_by_id(batch.tx, &raised).await? {

@@ -1,6 +1,6 @@
 //! Whether the bus is the one that this folder's console remembers (protocol, section 1, "Epoch").
 //!
-//! Refuses to write to any other, also from a command beside the console that found out.
+//! Any other is read-only, also for a command beside the console that found out.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::store::meta;
 const COMPARE_LIMIT: Duration = Duration::from_secs(10);
 
 impl App {
-    /// Nothing, where what stands on the bus may be changed.
+    /// Whether the bus may be written to.
     ///
     /// # Errors
     /// `ErrorCode::ReadOnly` with the reason; `ErrorCode::Store`.

@@ -187,7 +187,7 @@ impl App {
         Ok(self.counted(lines::by_ids(self.reader(), ids).await?))
     }
 
-    /// A line as it is told here: with the votes that count, and the list's name of who decided.
+    /// A line as it is shown here: with the votes that count, and the list's name of who decided.
     fn told(&self, line: LineRow) -> LineRow {
         self.with_listed_name(self.count_votes(line))
     }
@@ -242,7 +242,7 @@ impl App {
     }
 
     /// Why the agent withdrew a request, in its words. This console keeps their digest alone: they are read from the
-    /// bus, and none are told where it does not answer or holds them no longer.
+    /// bus; none where it does not answer or holds them no longer.
     pub async fn withdraw_reason(&self, line: &LineRow) -> Option<String> {
         if line.state != State::Withdrawn.as_str() {
             return None;

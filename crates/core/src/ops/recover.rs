@@ -1,9 +1,9 @@
-//! `bus recover`: gives a bus whose streams were lost or went back what this console knows of it.
+//! `bus recover`: gives a bus whose streams were lost or rolled back what this console knows of it.
 //!
-//! Refuses a bus of another realm, where no signature would hold; writes over nothing that is stored; and
-//! lifts read-only only after every decision is on the stream again. Requests are not published again:
-//! their subjects are the agents', and a new stamp would lengthen their lives. A decision that comes late
-//! by its new stamp carries this console's word on the old one.
+//! Only a bus of the same realm: elsewhere no signature would hold. Stored messages are never overwritten, and
+//! read-only ends after every decision is on the stream again. Requests are left out: their subjects are the agents',
+//! and a new stamp would lengthen their lives. A decision that comes late by its new stamp carries this console's
+//! attestation of the old one.
 
 mod again;
 mod last_moments;
@@ -39,7 +39,7 @@ const AT_ONCE: usize = 64;
 /// How long the console may take to join again and to read everything.
 const JOIN_LIMIT: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(50);
-/// Conflicts told by name; the rest are counted and stand in the audit log.
+/// Conflicts listed by name; the rest are counted and recorded in the audit log.
 const NAMED: usize = 20;
 
 /// What was done, or would be.
@@ -97,13 +97,13 @@ impl Recovery {
 }
 
 impl App {
-    /// Publishes the decisions and votes that this console knows again, with their bytes and signatures and in their order, on a
-    /// bus whose streams were lost or went back, then lets the console join it. What is stored there is
-    /// left. Can be run again at any time, and by several consoles at once. With `dry_run` it only tells.
+    /// Publishes the decisions and votes that this console knows again, with their bytes and signatures and in their
+    /// order, on a bus whose streams were lost or rolled back, then lets the console join it. What is stored there is
+    /// left. Can be run again at any time, and by several consoles at once. With `dry_run` it only reports.
     ///
     /// # Errors
-    /// `ErrorCode::ReadOnly` when the bus cannot be recovered so, `ErrorCode::BusUnreachable` when it does
-    /// not answer; then run it again.
+    /// `ErrorCode::ReadOnly` when the bus cannot be recovered so, `ErrorCode::BusUnreachable` when it does not answer;
+    /// then run it again.
     pub async fn recover(
         &self,
         dry_run: bool,
@@ -160,8 +160,8 @@ impl App {
         if dry_run {
             return Ok(recovery);
         }
-        // Also where only another stream is known to have changed: a folder that was put back holds
-        // fewer anchors, and no position of that stream is kept that would tell.
+        // Also where only another stream is known to have changed: a folder that was put back holds fewer anchors, and
+        // no position of that stream is kept that would show it.
         self.republish_anchors(&bus).await?;
         self.join_again(&bus, &positions, &recovery).await?;
         Ok(recovery)
@@ -379,7 +379,7 @@ struct Target<'a> {
     bus: &'a Bus,
     realm: Uuid,
     dry_run: bool,
-    /// The stream is not there, and so nothing stands on it.
+    /// The stream is missing, and so are its messages.
     absent: bool,
 }
 

@@ -1,6 +1,6 @@
 //! An automatic decision that a person calls wrong: what decided it is suspended.
 //!
-//! Refuses what a person decided, and to take back a decision: that stands for ever.
+//! The decision itself is final, and a person's decision cannot be regretted.
 
 use std::time::Duration;
 
@@ -76,7 +76,7 @@ pub enum Suspended {
     Bypass,
 }
 
-/// What is to happen where the rule goes that stood over an approval of what people denied.
+/// What is to happen where the rule goes that overrode an approval of what people denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Denied {
     /// They are looked for, so long at most, and refuse the regret.
@@ -90,12 +90,12 @@ pub enum Denied {
 pub enum Regretting {
     /// It is suspended.
     Done(Regretted),
-    /// Nothing was changed: people denied these, and the rules that are left would let them run. None where that
-    /// could not be told in time.
+    /// Nothing was changed: people denied these, and the rules that are left would let them run. None where that took
+    /// too long to find out.
     Denied(Option<Vec<Flip>>),
 }
 
-/// A regret that stands on the bus.
+/// A regret that the bus has stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Regretted {
     /// What was suspended.
@@ -109,15 +109,14 @@ pub struct Regretted {
 }
 
 impl App {
-    /// Marks what a rule, a setup key or a bypass decided as wrong: the rule is switched off, the key's
-    /// binding is taken away, the bypass ends. It stands on the bus when this returns. The decision itself
-    /// stands. A rule that was changed since is suspended all the same. An approve goes off without a question; a
-    /// rule that denies or asks may have stood over an approval.
+    /// Marks what a rule, a setup key or a bypass decided as wrong: the rule is switched off, the key's binding is
+    /// taken away, the bypass ends. Returns once the bus has stored it. The decision itself is final. A rule that was
+    /// changed since is suspended all the same. An approve goes off without a question; a rule that denies or asks may
+    /// have overridden an approval.
     ///
     /// # Errors
-    /// `ErrorCode::InvalidArgs` for what was not decided automatically and for a reason beyond
-    /// [`REASON_MAX`]; `ErrorCode::NotFound` for a rule or binding that is gone;
-    /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`.
+    /// `ErrorCode::InvalidArgs` for what was not decided automatically and for a reason beyond [`REASON_MAX`];
+    /// `ErrorCode::NotFound` for a rule or binding that is gone; `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`.
     pub async fn regret(
         &self,
         line: &LineRow,

@@ -1,7 +1,7 @@
-//! Events of agents that speak OTLP, put onto the bus for them.
+//! Puts events of agents that speak OTLP onto the bus for them.
 //!
-//! Refuses to keep anything: what the stream has not acknowledged is the sender's to send again, and the projection
-//! reads these events from the stream as it reads every other, on every console.
+//! The sender sends again what the stream has not acknowledged: nothing is kept here. The projection reads these events
+//! from the stream as it reads every other, on every console.
 
 use bytes::Bytes;
 use countersign_wire::AgentKey;

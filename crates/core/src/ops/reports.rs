@@ -96,7 +96,7 @@ pub(crate) async fn apply_receipts(
             early.push((row.key, ran(stage).then(|| patience(row.at))));
             continue;
         };
-        // A receipt for another decision than the one that stands says nothing about it.
+        // A receipt for a decision other than the one in force says nothing about it.
         if let Some(record) = records.get(&row.key)
             && decision.decision_id.as_deref() == Some(row.decision_id.as_str())
         {
@@ -127,7 +127,7 @@ pub(crate) async fn apply_receipts(
     ledger.projected(batch, unread).await
 }
 
-/// Tells of a receipt that cannot be read under its request: it may have said that the call ran. Once, and of a request
+/// Reports a receipt that cannot be read under its request: it may have said that the call ran. Once, and of a request
 /// that is known, so that an agent that sends nothing else, or under names that it makes up, fills no log.
 async fn note_unreadable(
     batch: &mut Batch<'_>,

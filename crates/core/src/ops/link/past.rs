@@ -1,6 +1,6 @@
 //! How far the streams are to be read before anything is called known.
 //!
-//! Refuses a place under another epoch, and waits for no message that was removed.
+//! A position counts only under its own epoch, and a removed message is not waited for.
 
 use countersign_wire::Stream;
 use tokio_util::sync::CancellationToken;

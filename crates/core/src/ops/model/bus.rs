@@ -1,4 +1,4 @@
-//! Streams in memory: what is stored first on a subject stands.
+//! Streams in memory: the first message on a subject counts.
 
 use bytes::Bytes;
 use countersign_wire::Stream;

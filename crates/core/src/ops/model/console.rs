@@ -35,7 +35,7 @@ pub(super) enum Death {
     No,
     /// Before its transaction is committed.
     Before,
-    /// After that, before anybody was told.
+    /// After that, before anybody was notified.
     After,
 }
 
@@ -244,7 +244,7 @@ impl Console {
         self.work(vec![job], death).await;
     }
 
-    /// Reads what the streams hold; `first` tells which of the two is read first.
+    /// Reads what the streams hold; `first` says which of the two is read first.
     pub(super) async fn catch_up(&mut self, bus: &MemoryBus, first: Stream) {
         let other = match first {
             Stream::Requests => Stream::Decisions,

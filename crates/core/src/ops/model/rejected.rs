@@ -159,7 +159,7 @@ impl Desk {
             .unwrap()
     }
 
-    /// State of the request, how its decision reads, which votes stand, alarms, and what still waits for a request.
+    /// State of the request, how its decision reads, which votes count, alarms, and what still waits for a request.
     async fn told(&mut self) -> [Vec<String>; 5] {
         [
             self.texts("SELECT state FROM requests").await,

@@ -1,4 +1,4 @@
-//! What a console does by itself while its own key waits to be accepted, and once it is.
+//! What a console does automatically while its own key is pending, and once it is active.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ impl Desk {
         self.console.deliver(all.0, all.1, all.2, Death::No).await;
     }
 
-    /// The list of operators that accepts its keys arrives, as the watch over the policy tells it.
+    /// The list of operators that accepts its keys arrives, as the watch over the policy reports it.
     async fn is_accepted(&mut self) {
         let list = OperatorList::new(entries(&self.console.identity));
         self.console.trusted.accept(&list);

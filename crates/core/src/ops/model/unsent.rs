@@ -1,4 +1,4 @@
-//! A decision that the bus does not take is an alarm, on whichever way it came into the outbox.
+//! An alarm about a decision that the bus does not take, on whichever way it came into the outbox.
 
 use countersign_wire::{OperatorList, RequestKey, Stream, Verdict, args_digest};
 use serde_json::json;

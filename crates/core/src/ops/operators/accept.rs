@@ -1,7 +1,6 @@
-//! A list that came from the bus, or was just written: verified, judged and kept.
+//! Accepts a list that came from the bus, or was just written: verifies, judges and keeps it.
 //!
-//! Refuses a list that does not verify, one that does what its signer may not do, and one that was signed before the
-//! list in force.
+//! A list is accepted only if it verifies, its signer may make each change, and it was signed after the list in force.
 
 use countersign_wire::{Context, OperatorList, PolicyKey, SignedEnvelope, came_after, read_json};
 use tokio::sync::MutexGuard;

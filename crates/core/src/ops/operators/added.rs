@@ -1,7 +1,6 @@
 //! What a signer who may not edit the list may add to it.
 //!
-//! Refuses every key that the list knows already, so that nobody's role, limits or name change, and a heir that the
-//! signer's own key has not named.
+//! Only new keys, so that nobody's role, limits or name change, and only an heir that the signer's own key has named.
 
 use countersign_wire::{KeyRole, OperatorEntry, OperatorList, WaitingKey};
 use uuid::Uuid;

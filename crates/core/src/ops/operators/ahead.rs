@@ -1,7 +1,7 @@
-//! What was ended by a clock that was ahead.
+//! Corrects terms that were ended by a clock that was ahead.
 //!
-//! Refuses to reach back further than the server's clock: what ends, ends now by it. While that clock is wrongly set back,
-//! an end that was right lies ahead of it by less than a day and is moved to before what the key decided meanwhile.
+//! The server's clock is the limit: what ends, ends now by it. While that clock is wrongly set back, an end that was
+//! right lies ahead of it by less than a day and is moved to before what the key decided meanwhile.
 
 use countersign_wire::{OperatorEntry, OperatorList, PublicKey};
 

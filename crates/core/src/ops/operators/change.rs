@@ -1,7 +1,7 @@
 //! What can be done to the list of operators, as pure changes of it.
 //!
-//! Refuses to take a term back: terms are only added and, once, ended, so that every older decision is
-//! judged for ever as on its day. Refuses to leave a realm without an operator.
+//! Terms are only added and, once, ended, so that every older decision is judged for ever as on its day. A realm always
+//! keeps an operator.
 
 use countersign_wire::{
     KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, SignedEnvelope, WaitingKey,
@@ -13,7 +13,7 @@ use super::lawful;
 use crate::Fault;
 use crate::domain::Timestamp;
 
-/// A key that enters by itself counts from a moment ago: the server's clock is an estimate.
+/// A key that enters automatically counts from a moment ago: the server's clock is an estimate.
 const FROM_SLACK_MS: i64 = 5_000;
 
 /// What is signed with the old key while the list is being written stays good.
@@ -247,7 +247,7 @@ fn add(
     Ok(true)
 }
 
-/// A console answers by itself what its person may allow, and no more. False when everything was so already.
+/// A console answers automatically only what its person may allow. False when everything was so already.
 fn bind_console(
     list: &mut OperatorList,
     person: &PublicKey,

@@ -1,6 +1,6 @@
 //! A console's own key goes with its person: it is accepted, limited and ended along.
 //!
-//! Refuses to guess: anybody can say of a key that it is any console's.
+//! Only a certain owner counts: anybody can claim any console's key.
 
 use countersign_wire::{KeyRole, OperatorEntry, OperatorList, PublicKey, WaitingKey};
 

@@ -1,6 +1,6 @@
 //! The list of operators for the front ends: shown, and changed by an operator.
 //!
-//! Refuses a change by who may not make it, before it is written: other consoles would refuse it after.
+//! A change is checked before it is written: other consoles would refuse it after.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::runtime::{App, Role};
 /// How long a console that was started for the change may take to join the bus.
 const JOIN_LIMIT: Duration = Duration::from_secs(30);
 
-/// Where one line of the list stands.
+/// State of one line of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedState {
     /// Counts now.
@@ -58,7 +58,7 @@ pub struct Listed {
     pub from: Timestamp,
     /// Until when.
     pub until: Option<Timestamp>,
-    /// Where it stands.
+    /// Its state.
     pub state: ListedState,
     /// Whether it is this console's.
     pub mine: bool,
@@ -172,7 +172,7 @@ impl App {
         ))
     }
 
-    /// A console without its own key denies nothing, whatever rules and stops say: that is no change in passing.
+    /// A console without its own key denies nothing, whatever rules and stops say: such a change must be deliberate.
     fn keeps_its_own_key(&self, change: &Change, now: Timestamp) -> Result<(), Fault> {
         let own = self.identity().auto_key();
         let counts = self.inner.shared.trusted.standing(own.as_str(), now) == Standing::Counts;
@@ -184,8 +184,8 @@ impl App {
         }
     }
 
-    /// Why this console does nothing by itself, rules that deny and stops included; none where its own key counts or
-    /// the list is not known.
+    /// Why this console decides nothing automatically, rules that deny and stops included; none where its own key is
+    /// active or the list is not known.
     #[must_use]
     pub fn why_not_by_itself(&self) -> Option<String> {
         let own = self.identity().auto_key();

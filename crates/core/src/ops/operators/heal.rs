@@ -1,6 +1,6 @@
-//! The list as it stands on the bus, kept so that everybody can take it over.
+//! Keeps the list on the bus such that everybody can take it over.
 //!
-//! Refuses to write in a hurry, should somebody write against it for ever.
+//! It writes at intervals, should somebody write against it for ever.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ impl KnownList {
 }
 
 impl Operators {
-    /// Whether the list that stands is to be signed again, as it is.
+    /// Whether the list on the bus is to be signed again, as it is.
     pub(super) fn is_due_again(&self) -> bool {
         let now = self.shared.clock.now();
         self.known().is_some_and(|known| known.is_due_again(now))
@@ -55,7 +55,7 @@ impl Operators {
             })
     }
 
-    /// Whether this console's operator stands on the known list without limits.
+    /// Whether this console's operator is on the known list without limits.
     pub(super) fn may_edit(&self) -> bool {
         let (own, now) = (self.shared.identity.human_key(), self.shared.clock.now());
         let known = self.known();
@@ -106,7 +106,7 @@ impl Operators {
         }
         match self.write(&list, revision).await {
             Ok(Some(_)) => *last = Some(Instant::now()),
-            // Somebody wrote in between, and the next change tells what.
+            // Somebody wrote in between, and the next change shows what.
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(%error, "the list of operators could not be signed again");

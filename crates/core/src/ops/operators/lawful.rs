@@ -1,7 +1,7 @@
 //! Whether a list of operators may replace the one that is known.
 //!
-//! Refuses everything that its signer may not do: a newcomer adds its own keys and nothing else, an
-//! operator under limits edits nobody, a retired key signs no list, and nobody takes back what a term has been.
+//! A newcomer adds only its own keys, an operator under limits edits nobody, a retired key signs no list, and a past
+//! term never changes.
 
 use std::collections::HashSet;
 
@@ -107,7 +107,7 @@ pub(crate) fn judge(
     }
 }
 
-/// The key for which a signer stands whom `known` does not list: the one there that it took over from, as `next` shows,
+/// The listed key for which a signer acts whom `known` does not list: the one that it took over from, as `next` shows,
 /// link by link. A bus that lost a rotation knows only that one.
 fn stands_for<'l>(
     realm: &Uuid,
@@ -130,9 +130,9 @@ fn stands_for<'l>(
     key
 }
 
-/// Whether a known term stands in `next` as it was, or with its end: one that was not there, or came later, and that
-/// takes nothing from the time up to the known list. That may have been signed ahead of the server's clock: what
-/// ends when it is stored takes nothing either.
+/// Whether `next` keeps a known term as it was, or with its end: one that was not there, or came later, and that takes
+/// nothing from the time up to the known list. That may have been signed ahead of the server's clock: what ends when it
+/// is stored takes nothing either.
 fn stays(
     known: &OperatorList,
     before: &OperatorEntry,

@@ -1,8 +1,8 @@
-//! The list of operators of a bus that went back and on, and the one that this console knows: one again.
+//! Joins the list of operators of a bus that was rolled back and went on with the one that this console knows.
 //!
-//! Refuses to take back what agents obeyed meanwhile, so that whom only the lost list has ended ends as of now; and to
-//! begin from a list of the bus that does not follow, by the rules, from one that stands where this console took it over:
-//! whoever may write the bucket can store the bytes of an old one again.
+//! What agents obeyed meanwhile is never taken back: whom only the lost list has ended ends as of now. A list of the
+//! bus is a beginning only if it follows, by the rules, from one that lies where this console took it over: whoever may
+//! write the bucket can store the bytes of an old one again.
 
 use countersign_wire::{
     Context, OperatorEntry, OperatorList, PolicyKey, PublicKey, SignedEnvelope,
@@ -40,7 +40,7 @@ impl ListRecovery {
     }
 }
 
-/// A list as it stands on the bus.
+/// A list as it is on the bus.
 struct Signing {
     list: OperatorList,
     envelope: SignedEnvelope,
@@ -62,7 +62,7 @@ impl Signing {
 
 impl Operators {
     /// Joins the list of the bus and the one that this console took over last, and writes the result. None where the
-    /// one follows from the other. With `dry_run` it only tells.
+    /// one follows from the other. With `dry_run` it only reports.
     pub(in crate::ops) async fn join_lists(
         &self,
         dry_run: bool,
@@ -118,7 +118,7 @@ impl Operators {
         Err(unwritable())
     }
 
-    /// Nobody here may end those keys: what agents read counts, and people are told. A list that nobody wrote since
+    /// Nobody here may end those keys: what agents read counts, and an alarm is raised. A list that nobody wrote since
     /// is put back as it is signed.
     async fn give_in(
         &self,
@@ -146,8 +146,8 @@ impl Operators {
             .await;
     }
 
-    /// The last list in the bucket that follows from one that stands where this console took it over, and the revision
-    /// of what stands; none where that is the own list, or follows from it.
+    /// The last list in the bucket that follows from one that lies where this console took it over, and the revision of
+    /// the current one; none where that is the own list, or follows from it.
     async fn followed(
         &self,
         own: &OperatorList,

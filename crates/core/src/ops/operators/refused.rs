@@ -1,6 +1,6 @@
 //! A value of `operators` that does not count, and what is written in its place.
 //!
-//! Refuses to lose a key that only the refused list names: it arrives as a newcomer does.
+//! A key that only the refused list names is kept: it arrives as a newcomer does.
 
 use countersign_wire::{OperatorList, is_timely};
 

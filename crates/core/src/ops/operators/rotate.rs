@@ -1,7 +1,7 @@
-//! New signing keys for this console, in place of those it has.
+//! Rotates the signing keys of this console.
 //!
-//! Refuses to give an old key up before the realm's list names the new one, and to leave decisions behind
-//! that were signed and not sent: on the stream they would be void.
+//! An old key is in use until the realm's list names the new one and every decision that it signed is sent: later it
+//! would be void on the stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,8 +51,8 @@ pub(crate) fn takes_over(list: &OperatorList) -> impl Fn(&PublicKey, &PublicKey)
     }
 }
 
-/// Takes own keys into use that the list has put in the place of the ones before. A failure is told and
-/// leaves the old keys, with which nothing is signed any more.
+/// Takes own keys into use with which the list has replaced the ones before. A failure is logged and leaves the old
+/// keys, with which nothing is signed any more.
 pub(crate) async fn follow(identity: &Arc<Identity>, list: &OperatorList) {
     let own = identity.signing();
     let stands = |key: &PublicKey| {
@@ -75,7 +75,7 @@ pub(crate) async fn follow(identity: &Arc<Identity>, list: &OperatorList) {
     }
 }
 
-/// Gives keys in use their own place. Not being able to is no failure: the next start does it again.
+/// Gives keys in use their own place. This may fail: the next start does it again.
 pub(crate) async fn settle(identity: &Arc<Identity>) {
     let identity = Arc::clone(identity);
     let settled = blocking(move || match identity.try_lock()? {
@@ -112,15 +112,14 @@ async fn in_time(
 }
 
 impl App {
-    /// Gives this console new signing keys: its operator's, and its own where the operator may change the
-    /// list. Old decisions stay as they are; a running console of the folder follows by itself. What
-    /// was cut off is taken up by the next call.
+    /// Gives this console new signing keys: its operator's, and its own where the operator may change the list. Old
+    /// decisions stay as they are; a running console of the folder follows automatically. What was cut off is taken up
+    /// by the next call.
     ///
     /// # Errors
-    /// `ErrorCode::ReadOnly` for an operator who waits or is retired, and for one under limits while no console of one
-    /// without is connected; `ErrorCode::BusUnreachable`,
-    /// `ErrorCode::Environment` when the keys cannot be kept, `ErrorCode::Failed` when decisions are
-    /// still on their way.
+    /// `ErrorCode::ReadOnly` for an operator who is pending or retired, and for one under limits while no console of
+    /// one without is connected; `ErrorCode::BusUnreachable`, `ErrorCode::Environment` when the keys cannot be kept,
+    /// `ErrorCode::Failed` when decisions are still on their way.
     pub async fn rotate_keys(&self) -> Result<Vec<Rotated>, Fault> {
         let operators = self.operators_of_the_bus().await?;
         let identity = Arc::clone(&self.inner.shared.identity);

@@ -1,7 +1,7 @@
-//! Operators vouch for those who came after them, so that agents which know only the older ones can follow the list.
+//! Endorsements of operators by those who came before them, so that agents which know only the older ones can follow
+//! the list.
 //!
-//! Refuses to vouch for an operator under limits, for one who came first, and for one for whom it is done: of two
-//! consoles that both could, one writes, and the first operator needs nobody's word.
+//! Operators under limits, the founding operator and the already endorsed get none. Only one eligible console writes.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ impl Stretch<'_> {
 }
 
 impl Operators {
-    /// Adds this operator's words to the list, and takes those out that are no use. Whether there are new ones.
+    /// Adds this operator's endorsements to the list, and removes useless ones. Whether there are new ones.
     pub(super) fn vouch(&self, list: &mut OperatorList) -> bool {
         let now = Timestamp::new(self.shared.clock.now().into());
         let keys = self.shared.identity.signing();
@@ -74,7 +74,7 @@ fn vouch(list: &mut OperatorList, realm: &Uuid, own: &KeyPair, now: Timestamp) -
         let word = Vouch::seal(own, realm, &key, at).ok();
         let said = word.and_then(|word| Some((list.vouch(realm, &word)?, word)));
         if let Some((said, word)) = said {
-            // Beside the words of before: who was vouched for over this key is followed along them.
+            // Beside the earlier endorsements: who was endorsed over this key is followed along them.
             list.vouched.push(word);
             words.push(said);
             vouched = true;
@@ -241,8 +241,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// An agent knows those who stood without limits when it was enrolled, and whoever stands without limits
-        /// later can sign the list for it, whoever has left, came back or has new keys meanwhile.
+        /// An agent knows the operators without limits of the day when it was enrolled, and a later operator without
+        /// limits can sign the list for it, whoever has left, came back or has new keys meanwhile.
         #[test]
         fn an_agent_of_any_day_can_follow_every_later_operator(
             steps in prop::collection::vec((0_usize..5, 0_usize..5, any::<bool>()), 1..16),
@@ -333,7 +333,7 @@ mod tests {
             );
             assert_eq!(said(&list), words, "{who}");
         }
-        // Who is taken back came after those who stayed, what does not hold goes, and the words of before stay.
+        // A returning operator came after those who stayed, what does not hold goes, and earlier endorsements stay.
         list.operators[2].until = Some(at(70));
         list.operators.push(entry(&ann, 80));
         let stray = Vouch::seal(&cem, &realm(), &key(&KeyPair::new_user()), at(60)).unwrap();

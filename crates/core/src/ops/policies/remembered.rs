@@ -1,7 +1,7 @@
 //! What a folder remembers of rules and setups from its console's earlier life.
 //!
-//! Refuses to forget what held calls back: behind what cannot be read, and behind a deletion, which nobody signs, stands
-//! the last value that was good.
+//! What held calls back is kept: behind what cannot be read, and behind a deletion, which nobody signs, lies the last
+//! value that was good.
 
 use countersign_wire::{AgentKey, PolicyKey};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! One decision or vote on its way back to the stream.
 //!
-//! Refuses to write over what is stored, and to be content with anything but the server's word.
+//! Stored messages stay as they are, and only the server's word counts as done.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::store::republish::Known;
 const TRIES: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 
-/// What stands on a message's subject.
+/// What a message's subject holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Empty,
@@ -65,7 +65,7 @@ impl Again {
         })
     }
 
-    /// Publishes it, or says what stands in its place. `Empty`: it was published.
+    /// Publishes it, or says what is stored in its place. `Empty`: it was published.
     pub(super) async fn put(
         &self,
         bus: &Bus,

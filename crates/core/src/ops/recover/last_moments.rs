@@ -1,7 +1,7 @@
-//! The console's own server after the machine's power was cut: its store ends a moment before the console's, which is
-//! on the disk with each commit.
+//! Recovers the console's own server after a power cut: its store ends a moment before the console's, which is on the
+//! disk with each commit.
 //!
-//! Refuses whatever else differs, more than a power cut takes, and an end that was orderly: then a person looks first.
+//! A person looks first at any other difference, at a loss of more than a power cut takes, and after an orderly end.
 
 use countersign_wire::Stream;
 
@@ -23,8 +23,8 @@ const LOST_MOST: u64 = 5_000;
 
 impl App {
     /// Does what `bus recover` does where the streams of the own server only end earlier than this console has read
-    /// them. Called before anything is decided, after an end without a farewell. A failure is told and changes nothing:
-    /// the console is read-only then.
+    /// them. Called before anything is decided, after an unclean end. A failure is reported and changes nothing: the
+    /// console is read-only then.
     pub(crate) async fn recover_the_last_moments(&self) {
         let done = async {
             let Some(bus) = self.bus() else {

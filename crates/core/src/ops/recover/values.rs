@@ -1,6 +1,6 @@
 //! The signed values of the shared policy, put back where the bucket lost them.
 //!
-//! Refuses to write over a value that this console did not see replaced.
+//! Only a value that this console saw replaced is overwritten.
 
 use bytes::Bytes;
 use countersign_wire::{KeyRole, PolicyKey, SignedEnvelope};
@@ -15,9 +15,9 @@ use crate::runtime::App;
 use crate::store::policy::{self, PolicyRow};
 use crate::store::policy_history;
 
-/// Where a key stands among those that are put back. The list of operators says who signed the others. A setup comes
-/// before the rules: once rules ask by it, a value counts only from who may loosen them, and one that was lawful when it
-/// was signed would count at no console that reads it behind them.
+/// The order in which keys are put back. The list of operators says who signed the others. A setup comes before the
+/// rules: once rules ask by it, a value counts only from who may loosen them, and one that was lawful when it was
+/// signed would count at no console that reads it behind them.
 fn place(key: &str) -> u8 {
     match PolicyKey::parse(key) {
         Some(PolicyKey::Operators) => 0,
@@ -82,8 +82,8 @@ impl App {
         Ok(Some(sealed(self.identity(), &realm, &key, &payload)?.1))
     }
 
-    /// Whether this console's operator counts, and what that key signed lets no more run under the operator's own: the
-    /// key stood under no limits, or under the same.
+    /// Whether this console's operator is active, and what that key signed lets no more run under the operator's own:
+    /// the key was under no limits, or under the same.
     fn may_vouch_for(&self, signer: &str) -> bool {
         let own = self.identity().human_key();
         if self.why_not_sign(own.as_str(), self.now()).is_some() {
@@ -99,7 +99,7 @@ impl App {
             || (&before.workspaces, before.max_risk) == (&now.workspaces, now.max_risk)
     }
 
-    /// Whether what stands in the bucket is a value that this console saw replaced by `row`.
+    /// Whether the bucket holds a value that this console saw replaced by `row`.
     async fn is_older(&self, row: &PolicyRow, stands: &[u8]) -> Result<bool, Fault> {
         let Ok(stands) = SignedEnvelope::from_bytes(stands) else {
             return Ok(false);

@@ -24,7 +24,7 @@ fn word(old: &KeyPair, new: &PublicKey) -> Option<Box<SignedEnvelope>> {
     ))
 }
 
-/// Whose it is, and for whom, is no question of these tests.
+/// Whose it is, and for whom, does not matter in these tests.
 fn vouched() -> SignedEnvelope {
     let at = Stamp::new(NOW.into());
     countersign_wire::Vouch::seal(&KeyPair::new_user(), &Uuid::nil(), &key(), at).unwrap()
@@ -284,7 +284,7 @@ fn who_may_not_edit_adds_no_term_of_a_key_that_is_known() {
             ),
             ("another role", auto),
         ];
-        // With approval off, anybody may add a new key: it is no heir.
+        // With approval off, anybody may add a new key: it is not an heir.
         let odd = odd.map(|(what, heir)| (what.to_owned(), rotated(heir)));
         let odd = odd.into_iter().filter(|_| approval);
         let asks_again = [("asks as another".to_owned(), asks_again)];
@@ -309,7 +309,7 @@ fn who_may_not_edit_adds_no_term_of_a_key_that_is_known() {
         second.operators[1].until = late.operators[1].until;
         let judged = judge(&Uuid::nil(), &late, &second, grace.as_str(), NOW);
         assert_eq!(judged == Lawful::No, approval, "a second heir");
-        // A key that waited comes in by itself once none has to wait, as it asked.
+        // A pending key becomes active once approval is off, as it asked.
         if approval {
             continue;
         }
