@@ -1,6 +1,6 @@
 //! The running application: one cheap handle for the window, the command line and the tests.
 //!
-//! Refuses to run twice in one data folder.
+//! One console runs in a data folder.
 
 mod connect;
 mod ended;
@@ -66,7 +66,7 @@ pub(crate) struct Inner {
     pub(crate) not_met: Mutex<Option<String>>,
     /// Whether what the own server lost in a power cut has yet to be published again.
     pub(crate) cut_off: AtomicBool,
-    /// Held while the embedded server is told who may log in.
+    /// Held while the logins of the embedded server are reloaded.
     pub(crate) reloading: tokio::sync::Mutex<()>,
 }
 
@@ -128,7 +128,7 @@ impl App {
     }
 
     /// Whether this console is connected and still reads what happened on its bus: what it knows as waiting may have
-    /// been decided. Without a connection the last that was known stands.
+    /// been decided. Without a connection the last that was known counts.
     #[must_use]
     pub fn reads_the_past(&self) -> bool {
         let connected = self.bus().is_some_and(|bus| bus.state().borrow().connected);
@@ -138,10 +138,10 @@ impl App {
             && self.inner.shared.health.borrow().read_only.is_none()
     }
 
-    /// Waits until there is no connection.
+    /// Waits until the connection is gone.
     pub(crate) async fn is_cut_off(&self) {
         if let Some(bus) = self.bus() {
-            // A state that nobody tells any more is the end of the connection.
+            // A state that nobody reports any more is the end of the connection.
             let _ = bus.state().wait_for(|state| !state.connected).await;
         }
     }
@@ -152,7 +152,7 @@ impl App {
         self.inner.shared.clock.now()
     }
 
-    /// What happens from now on. Who falls behind is told so and reads everything anew.
+    /// What happens from now on. A subscriber that falls behind gets an error and reads everything anew.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<AppEvent> {
         self.inner.shared.events.subscribe()
@@ -207,7 +207,7 @@ impl App {
         if let Ok(answer) = reply.await {
             return Ok(answer);
         }
-        // The caller is let go a moment before the reason is told.
+        // The caller is released a moment before the reason is known.
         let mut health = self.health();
         let told = health.wait_for(|health| health.store_failed.is_some());
         match tokio::time::timeout(std::time::Duration::from_secs(1), told).await {
@@ -279,7 +279,7 @@ impl App {
         if self.inner.role != Role::Reader {
             let stopping = async {
                 if self.submit(Job::Stop(done)).await.is_ok() {
-                    // The writer has ended by itself if it does not answer.
+                    // A writer that does not answer has ended.
                     let _ = written.await;
                 }
             };
@@ -307,7 +307,7 @@ impl App {
         if closed.await.is_err() {
             tracing::warn!("a read did not end in time");
         }
-        // What stays tells the next start of the power cut, as it told this one.
+        // What stays shows the next start the power cut, as it showed it to this one.
         if self.inner.role == Role::Console && !self.inner.cut_off.load(Relaxed) {
             self.inner.data.remove_runtime();
         }

@@ -1,8 +1,8 @@
 //! Restore: a backup becomes the store of a data folder again.
 //!
-//! Refuses while a console runs in the folder, refuses a backup that is damaged or whose chain does not
-//! verify, and refuses to replace a store that the backup does not contain unless told. What is replaced
-//! is kept aside. The projection then reads from the streams whatever came after the backup.
+//! The folder's console is stopped, the backup whole, and its chain verified. A store that the backup does not contain
+//! is replaced only on request, and kept aside. The projection then reads from the streams whatever came after the
+//! backup.
 
 use std::fs;
 use std::io;
@@ -54,7 +54,7 @@ impl Drop for Staging {
     }
 }
 
-/// What stands in the folder now.
+/// What the folder holds now.
 enum Standing {
     Nothing,
     Readable(Head, i64),
@@ -64,9 +64,9 @@ enum Standing {
 /// Makes the backup `file` the store of the data folder of `options`.
 ///
 /// # Errors
-/// `ErrorCode::Usage` when the file is no backup, `ErrorCode::Environment` when a console runs in the
-/// folder, the backup is damaged, keys are missing, or the folder's store would be lost,
-/// `ErrorCode::Store` when the backup belongs to a newer version.
+/// `ErrorCode::Usage` when the file is not a backup, `ErrorCode::Environment` when a console runs in the folder, the
+/// backup is damaged, keys are missing, or the folder's store would be lost, `ErrorCode::Store` when the backup belongs
+/// to a newer version.
 pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Restored, Fault> {
     let carried = read(file).await?;
     let info = described(file, &carried)?;
@@ -223,7 +223,7 @@ fn private(path: &Path) -> io::Result<()> {
 }
 
 /// Checks the pages, brings the copy to this version, and verifies its chain; the number of its rows, and why the keys
-/// that stand beside it decide nothing.
+/// beside it decide nothing.
 async fn verified(
     options: &Options,
     staged: &DataDir,
@@ -369,7 +369,7 @@ fn exchange(data: &DataDir, staged: &DataDir, keeps: bool) -> Result<Option<Path
     let database = data.database();
     if keeps {
         fs::create_dir_all(&aside).map_err(failed)?;
-        // A copy under a second name first, so that at no moment there is no store at all.
+        // A copy under a second name first, so that there is a store at every moment.
         for path in [
             database.clone(),
             with_ending(&database, "-wal"),
@@ -405,7 +405,7 @@ fn exchange(data: &DataDir, staged: &DataDir, keeps: bool) -> Result<Option<Path
     }
     for name in others(staged.path()) {
         let to = data.path().join(&name);
-        // What stands in the folder was set later than what was copied.
+        // The folder's value was set later than the copied one.
         if !to.exists() {
             place(&staged.path().join(&name), &to).map_err(failed)?;
         }

@@ -1,7 +1,7 @@
-//! Lets go of payloads that need not be kept any longer, a few at a time, through the one writer.
+//! Removes payloads that need not be kept any longer, a few at a time, through the one writer.
 //!
-//! Refuses to run where nothing is decided, to hold people up, and to remove anything that the audit
-//! log does not name in the same transaction.
+//! It runs only where decisions are made, gives way to people, and removes only what the audit log names in the same
+//! transaction.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! Holds the rows of requests, decisions and votes against the bytes and the audit rows that prove them.
+//! Compares the rows of requests, decisions and votes with the bytes and the audit rows that prove them.
 //!
-//! Refuses to believe a column because its row is there: what people are told of a decision is what was signed.
+//! What people read of a decision must be what was signed.
 
 use std::collections::BTreeMap;
 

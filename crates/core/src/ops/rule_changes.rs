@@ -1,6 +1,6 @@
 //! Who changed a rule, what and when.
 //!
-//! Refuses to tell of a set that this console has not verified, and to read without end.
+//! Only sets that this console has verified are listed, and a limited number of changes.
 
 use countersign_wire::{PolicyKey, WorkspaceName};
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub use crate::policy::changes::{Change, Kind};
 
 /// Sets that are read at once.
 const PAGE: i64 = 20;
-/// Changes of one rule that are told.
+/// Changes of one rule that are listed.
 const CHANGES_MAX: usize = 50;
 /// What is read at most to find them: a set of many rules is large.
 const BYTES_MAX: usize = 64 << 20;

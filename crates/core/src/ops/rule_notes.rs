@@ -1,6 +1,6 @@
-//! What rules say beside a decision: those in the shadow, and those that could not be read for sure.
+//! Notes of rules beside a decision: of those in the shadow, and of those that could not be read for sure.
 //!
-//! Refuses to note the same of a request twice.
+//! The same note of a request is made once.
 
 use countersign_wire::Sha256Digest;
 use serde_json::json;

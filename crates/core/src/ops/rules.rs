@@ -1,6 +1,6 @@
 //! Changes a workspace's rules.
 //!
-//! Refuses to write over what it has not seen, and to give an old version to other words.
+//! An unseen change is never overwritten, and a version always has the same words.
 
 mod change;
 mod last_good;
@@ -78,14 +78,13 @@ impl App {
         Ok(policy_versions::body(self.reader(), digest).await?)
     }
 
-    /// Changes the rules of a workspace. It stands on the bus when this returns; what others changed
-    /// meanwhile is kept, or the change is made anew on top of it.
+    /// Changes the rules of a workspace. Returns once the bus has stored it; what others changed meanwhile is kept, or
+    /// the change is made anew on top of it.
     ///
     /// # Errors
-    /// `ErrorCode::NotFound`, `ErrorCode::InvalidArgs`, `ErrorCode::BusUnreachable`,
-    /// `ErrorCode::ReadOnly`; `ErrorCode::VerdictNotAllowed` where it would change what other rules
-    /// approve ([`Shift`]), or hold back less than the operator may allow; [`RulesFault::Regretted`];
-    /// [`RulesFault::DecidesWaiting`]. Nothing is changed then.
+    /// `ErrorCode::NotFound`, `ErrorCode::InvalidArgs`, `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`;
+    /// `ErrorCode::VerdictNotAllowed` where it would change what other rules approve ([`Shift`]), or hold back less
+    /// than the operator may allow; [`RulesFault::Regretted`]; [`RulesFault::DecidesWaiting`]. Nothing is changed then.
     pub async fn change_rules(
         &self,
         workspace: &WorkspaceName,

@@ -1,8 +1,7 @@
 //! What it would cost to hold a value against a JSON Schema that an agent wrote.
 //!
-//! Refuses no schema for what it says, only for the work that it asks for: thirty definitions that each
-//! name the next one twice are a kilobyte of text and a billion steps, during which the console does
-//! nothing else. An upper bound is counted; keywords whose cost cannot be told are refused with it.
+//! Thirty definitions that each name the next one twice are a kilobyte of text and a billion steps, during which the
+//! console would hang. An upper bound is counted; a schema beyond it, or with keywords of unknown cost, is refused.
 
 use serde_json::{Map, Value};
 

@@ -1,6 +1,7 @@
-//! Keeps the index of words and the references to the audit log behind the intake, and brings it up to date when somebody searches.
+//! Keeps the index of words and the references to the audit log behind the intake, and brings it up to date when
+//! somebody searches.
 //!
-//! Refuses to hold the streams up: it works when nothing else does, or where a search waits for it.
+//! The streams come first: it works when nothing else does, or where a search waits for it.
 
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ pub(super) const BETWEEN_STEPS: Duration = Duration::from_millis(2);
 /// A writer that is never at rest indexes one step in this time all the same.
 pub(super) const UNDER_LOAD: Duration = Duration::from_secs(1);
 
-/// Indexes what comes next, tells whoever waits for it whether there is more, and notes when to go on.
+/// Indexes what comes next, answers the waiting searches whether there is more, and notes when to go on.
 pub(super) async fn apply(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,

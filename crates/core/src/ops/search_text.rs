@@ -1,7 +1,7 @@
-//! The words by which a request is found: tool, arguments, the agent's words, messages, and what the
-//! operator told the agent.
+//! The words by which a request is found: tool, arguments, the agent's words, messages, and the operator's message to
+//! the agent.
 //!
-//! Refuses to hold what looks like a secret, and to grow with the request.
+//! What looks like a secret is left out, and the number of words is limited.
 
 use countersign_redaction::{is_secret_key, secret_spans};
 use countersign_wire::request_fields;
@@ -104,8 +104,8 @@ impl Words {
         }
     }
 
-    /// Free text, without the secrets in it. Beside what the screens hide, nothing that stands after a
-    /// secret's name is a word (`--token …`, `password: …`), however short it is.
+    /// Free text, without the secrets in it. Beside what the screens hide, whatever follows a secret's name is left out
+    /// (`--token …`, `password: …`), however short it is.
     fn prose(&mut self, text: &str) {
         let text = beginning(text, LOOKED_AT);
         let mut place = 0;

@@ -1,6 +1,6 @@
 //! Setup keys of agents: their values, and which spare a question.
 //!
-//! Refuses a key that the agent does not declare, and a value of another type.
+//! A key counts only as the agent declares it, with a value of its type.
 
 mod form;
 mod last_good;
@@ -70,9 +70,9 @@ impl Chosen {
 }
 
 impl Bound {
-    /// Whether an operator knew the key as the agent declares it now: when it was bound, or when the value in
-    /// force was chosen. Else its agent would choose by itself what spares the question, as it would with the
-    /// default that counts where the chosen value does not fit.
+    /// Whether an operator knew the key as the agent declares it now: when it was bound, or when the value in force was
+    /// chosen. Else its agent would choose what spares the question, as it would with the default that counts where the
+    /// chosen value does not fit.
     #[must_use]
     pub fn is_known(&self, field: &Field, chosen: Option<&Chosen>) -> bool {
         let chosen = chosen.filter(|chosen| !chosen.value.is_null());
@@ -150,7 +150,7 @@ impl SetupValue {
     }
 }
 
-/// A declared key as it stands.
+/// A declared key with its value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SetupKey {
     /// Whose.
@@ -170,7 +170,7 @@ pub struct SetupKey {
 pub enum SetupChange {
     /// Choose a value; null goes back to the default.
     Set(String, Value),
-    /// The key spares the question when it has this value, for critical calls too when told so.
+    /// The key spares the question when it has this value; for critical calls too when the last field is true.
     Bind(String, Value, bool),
     /// The key spares no question.
     Unbind(String),
@@ -221,12 +221,12 @@ impl App {
             .collect())
     }
 
-    /// Changes an agent's setup. It stands on the bus when this returns.
+    /// Changes an agent's setup. Returns once the bus has stored it.
     ///
     /// # Errors
-    /// `ErrorCode::NotFound` for a key that the agent does not declare, `ErrorCode::InvalidArgs` for a value
-    /// of another type, `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`, `ErrorCode::VerdictNotAllowed` for a value by
-    /// which rules deny or ask where the operator may not allow everything; nothing is changed then.
+    /// `ErrorCode::NotFound` for a key that the agent does not declare, `ErrorCode::InvalidArgs` for a value of another
+    /// type, `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`, `ErrorCode::VerdictNotAllowed` for a value by which
+    /// rules deny or ask where the operator may not allow everything; nothing is changed then.
     pub async fn change_setup(&self, agent: &AgentKey, change: &SetupChange) -> Result<u64, Fault> {
         let field = self.declared(agent, change).await?;
         let key = PolicyKey::Setup(agent.clone());

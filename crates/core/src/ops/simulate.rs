@@ -1,6 +1,4 @@
-//! Tries rules on the requests of the past.
-//!
-//! Refuses to judge what is no longer kept whole, and what was never valid.
+//! Tries rules on the requests of the past: those that were valid and are still kept whole.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

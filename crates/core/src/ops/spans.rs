@@ -1,6 +1,6 @@
 //! Projects `CS_EVENTS`: what agents did, the last state of each span.
 //!
-//! Refuses to drop anything: what is no span is quarantined with its bytes. Spans change no request.
+//! A message without a valid span is quarantined with its bytes. Requests stay as they are.
 
 use countersign_wire::Stream;
 

@@ -28,11 +28,11 @@ pub struct StreamPosition {
     pub last_seq: Option<u64>,
     /// Last sequence that is projected here.
     pub projected_seq: u64,
-    /// Whether a message on the bus is not read here yet; none where that cannot be told.
+    /// Whether a message on the bus is not read here yet; none where that is unknown.
     pub behind: Option<bool>,
 }
 
-/// What stands on the bus and is not read here.
+/// What is on the bus and not read here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unread {
     /// At most so many messages.
@@ -41,7 +41,7 @@ pub struct Unread {
     pub moves: bool,
 }
 
-/// Everything that `status` and the status bar tell.
+/// Everything that `status` and the status bar show.
 #[derive(Debug, Clone)]
 pub struct Status {
     /// Whether requests can be sent to the bus now.
@@ -154,7 +154,7 @@ impl App {
         Ok(requests::counts(self.reader()).await?.0)
     }
 
-    /// What is not read here after `patience`; none when everything is, or the bus does not tell.
+    /// What is not read here after `patience`; none when everything is, or the bus does not answer.
     pub async fn unread(&self, patience: Duration) -> Result<Option<Unread>, Fault> {
         let begun = tokio::time::Instant::now();
         let mut first = None;
@@ -221,7 +221,7 @@ impl App {
     }
 }
 
-/// None where the bus does not tell in time: whoever asks how the console is must not wait for a bus that is away.
+/// None where the bus does not answer in time: whoever asks how the console is must not wait for a bus that is away.
 async fn last_sequence(bus: Option<&Bus>, stream: &str) -> Option<u64> {
     let bus = bus.filter(|bus| bus.state().borrow().connected)?;
     let asked = tokio::time::timeout(POSITION_LIMIT, bus.last_sequence(stream));

@@ -1,8 +1,7 @@
-//! Lets the small batches of a steady flow gather before they are written.
+//! Batching: lets the small batches of a steady flow gather before they are written.
 //!
-//! An agent that asks one thing after another would have each request written by itself, on the processors
-//! that the agent and the bus need for the next. Refuses to let anything wait that comes alone, that comes in
-//! large batches, or that a person does.
+//! An agent that asks one thing after another would have each request written alone, on the processors that the agent
+//! and the bus need for the next. A lone message, a large batch and a person's job are written at once.
 
 use std::time::Duration;
 

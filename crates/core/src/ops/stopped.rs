@@ -1,7 +1,6 @@
 //! Denies what a stopped agent asks, until it is resumed (rules, "Brakes").
 //!
-//! Refuses to act on a stop while the shared policy is not known: it may have been taken back. Refuses to
-//! let a pause end it.
+//! A stop acts only while the shared policy is known: it may have been taken back. A pause leaves a stop in force.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -51,7 +50,7 @@ pub(super) async fn deny(
             .map(|(agent, set)| (agent.clone(), set.clone()))
             .collect()
     };
-    // What a key says that waits or is retired would stand there, void, in the place of another console's answer.
+    // A pending or retired key would put a void decision there, in the place of another console's answer.
     if !stopped.is_empty() && !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
         ledger.stop_turns.clear();
         return Ok(None);
@@ -91,7 +90,7 @@ pub(super) async fn deny(
                 origin: Origin::System,
                 ..DecideCommand::by_operator(record.key, Verdict::Deny)
             };
-            // Nobody waits for the answer: losing this race is no event.
+            // Nobody waits for the answer: losing this race is expected.
             let (reply, _) = oneshot::channel();
             commands.push((Box::new(command), reply));
         }
@@ -171,7 +170,7 @@ impl App {
         Ok((terminated, left + all - terminated))
     }
 
-    /// None where somebody else was first, or the consoles deny it by themselves.
+    /// None where somebody else was first, or the consoles deny it automatically.
     async fn terminate(
         &self,
         key: RequestKey,
@@ -194,8 +193,8 @@ impl App {
         }
     }
 
-    /// Refuses a pause where a stop stands on the bus, whichever console set it: what comes would wait for
-    /// people instead of being denied.
+    /// Refuses a pause where the bus holds a stop, whichever console set it: what comes would wait for people instead
+    /// of being denied.
     pub(super) async fn keeps_the_stop(
         &self,
         writer: &PolicyWriter<'_>,

@@ -1,7 +1,7 @@
-//! Tells that the store takes no writes, where that cannot be written to the store: to this process, and
-//! through a small file to the other processes of the folder.
+//! Reports that the store takes no writes, where the store cannot record it: to this process, and through a small file
+//! to the other processes of the folder.
 //!
-//! Refuses to need space for it: the file has its length from the start and is written in place.
+//! The file has its length from the start and is written in place, so that a full disk has room for it.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -20,7 +20,7 @@ use crate::store::alarms::{self, Alarm};
 const FILE: &str = "store.state";
 /// Its length; what is longer is cut.
 const LENGTH: usize = 512;
-/// What stands in the place of a request in the alarm.
+/// The alarm's subject, in the place of a request.
 const SUBJECT: &str = "countersign.db";
 
 /// Why nothing can be written, and since when.
@@ -93,7 +93,7 @@ impl App {
         let own = StoreFailed::of(&self.health().borrow());
         match self.role() {
             Role::Console => own,
-            // What a console left behind that is gone tells nothing of the store.
+            // The note of a console that has gone proves nothing about the store.
             _ if !self.data().runtime_lives() => own,
             _ => own.or_else(|| read(self.data().path())),
         }
@@ -111,7 +111,7 @@ impl App {
         Ok(alarms)
     }
 
-    /// Keeps the file as the store is, and tells the audit log afterwards what it could not be told.
+    /// Keeps the file as the store is, and adds to the audit log afterwards what was missed.
     pub(crate) async fn follow_store(self) {
         let mut health = self.health();
         let mut told: Option<StoreFailed> = None;

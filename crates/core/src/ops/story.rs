@@ -17,7 +17,7 @@ use crate::store::{StoreError, spans, ui_state};
 
 /// How long a story waits for the references to the audit log.
 const REFERENCES: Duration = Duration::from_secs(2);
-/// Rows of the audit log told of one request.
+/// Rows of the audit log shown of one request.
 const AUDIT_ROWS: i64 = 200;
 
 /// Keeps a value of the window.

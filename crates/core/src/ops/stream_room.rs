@@ -1,6 +1,6 @@
 //! Looks again and again whether the streams have room for more, and says so before they are full.
 //!
-//! Refuses to narrow a limit on a bus that it shares.
+//! The limits of a shared bus stay as they are.
 
 use std::sync::Arc;
 use std::time::Duration;

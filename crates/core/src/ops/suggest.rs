@@ -1,6 +1,4 @@
-//! Suggests rules for what people approve again and again.
-//!
-//! Refuses to change anything.
+//! Suggests rules for what people approve again and again. A suggestion changes nothing.
 
 use std::sync::Arc;
 

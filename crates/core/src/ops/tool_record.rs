@@ -12,7 +12,7 @@ const DAYS_90_MS: i64 = 90 * Timestamp::DAY_MS;
 /// Calls of the tool, and calls of the agent, that are looked at: as many as can be read while a card opens.
 pub const NEWEST: u32 = 1_000;
 
-/// The call of a row; none for what is no tool call.
+/// The tool call of a row, if it is one.
 pub(crate) fn call_of(line: &LineRow) -> Option<ToolCall<'_>> {
     Some(ToolCall {
         workspace: &line.ws,
@@ -24,7 +24,7 @@ pub(crate) fn call_of(line: &LineRow) -> Option<ToolCall<'_>> {
 
 impl App {
     /// How the agent's calls of a request's tool ended that came before it and no longer than 90 days before, and
-    /// whether there may be more of them behind the newest 1,000 calls; none for what is no tool call.
+    /// whether there may be more of them behind the newest 1,000 calls; none without a tool call.
     pub async fn tool_record(&self, line: &LineRow) -> Result<Option<(ToolRecord, bool)>, Fault> {
         let Some(call) = call_of(line) else {
             return Ok(None);

@@ -1,6 +1,6 @@
 //! One trace: the call tree of agents, with the decisions that it waited for.
 //!
-//! Refuses to read without a limit: a trace may hold a million spans.
+//! The number of spans is limited: a trace may hold a million.
 
 use std::collections::HashMap;
 
@@ -34,11 +34,11 @@ pub struct Trace {
 /// One line of the tree.
 #[derive(Debug, Clone)]
 pub struct Entry {
-    /// The span; none for a request that no span stands for.
+    /// The span; none for a request without one.
     pub span: Option<SpanRow>,
     /// The request that it waited for.
     pub gate: Option<GateRow>,
-    /// Where it stands.
+    /// Its place in the tree.
     pub place: Place,
     /// How long it waited for its decision, ms.
     pub waiting_ms: Option<i64>,
@@ -107,8 +107,8 @@ impl App {
     }
 }
 
-/// Joins spans and requests: a request stands on the span that names it, else below the span that
-/// wants to make the call.
+/// Joins spans and requests: a request joins the span that names it, else it lies below the span that wants to make the
+/// call.
 fn assemble(
     trace_id: &str,
     spans: Vec<SpanRow>,

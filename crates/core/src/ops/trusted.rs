@@ -1,6 +1,6 @@
 //! Which keys may decide, since when and how much.
 //!
-//! Refuses a key that only waits, one that is retired, and an answer without a time.
+//! Neither a pending nor a retired key may, and every answer is for a point in time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl TrustedKeys {
         KeyRole::of_all(terms.iter().map(|term| term.role))
     }
 
-    /// Whether a key counts at `stored_at` and stands under no limit that keeps it from saying more than no to such a
+    /// Whether a key is active at `stored_at` and under no limit that keeps it from saying more than no to such a
     /// request.
     #[must_use]
     pub fn may_allow(
@@ -104,7 +104,7 @@ impl TrustedKeys {
         term.or(terms.last()).map(|term| term.name.clone())
     }
 
-    /// Whether a key counts at `stored_at` and stands under no limit.
+    /// Whether a key is active at `stored_at` and under no limit.
     #[must_use]
     pub fn is_free(&self, key: &str, stored_at: Timestamp) -> bool {
         let keys = self.0.read();
@@ -153,7 +153,7 @@ impl TrustedKeys {
         }
     }
 
-    /// Whether a key ever stood on a list.
+    /// Whether a key was ever on a list.
     #[must_use]
     pub fn knows(&self, key: &str) -> bool {
         self.0.read().contains_key(key)

@@ -1,6 +1,6 @@
-//! Whose turn it is to give an answer that needs no person, and when this console looks again.
+//! Whose turn it is to give an automatic answer, and when this console looks again.
 //!
-//! Refuses to keep an answer from an agent: a console that is silent only costs the turns before it.
+//! A silent console only costs its turn: every answer reaches its agent.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

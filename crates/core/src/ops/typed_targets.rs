@@ -1,6 +1,6 @@
 //! What is typed before a critical call of a tool is approved.
 //!
-//! Refuses a choice by anybody but an operator: an agent would choose what is typed without a thought.
+//! Only an operator chooses it: an agent would choose what is typed without a thought.
 
 use countersign_wire::AgentKey;
 use serde_json::json;
@@ -35,12 +35,12 @@ pub(super) async fn choose(
 }
 
 impl App {
-    /// Chooses the argument that is typed before a critical call of a tool is approved in the window; none is the tool's
-    /// name again. Audited.
+    /// Chooses the argument that is typed before a critical call of a tool is approved in the window; none is the
+    /// tool's name again. Audited.
     ///
     /// # Errors
-    /// `ErrorCode::InvalidArgs` for what is no JSON pointer (RFC 6901) of at most 256 bytes, and for a tool that nobody
-    /// has told of; `ErrorCode::ReadOnly` when it cannot be written.
+    /// `ErrorCode::InvalidArgs` unless it is a JSON pointer (RFC 6901) of at most 256 bytes, and for a tool that nobody
+    /// has listed; `ErrorCode::ReadOnly` when it cannot be written.
     pub async fn choose_typed_target(
         &self,
         agent: &AgentKey,

@@ -43,7 +43,7 @@ pub enum Decided {
         /// Its sequence in `CS_DECISIONS`.
         seq: u64,
     },
-    /// It is one of several votes and stands on the stream; other operators are waited for.
+    /// It is one of several votes and is on the stream; other operators are waited for.
     Voted {
         /// `approve` or `modify`.
         verdict: Verdict,
@@ -136,7 +136,7 @@ impl App {
         let known = async {
             tokio::select! {
                 _ = caught_up.wait_for(|done| *done) => None,
-                // Then it stays in the outbox, and the bus tells who was first.
+                // Then it stays in the outbox, and the bus decides who was first.
                 () = self.is_cut_off() => None,
                 health = health.wait_for(|health| health.read_only.is_some()) => {
                     health.ok().and_then(|health| health.read_only.clone())
@@ -165,8 +165,7 @@ impl App {
         }
     }
 
-    /// Lays the audit head on the bus. Not being able to is no failure of the decision: the next
-    /// anchor covers it.
+    /// Puts the audit head on the bus. This may fail without failing the decision: the next anchor covers it.
     pub(crate) async fn anchor(&self) {
         let shared = &self.inner.shared;
         let (Some(bus), Some(realm)) = (self.bus(), shared.realm()) else {
@@ -192,7 +191,7 @@ impl App {
         } else {
             Duration::from_millis(100)
         };
-        // Beside a console that stops, that console or the next one sends it: the store tells.
+        // Beside a console that stops, that console or the next one sends it: the store shows it.
         let settled = async {
             tokio::select! {
                 settled = settled => settled.ok(),
@@ -269,8 +268,8 @@ impl App {
         row.state.parse().ok()
     }
 
-    /// Waits until the decision is projected, so that who decides sees it when asking next. Not
-    /// seeing it in time is no failure: it is on the stream.
+    /// Waits until the decision is projected, so that who decides sees it when asking next. This may time out: the
+    /// decision is on the stream.
     pub(super) async fn seen(&self, key: &RequestKey) {
         let look = async {
             while !matches!(decisions::of_request(self.reader(), key).await, Ok(Some(_))) {

@@ -1,7 +1,7 @@
 //! Projects the votes of `CS_DECISIONS` (protocol, section 5, "Votes").
 //!
-//! Refuses to count a vote because it is stored: one that its operator's key did not sign for this
-//! request and these arguments is kept, raises an alarm, and never counts.
+//! A stored vote that its operator's key did not sign for this request and these arguments is kept, raises an alarm,
+//! and never counts.
 
 pub(super) mod cast;
 pub(super) mod close;
@@ -21,7 +21,7 @@ use crate::store::republish::{self, Again};
 use crate::store::votes::{self, NewVote, StoredVote};
 use crate::store::{StoreError, requests, vote_outbox};
 
-/// A vote's bytes and where they stood.
+/// A vote's bytes and where they were stored.
 struct Given<'a> {
     voter: &'a str,
     payload: &'a [u8],
@@ -30,7 +30,7 @@ struct Given<'a> {
     at: Timestamp,
 }
 
-/// Whether a vote stands for what was known when it was stored.
+/// Whether a vote counts by what was known when it was stored.
 fn stands(ledger: &Ledger, record: &RequestRecord, given: &Given<'_>) -> bool {
     let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
         return false;
@@ -151,7 +151,7 @@ pub(super) async fn apply(
     close::consider(ledger, batch, &counted).await
 }
 
-/// Tells who waits for a vote of this process that it is on the stream, once that is committed.
+/// Answers who waits for a vote of this process, once its place on the stream is committed.
 fn tell(ledger: &Ledger, batch: &mut Batch<'_>, vote_id: &str, seq: i64) {
     let Ok(id) = vote_id.parse() else { return };
     if !ledger.settlements.awaits(&id) {

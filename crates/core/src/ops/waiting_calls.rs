@@ -1,7 +1,6 @@
 //! Waiting calls that a change of the rules, or the end of a panic or a pause, would approve at once.
 //!
-//! Refuses to judge in another way than the console that decides. A call that is approved without the change is not
-//! named.
+//! It uses the same evaluation as automatic decisions, and leaves out calls that are approved without the change.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Whether a stream still holds what this console read last.
+//! Rollback: whether a stream still holds what this console read last.
 //!
-//! Refuses to go by the last sequence alone: an older copy of a store that went on has as many messages, and others.
+//! The last sequence alone proves too little: an older copy of a store that went on has as many messages, and others.
 
 use countersign_wire::{ConsoleId, PolicyKey, SignedEnvelope, Stream, audit_subject};
 use futures::StreamExt;
@@ -33,7 +33,7 @@ pub(crate) struct Remembered {
     positions: Vec<Position>,
     /// The messages by which a stream is known again, at most one of each.
     marks: Vec<Mark>,
-    /// What stands in the shared policy: the last value of a key is the one message that is never removed.
+    /// Values of the shared policy: the last value of a key is the one message that is never removed.
     values: Vec<Value>,
 }
 
@@ -139,7 +139,7 @@ impl Remembered {
 }
 
 impl Value {
-    /// The oldest values of a key are removed first: while an older one stands, so does this one.
+    /// The oldest values of a key are removed first: while an older one is there, so is this one.
     async fn is_lost(&self, bus: &Bus) -> Result<bool, BusError> {
         let next = bus.read_next(POLICY_STREAM, &self.subject, self.revision);
         let Some(next) = next.await? else {
@@ -167,7 +167,7 @@ impl Value {
 }
 
 impl Mark {
-    /// One that was removed, as old ones are, tells nothing.
+    /// A message removed by retention proves nothing either way.
     fn fits(&self, message: &StreamMessage) -> bool {
         message.seq != self.seq
             || match &self.is {

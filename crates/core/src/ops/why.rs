@@ -1,6 +1,6 @@
 //! Why a request asks: which rule, which nearly let it pass, which setup key would have.
 //!
-//! Refuses to judge in another way than the console that decides.
+//! It uses the same evaluation as automatic decisions.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::runtime::App;
 use crate::store::lines::LineRow;
 use crate::store::{Reader, StoreError, agents, redefined};
 
-/// How often payloads are read for one sum, 4 MiB each time: what is more is told as not known.
+/// How often payloads are read for one sum, 4 MiB each time: the rest is reported as unknown.
 const READS: usize = 16;
 
 const UNDECLARED: &str = "undeclared";
@@ -94,8 +94,7 @@ pub struct Why {
 }
 
 impl App {
-    /// Why a request asks, by the rules in force now; none where there are neither rules nor a setup key
-    /// to tell of.
+    /// Why a request asks, by the rules in force now; none where there are neither rules nor a setup key.
     pub async fn why(&self, line: &LineRow) -> Result<Option<Why>, Fault> {
         let Some(key) = line.key() else {
             return Ok(None);
@@ -198,8 +197,8 @@ pub(super) async fn used_so_far(
     Ok(None)
 }
 
-/// What becomes of a request while what stands in the place of the rules does not count: people are asked, as many as
-/// the last good ones wanted.
+/// What becomes of a request while the value in the place of the rules does not count: people are asked, as many as the
+/// last good ones wanted.
 fn replaced(set: &PolicySet, found: &Evaluation) -> Why {
     let (approvals, place) = found.most_asked();
     let rule = place.and_then(|place| set.rules().get(place));
@@ -255,7 +254,7 @@ fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &Agent
         })
     });
     let mut near: Vec<Nearly> = near.collect();
-    // A rule for one tool alone is nearly meant by every other call of every agent: that tells least.
+    // A rule for one tool alone nearly matches every other call of every agent: it explains least.
     near.sort_by_key(|near| ["tool", "agent"].contains(&near.matcher.as_str()));
     let setup = found.setup.zip(named).map(|(says, key)| {
         let (state, value, skips_when) = match says {

@@ -1,8 +1,7 @@
 //! The one writer: linearises every change of the store, many to a transaction.
 //!
-//! Refuses to tell anybody of a change before it is committed, to let people wait behind the streams,
-//! and to lose a stream's messages when the store fails: those are kept and tried again, while callers
-//! are told at once.
+//! Callers get their answer after the commit, and people go before the streams. On a store error, stream batches are
+//! retried; callers get the error immediately.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +49,7 @@ fn blocking<T>(work: impl Future<Output = T>) -> T {
 
 /// The ends of the writer's channels.
 pub(crate) struct Wires {
-    /// None where every commit waits for the disk by itself.
+    /// None where every commit waits for the disk itself.
     pub(crate) durable: Option<Durable>,
     pub(crate) queues: Queues,
     pub(crate) outgoing: mpsc::Sender<Outgoing>,
@@ -112,7 +111,7 @@ impl WriterTask {
         })
     }
 
-    /// Works until it is told to stop or every handle is gone.
+    /// Works until it is cancelled or every handle is gone.
     pub(crate) async fn run(mut self, thread: Thread) {
         loop {
             let rests = self.is_waiting();
@@ -207,7 +206,7 @@ impl WriterTask {
     }
 
     async fn has_lock(&mut self) -> bool {
-        // What went wrong is met again, and told, by the transaction itself.
+        // The transaction itself meets the same error again and reports it.
         !self.damaged && self.store.try_lock().await.unwrap_or(false)
     }
 
@@ -355,7 +354,7 @@ impl WriterTask {
 
     fn tell(&mut self, gathered: Gathered) {
         for outgoing in gathered.outgoing {
-            // A full queue is no loss: the row is in the outbox and is looked for again.
+            // A full queue loses nothing: the row is in the outbox and is looked for again.
             if self.wires.outgoing.try_send(outgoing).is_err() {
                 self.ledger.left_behind = true;
             }
@@ -388,8 +387,8 @@ impl WriterTask {
         }
     }
 
-    /// Lets callers know once what was committed stands. The bus and the screens are told before: nothing is
-    /// lost that the streams hold, and until then only a power cut could undo it.
+    /// Answers callers once the commit is durable. The bus and the screens are informed before: nothing is lost that
+    /// the streams hold, and until then only a power cut could undo it.
     fn answer(&self, replies: Vec<Reply>) {
         match &self.wires.durable {
             Some(durable) => durable.after(replies),
@@ -398,7 +397,7 @@ impl WriterTask {
     }
 
     fn publish_event(&self, event: AppEvent) {
-        // Without subscribers there is nobody to tell.
+        // Without subscribers nobody listens.
         let _ = self.wires.events.send(event);
     }
 }

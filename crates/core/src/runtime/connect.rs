@@ -53,7 +53,7 @@ fn bus_options(
     })
 }
 
-/// Tells other processes of the folder which servers the cluster has: the one that was named may be away. Cancelled
+/// Informs other processes of the folder which servers the cluster has: the one that was named may be away. Cancelled
 /// with the console.
 async fn follow_cluster(outside: RuntimeInfo, data: DataDir, bus: Bus) {
     let mut reconnected = bus.reconnected();
@@ -84,7 +84,7 @@ impl App {
         let met = async {
             let (data, identity) = (&inner.data, &inner.shared.identity);
             let mut options = bus_options(inner.role, &inner.options, data, identity)?;
-            // Whoever only looks decides nothing that could be forged, and is to tell of the risk.
+            // A process that only looks decides nothing that could be forged, and must report the risk.
             options.allow_single_account = true;
             Ok::<_, Fault>(Bus::connect_in_order(options).await?)
         };
@@ -118,7 +118,7 @@ impl App {
         clock.follow(bus.clock().clone());
         inner.shared.bus.send_replace(Some(bus.clone()));
         if inner.role != Role::Console {
-            // The console of this folder compares; what it found stands in the store.
+            // The console of this folder compares; what it found is in the store.
             inner.shared.compared.send_replace(true);
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl App {
         }
     }
 
-    /// Tells other processes of the folder when the server was started again.
+    /// Informs other processes of the folder when the server was started again.
     pub(super) async fn follow_server(self) {
         let Some(server) = &self.inner.server else {
             return;

@@ -1,6 +1,6 @@
 //! A data folder at work without its bus: for what concerns the store alone.
 //!
-//! Refuses to start a server, to project and to release: whoever needs these starts a console.
+//! It neither starts a server, projects nor releases: whoever needs these starts a console.
 
 use std::sync::Arc;
 
@@ -13,11 +13,10 @@ use crate::identity::Identity;
 use crate::store;
 
 impl App {
-    /// Works on the store of a data folder, beside its running console or in its place. No bus is met.
+    /// Works on the store of a data folder, beside its running console or in its place, without the bus.
     ///
     /// # Errors
-    /// `ErrorCode::Environment` when there is no console's data in the folder; `ErrorCode::Store` when
-    /// it takes no writes.
+    /// `ErrorCode::Environment` when the folder holds no data of a console; `ErrorCode::Store` when it takes no writes.
     pub async fn offline(options: Options) -> Result<Self, Fault> {
         if !options.data_dir.join("countersign.db").is_file() {
             return Err(no_console(&options.data_dir));

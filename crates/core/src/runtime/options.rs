@@ -49,7 +49,7 @@ pub struct Options {
     pub stall_limits: StallLimits,
     /// How long payloads are kept; for ever by default.
     pub retention: Retention,
-    /// Where it is told how far an update of the store is.
+    /// Receives the progress of an update of the store.
     pub updates: Updates,
     /// Pages that the store may have, as if the disk were full then, for tests.
     pub page_limit: Option<Arc<AtomicU32>>,

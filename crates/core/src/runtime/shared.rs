@@ -53,8 +53,7 @@ pub struct Health {
     pub store_failed: Option<String>,
     /// Whether that is because another program holds its lock.
     pub locked: bool,
-    /// Since when; kept until the audit log was told of the end, for a full disk takes a small write between two large
-    /// ones.
+    /// Since when; kept until the audit log has the end, for a full disk takes a small write between two large ones.
     pub failed_at: Option<Timestamp>,
     /// Why nothing is decided: the bus is not the remembered one.
     pub read_only: Option<String>,

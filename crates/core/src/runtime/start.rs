@@ -44,12 +44,12 @@ const EVENTS: usize = 1_024;
 impl App {
     /// Starts the whole console of a data folder.
     ///
-    /// An outside server that cannot be reached is no error when the folder has met it before: the
-    /// console starts disconnected and keeps trying.
+    /// An outside server may be unreachable when the folder has met it before: the console starts disconnected and
+    /// keeps trying.
     ///
     /// # Errors
-    /// `ErrorCode::Environment` when another console runs in this folder, keys or files cannot be
-    /// used, or the bus refuses this console; `ErrorCode::BusUnreachable`.
+    /// `ErrorCode::Environment` when another console runs in this folder, keys or files cannot be used, or the bus
+    /// refuses this console; `ErrorCode::BusUnreachable`.
     pub async fn start(options: Options) -> Result<Self, Fault> {
         let data = DataDir::open(&options.data_dir)?;
         let Some(lock) = own(&data).await? else {
@@ -80,11 +80,11 @@ impl App {
         }
     }
 
-    /// Reads a data folder. Starts no server and writes nothing; meets the bus of a running console
-    /// when `with_bus` is set.
+    /// Reads a data folder. Starts no server and writes nothing; meets the bus of a running console when `with_bus` is
+    /// set.
     ///
     /// # Errors
-    /// `ErrorCode::Environment` when there is no console's data in the folder.
+    /// `ErrorCode::Environment` when the folder holds no data of a console.
     pub async fn read(options: Options, with_bus: bool) -> Result<Self, Fault> {
         if !options.data_dir.join("countersign.db").is_file() {
             return Err(no_console(&options.data_dir));
@@ -309,7 +309,7 @@ async fn build(
         )
         .await?;
     }
-    // Before anybody can be enrolled: it tells who was from who will be.
+    // Before anybody can be enrolled: it separates earlier agents from later ones.
     let noted = app.note_moved_port(true).await;
     if let Err(error) = &noted {
         tracing::warn!(%error, "who dials a former port of the server is not told yet");

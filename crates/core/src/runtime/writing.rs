@@ -69,7 +69,7 @@ pub(super) async fn start_writer(
         .map(|why| ("read_only".to_owned(), why));
     ledger.searchable_in = Some(AFTER_START);
     let (outgoing, queue) = mpsc::channel(OUTGOING);
-    // Beside a console, a process makes one change and ends: its commit waits for the disk by itself.
+    // Beside a console, a process makes one change and ends: its commit waits for the disk itself.
     let durable = match role {
         Role::Console => {
             let log = writer.sync_apart().await?;
@@ -141,7 +141,7 @@ async fn tell_if_it_broke(
     tracing::error!(WRITER_ENDED);
     let now = clock.now();
     health.send_modify(|health| health.fails(WRITER_ENDED.to_owned(), now));
-    // Without a subscriber there is nobody to tell.
+    // Without a subscriber nobody listens.
     let _ = events.send(AppEvent::Status);
 }
 

@@ -16,7 +16,7 @@ pub enum RulesChange {
         /// The revision that was seen; none writes over any.
         seen: Option<u64>,
     },
-    /// These rules beside the others; one whose id is there already is left as it stands.
+    /// These rules beside the others; one whose id is there already is left as it is.
     Add(Vec<Rule>),
     /// This rule in the place of the one with its id; refused when that one has another version than was
     /// seen, or when there is one and none was seen.
@@ -39,7 +39,7 @@ pub enum RulesChange {
 pub struct RulesChanged {
     /// Revision in the shared policy.
     pub revision: u64,
-    /// The rules as they stand with it.
+    /// The rules with the change.
     pub rules: Vec<Rule>,
     /// Ids.
     pub added: Vec<String>,
@@ -49,7 +49,7 @@ pub struct RulesChanged {
     pub removed: Vec<String>,
     /// Ids.
     pub unchanged: Vec<String>,
-    /// Ids of rules that stood and act again.
+    /// Ids of rules that existed and act again.
     pub turned_on: Vec<String>,
     /// Whether it put rules in the place of what did not count: nothing need be added or changed for that.
     pub restored: bool,

@@ -1,6 +1,6 @@
-//! What the rules of a workspace, or another value, were before they were deleted or could not be read.
+//! The last accepted rules of a workspace, or another value, before a deletion or an unreadable value.
 //!
-//! Refuses to read without end, and what was never accepted.
+//! The search is limited.
 
 use countersign_wire::{PolicyKey, WorkspaceName};
 

@@ -1,6 +1,4 @@
-//! What a change takes from rules that hold calls back.
-//!
-//! Refuses nothing itself. Pure.
+//! What a change takes from rules that hold calls back. Pure.
 
 use crate::domain::Timestamp;
 use crate::policy::{Effect, Enabled, Rule};

@@ -1,7 +1,6 @@
 //! The rules of a workspace as one value of the shared policy.
 //!
-//! Refuses to give an old version to other words. Under the id of a rule that is gone its versions, uses and regrets go
-//! on.
+//! A version always has the same words. Under the id of a deleted rule its versions, uses and regrets go on.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,5 @@
-//! Whose limits bind a rule: whoever changes one signs the whole set, and an approve counts only as far as
-//! that operator may allow.
-//!
-//! Refuses nothing itself. Pure.
+//! Whose limits bind a rule: whoever changes one signs the whole set, and an approve counts only as far as that
+//! operator may allow. Pure.
 
 use countersign_wire::Risk;
 

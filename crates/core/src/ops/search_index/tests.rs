@@ -154,7 +154,7 @@ const WRITTEN: &[(&str, &[&str], &[&str])] = &[
         &["회의", "서울", "회의는 서울에서"],
         &["부산"],
     ),
-    // Small letters, capitals and what stands for them.
+    // Small letters, capitals and their equivalents.
     (
         "Hauptstraße 5, GROẞMARKT",
         &[

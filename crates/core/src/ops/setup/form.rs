@@ -1,6 +1,6 @@
 //! An agent's setup as a form: everything it declares, what was chosen, and several changes at once.
 //!
-//! Refuses to write over what the person has not seen: a form is saved on the revision that it was read at.
+//! A form is saved on the revision that it was read at, so an unseen change is never overwritten.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::policy::setup::{Field, FieldType, SetupSchema, cast, read_schema};
 use crate::runtime::App;
 use crate::store::{agents, policy};
 
-/// Problems that are told at once.
+/// Problems that are listed at once.
 const PROBLEMS_MAX: usize = 20;
 
 /// What an agent says of its setup keys.
@@ -25,7 +25,7 @@ pub enum Declared {
     Nothing,
     /// Its declaration cannot be used: none of its keys spares a question.
     Wrong(Vec<Problem>),
-    /// Its keys as they stand, in the order of the form.
+    /// Its keys with their values, in the order of the form.
     Keys(Vec<SetupKey>),
 }
 
@@ -49,9 +49,9 @@ pub struct AgentSetup {
     pub declared: Declared,
     /// What was set for anything else.
     pub leftovers: Vec<Leftover>,
-    /// Where it stands on the bus; 0 while nobody has set anything.
+    /// Its revision on the bus; 0 while nobody has set anything.
     pub revision: u64,
-    /// False when what stands on the bus does not verify or cannot be read: no key spares a question, and the values are
+    /// False when the value on the bus does not verify or cannot be read: no key spares a question, and the values are
     /// the last that could be read.
     pub readable: bool,
     /// Name and console's time of the last change.
@@ -74,7 +74,7 @@ pub struct SetupLine {
 /// What became of a form.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Saved {
-    /// It stands on the bus.
+    /// It is stored on the bus.
     Stored(AgentSetup),
     /// Somebody else changed the setup in between: nothing was written.
     Conflict(AgentSetup),
@@ -166,12 +166,12 @@ impl App {
         self.form(agent, declared, read, revision).await
     }
 
-    /// Makes several changes of one agent's setup at once, all or none, if it still stands as it was `seen`.
+    /// Makes several changes of one agent's setup at once, all or none, if it is still as it was `seen`.
     ///
     /// # Errors
     /// `ErrorCode::Usage` without a change, `ErrorCode::NotFound` for a binding that is not there,
-    /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`, `ErrorCode::VerdictNotAllowed` as [`App::change_setup`]; nothing
-    /// is changed then.
+    /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`, `ErrorCode::VerdictNotAllowed` as [`App::change_setup`];
+    /// nothing is changed then.
     pub async fn save_setup(
         &self,
         agent: &AgentKey,

@@ -1,6 +1,4 @@
-//! What an agent's setup was before it was deleted or could not be read.
-//!
-//! Refuses to spare a question by it.
+//! An agent's last good setup before a deletion or an unreadable value. It spares nobody a question.
 
 use countersign_wire::{AgentKey, PolicyKey};
 

@@ -1,6 +1,6 @@
 //! Takes an operator's vote into its outbox.
 //!
-//! Refuses a second vote of one key, and a vote whose decision could never be sent.
+//! One key votes once, and only where the decision could be sent.
 
 use countersign_wire::{
     Context, DECISION_MAX_BYTES, DecidedBy, PublicKey, Sha256Digest, Verdict, Vote, sign,
@@ -86,8 +86,8 @@ fn write(
     })
 }
 
-/// How large the decision becomes where the others say as much: the arguments once, and each operator's words
-/// both by themselves and within the vote in base64.
+/// How large the decision becomes where the others say as much: the arguments once, and each operator's words twice,
+/// once within the vote in base64.
 fn decision_bytes(vote: usize, message: usize, votes: u8) -> usize {
     let arguments = vote.saturating_sub(message);
     arguments + OVERHEAD + usize::from(votes) * (message + vote.div_ceil(3) * 4 + OVERHEAD)
@@ -214,7 +214,7 @@ pub(in crate::ops) async fn release(
             continue;
         };
         let step = next(record.state, Step::Vote);
-        // A vote stands for ever, also one that counts for nothing.
+        // A vote is final, even one that counts for nothing.
         let may = ledger.may_release(&row.key, &record, batch.now);
         let (true, Ok(state), Some(sig), Ok(vote_id)) = (
             may,
@@ -267,7 +267,7 @@ pub(in crate::ops) async fn drop_held(
     }
 }
 
-/// Sends what stands signed in the outbox, whoever put it there. Returns whether there may be more.
+/// Sends the signed votes in the outbox, whoever put them there. Returns whether there may be more.
 pub(in crate::ops) async fn rescan(
     ledger: &Ledger,
     batch: &mut Batch<'_>,
@@ -296,7 +296,7 @@ pub(in crate::ops) async fn rescan(
     Ok(more)
 }
 
-/// A vote that will not be stored: another one of this key stands there, or it was too late.
+/// A vote that will not be stored: the subject already holds another one of this key, or it was too late.
 pub(in crate::ops) async fn ended(
     ledger: &Ledger,
     batch: &mut Batch<'_>,

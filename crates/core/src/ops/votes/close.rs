@@ -1,7 +1,7 @@
 //! Makes the decision when enough operators agree.
 //!
-//! Refuses to sign an approval that this console's operator did not give: only the consoles of those who
-//! voted for it publish it, one after another by rank, and the write-once subject settles who was first.
+//! A console signs only an approval that its own operator gave: the consoles of those who voted for it publish it, one
+//! after another by rank, and the write-once subject settles who was first.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ pub(in crate::ops) async fn consider(
         .collect();
     for mut record in requests::records_by_id(batch.tx, &ids).await? {
         let waits = matches!(record.state, State::Pending | State::Holding);
-        // The votes stand; while the agent is stopped they let nothing run.
+        // The votes count; while the agent is stopped they let nothing run.
         let stopped = ledger.stopped_by(&record.key).is_some();
         if !waits || stopped || batch.now >= record.deadline_at {
             continue;

@@ -1,7 +1,6 @@
-//! What became of an operator's vote, and what may be told of the others'.
+//! What became of an operator's vote, and what may be shown of the others'.
 //!
-//! Refuses to show what others voted to who has yet to vote: the second approver must not see the first
-//! verdict.
+//! Whoever has yet to vote never sees what others voted: the second approver must not see the first verdict.
 
 use std::time::Duration;
 
@@ -32,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub struct Approvals {
     /// How many must agree.
     pub required: i64,
-    /// How many agree, with keys that count now. Who has yet to vote is never told of all that are required: that
+    /// How many agree, with keys that are active now. Who has yet to vote never learns that all required ones did: that
     /// they did not decide would say that they differ.
     pub given: i64,
     /// How many more votes count, but for something else; 0 for who has yet to vote.
@@ -68,7 +67,7 @@ impl Approvals {
     }
 }
 
-/// Whether nothing may be told of what others voted: the operator here has yet to vote.
+/// Whether the votes of others are hidden: the operator here has yet to vote.
 #[must_use]
 pub fn votes_are_hidden(line: &LineRow) -> bool {
     matches!(line.state.as_str(), "pending" | "holding") && !line.voted
@@ -78,10 +77,10 @@ fn is_open(line: &LineRow) -> bool {
     line.state.parse().is_ok_and(State::is_open)
 }
 
-/// A vote that stands, as far as it may be shown.
+/// A vote that counts, as far as it may be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShownVote {
-    /// Somebody voted; what and who is told once the operator here has voted or all is decided.
+    /// Somebody voted; what and who is shown once the operator here has voted or all is decided.
     Hidden,
     /// A vote.
     Open(Box<StoredVote>),
@@ -104,7 +103,7 @@ pub(crate) async fn shown(app: &App, line: &LineRow) -> Result<Vec<ShownVote>, F
 }
 
 impl App {
-    /// Counts the votes of a line as far as that may be told here: while it waits those of keys that count now.
+    /// Counts the votes of a line as far as they may be shown here: while it waits those of keys that are active now.
     pub(crate) fn count_votes(&self, mut line: LineRow) -> LineRow {
         let (Some(ballots), Some(sent)) = (line.ballots.take(), line.sent.take()) else {
             return line;
@@ -184,7 +183,7 @@ impl App {
         }
     }
 
-    /// Beside a console the store tells: that console projects.
+    /// Beside a console the store answers: that console projects.
     async fn vote_projected(&self, vote_id: Uuid) -> Settled {
         if self.role() == Role::Console {
             return std::future::pending().await;
@@ -206,8 +205,8 @@ impl App {
         }
     }
 
-    /// The decision where this vote was the last one needed. Where it does not come in time it is on its
-    /// way from another console, and the vote is what there is to tell.
+    /// The decision where this vote was the last one needed. Where it does not come in time it is on its way from
+    /// another console, and the vote is the answer.
     async fn after_vote(
         &self,
         key: &RequestKey,
