@@ -7,9 +7,10 @@ import asyncio
 import json
 import os
 import sys
+from typing import Annotated
 
 from mcp import Client, StdioServerParameters
-from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver import Context, Elicit, MCPServer, Resolve
 from pydantic import BaseModel
 
 server = MCPServer("bank")
@@ -30,11 +31,14 @@ async def pay(amount: int, ctx: Context) -> Paid:
     return Paid(amount=amount)
 
 
+async def which() -> Elicit[Colour]:
+    return Elicit("Which colour?", Colour)
+
+
 @server.tool(structured_output=False)
-async def ask(ctx: Context) -> str:
+async def ask(colour: Annotated[Colour, Resolve(which)]) -> str:
     """Asks for a colour."""
-    answer = await ctx.elicit("Which colour?", Colour)
-    return f"{answer.action}"
+    return colour.colour
 
 
 async def elicited(*_: object) -> None:
@@ -51,9 +55,7 @@ async def client(mode: str, command: list[str]) -> None:
     async with Client(parameters, mode=mode, elicitation_callback=elicited) as session:
         tools = await session.list_tools()
         print(json.dumps([tool.name for tool in tools.tools]), flush=True)
-        calls = [("pay", {"amount": 1}), ("pay", {"amount": 2}), ("pay", {"amount": 3})]
-        if mode == "legacy":
-            calls.append(("ask", {}))
+        calls = [("pay", {"amount": 1}), ("pay", {"amount": 2}), ("pay", {"amount": 3}), ("ask", {})]
         for name, arguments in calls:
             result = await session.call_tool(name, arguments, progress_callback=progress)
             print(result.model_dump_json(by_alias=True), flush=True)

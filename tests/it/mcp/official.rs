@@ -101,16 +101,18 @@ fn relay(options: &[&str]) {
             (&json!(true), &json!(words))
         );
 
-        if mode == "legacy" {
-            desk.run(&["approve", &waiting(&desk)]).success();
-            let form = waiting(&desk);
-            desk.run_with(
-                r#"{"colour":"red"}"#,
-                &["respond", &form, "--json-content", "-"],
-            )
-            .success();
-            assert_eq!(client.answer()["content"][0]["text"], "accept");
-        }
+        // A form, of the server's own or in the result, is a card of its own.
+        let call = waiting(&desk);
+        desk.run(&["approve", &call]).success();
+        let form = waiting(&desk);
+        let filled = desk.run_with(
+            r#"{"colour":"red"}"#,
+            &["respond", &form, "--json-content", "-"],
+        );
+        filled.success();
+        let result = client.answer();
+        assert_eq!(result["content"][0]["text"], "red", "{mode} {result}");
+        desk.show_when(&call, |shown| shown["delivery"] == "executed");
         assert_eq!(client.answer(), json!(["half", "half"]));
     }
 }
