@@ -1,6 +1,6 @@
 //! The same accounts and permissions as claims of NATS JWTs, for servers with an operator.
 //!
-//! Refuses public exports: an account that nobody invited could import them.
+//! Public exports are rejected: an account that nobody invited could import them.
 
 use super::BusError;
 use super::accounts::{AgentAccess, EXPORTED_SERVICES, EXPORTED_STREAM, check_nkey};

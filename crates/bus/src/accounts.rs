@@ -1,7 +1,6 @@
 //! The accounts and permissions of one bus as nats.conf text (protocol, section 1).
 //!
-//! Refuses every name or key outside its grammar: a dot, a wildcard or a quote in one would widen
-//! what its owner may do.
+//! A name or key must match its grammar: a dot, a wildcard or a quote in one would widen what its owner may do.
 
 use super::BusError;
 use std::fmt::Write;
@@ -86,8 +85,8 @@ impl AgentAccess {
 
 /// The `accounts` block for an outside server: paste it into its nats.conf.
 ///
-/// Each user stands under a comment that says whose it is: blocks of several consoles are put together, and one day
-/// somebody leaves. Errors: [`BusError::BadName`].
+/// A comment above each user names its owner: blocks of several consoles are put together, and one day somebody leaves.
+/// Errors: [`BusError::BadName`].
 pub fn permissions_block(
     consoles: &[ConsoleAccess],
     agents: &[AgentAccess],

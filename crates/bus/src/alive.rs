@@ -1,7 +1,7 @@
 //! Signs of life of agents: a plain subscription, nothing is stored.
 //!
-//! Refuses to let them pile up: when the reader is late, or a sign is larger than any real one, it
-//! is dropped, because the next comes in 10 s (protocol, section 1).
+//! A heartbeat is dropped when the reader is late, or when it is larger than any real one: the next comes in 10 s
+//! (protocol, section 1).
 
 use super::connection::Bus;
 use super::server_clock::ServerClock;

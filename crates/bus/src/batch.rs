@@ -1,6 +1,6 @@
 //! Takes what is ready from a queue at once.
 //!
-//! Refuses to wait for a full batch: one message alone goes on immediately.
+//! One message alone goes on immediately, without waiting for a full batch.
 
 use tokio::sync::mpsc::Receiver;
 

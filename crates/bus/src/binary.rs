@@ -1,7 +1,7 @@
 //! Finds the nats-server program and learns its version.
 //!
-//! Refuses versions before 2.10 (they exit on the options used here) and never looks into the
-//! current folder: whoever can write there could have the console run a program of theirs.
+//! Versions before 2.10 are rejected (they exit on the options used here). The current folder is never searched:
+//! whoever can write there could have the console run a program of theirs.
 
 use super::BusError;
 use std::path::{Path, PathBuf};

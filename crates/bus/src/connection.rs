@@ -1,7 +1,6 @@
 //! The console's connection to the bus.
 //!
-//! Refuses the default account unless told otherwise, waits for nothing without a limit, and puts
-//! no secret into a message or a log.
+//! The default account needs an explicit option, every wait has a limit, and messages and logs hold no secret.
 
 use super::delivery::Deliveries;
 use super::event::{BusEvent, BusState, Insecure};
@@ -42,7 +41,7 @@ pub enum Credentials {
     NkeyFile(PathBuf),
     /// A `.creds` file.
     CredsFile(PathBuf),
-    /// User and password, or a token, as they stand in the URL.
+    /// User and password, or a token, as written in the URL.
     UrlUserPassword,
     /// None; for servers that ask for none.
     None,
@@ -175,7 +174,7 @@ impl Bus {
             .map_or(told, |most| most.min(told))
     }
 
-    /// The servers of the cluster as the server names them, without a login; empty for one that stands alone.
+    /// The servers of the cluster as the server names them, without a login; empty for a single server.
     pub fn cluster(&self) -> Vec<String> {
         let info = self.inner.client.server_info();
         info.connect_urls

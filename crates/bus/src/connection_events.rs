@@ -1,6 +1,6 @@
 //! Turns the client's events into state, reconnect count and broadcast.
 //!
-//! Refuses to block: the client waits for the callback before it tells the next event.
+//! Events are never waited for: the client waits for the callback before it reports the next event.
 
 use super::event::{BusEvent, BusState, Insecure};
 use super::largest::Largest;
@@ -77,7 +77,7 @@ impl Told {
     }
 }
 
-/// What is told of an event that is neither the loss nor the return of a connection.
+/// The warning for an event that is neither the loss nor the return of a connection.
 pub(super) fn trouble(event: Event) -> Option<BusEvent> {
     Some(match event {
         Event::LameDuckMode => BusEvent::LameDuck,

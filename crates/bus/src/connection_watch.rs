@@ -1,6 +1,6 @@
 //! Keeps the clock and the account fresh: every 30 s, after each reconnect, and before a request is called overdue.
 //!
-//! Refuses to end the connection over a failed question; the next one is asked later.
+//! A failed question does not end the connection; the next one is asked later.
 
 use super::connection::{Bus, ask_server, weaknesses};
 use super::server_clock::ServerClock;
@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_secs(30);
 const WANTED_PAUSE: Duration = Duration::from_millis(50);
 /// After a failure the clock is asked again sooner.
 const AGAIN: Duration = Duration::from_secs(2);
-/// Failures one after the other from which on a person is told, and nobody's wish makes it asked sooner.
+/// After this many failures in a row a person is warned. No caller can make it ask sooner.
 const DEAF: u32 = 3;
 
 /// How long after so many failures it is asked again.
@@ -43,7 +43,7 @@ pub(super) fn spawn(bus: &Bus, plain_text: bool) {
                 () = wanted(&clock), if failed < DEAF => {}
                 changed = reconnected.changed() => if changed.is_err() { return },
             }
-            // An event that told of it may have been dropped in a flood of others.
+            // The event for it may have been dropped in a flood of others.
             let connected = client.connection_state() == State::Connected;
             state.send_if_modified(|state| {
                 std::mem::replace(&mut state.connected, connected) != connected

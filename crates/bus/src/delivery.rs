@@ -1,7 +1,8 @@
 //! A connection of its own for what others wrote: the messages of streams, and signs of life.
 //!
-//! Refuses to carry requests and their answers. The client gives a connection up, or ends with a panic, at a subject or a
-//! header block that it cannot read, and every agent can send one: what is published and asked must not be lost with it.
+//! Requests and their answers have a connection of their own. The client gives a connection up, or ends with a panic,
+//! at a subject or a header block that it cannot read, and every agent can send one: what is published and asked must
+//! not be lost with it.
 
 use super::BusError;
 use super::connection::{BusOptions, Order, first_connection, prepared, reconnect_pause};
@@ -22,7 +23,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// Lost again within this time, it is not opened again at once: whoever sends such things may not stop.
 const SOON: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(500);
-/// Losses of that kind, one after the other, that are told. Streams cause fewer: they are then read in another way.
+/// Losses of that kind in a row before a warning. Streams cause fewer: they are then read in another way.
 const TOLD: u32 = 4;
 
 /// The connection, from the first time that somebody asks for it.

@@ -58,7 +58,7 @@ pub enum BusError {
         /// The server's own words, or the time-out.
         why: String,
     },
-    /// A name or key which may not stand in a subject or in the server's configuration.
+    /// A name or key that is not allowed in a subject or in the server's configuration.
     #[error("{what} {value:?} is not valid: {rule}")]
     BadName {
         /// Which name.
@@ -185,7 +185,7 @@ pub enum BusError {
         /// JetStream's description.
         description: String,
     },
-    /// There is no room for a stream.
+    /// Not enough room for a stream.
     #[error(
         "the bus has no room for {stream} ({code}: {description}): the streams reserve {gib} GiB; set a larger `max_file_store` in the jetstream block of nats.conf, as 32GB (without it nats-server takes 75 % of the free disk), or raise the account's limit, then say this again"
     )]

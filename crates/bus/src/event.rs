@@ -1,6 +1,6 @@
-//! What the connection tells about itself. Refuses to carry URLs with secrets or payloads.
+//! What the connection reports about itself, without payloads or URLs with secrets.
 
-/// Something a person should know about the connection; told once, on a bounded broadcast.
+/// Something a person should know about the connection; sent once, on a bounded broadcast.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BusEvent {
     /// The connection is up, for the first time or again.

@@ -1,7 +1,7 @@
 //! The folder of the server that the console runs: `<data>/nats/` with `nats.conf`, `jetstream/`,
 //! `ports/`, `port`, `lock` and `log`.
 //!
-//! Refuses a second user of the store: nats-server itself does not lock it.
+//! A store has one user at a time: nats-server itself does not lock it.
 
 use super::{BusError, unix};
 use countersign_keys::data_dir::write_private;

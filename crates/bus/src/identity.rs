@@ -1,6 +1,6 @@
 //! Who this console is to the server: `$SYS.REQ.USER.INFO`.
 //!
-//! Refuses the default account unless told otherwise (protocol, section 1 "Accounts").
+//! The default account needs an explicit option (protocol, section 1 "Accounts").
 
 use super::BusError;
 use time::OffsetDateTime;

@@ -1,10 +1,10 @@
 //! Reads a stream from a sequence on, without end, in order, each message once.
 //!
-//! Refuses acknowledgements and server-side positions: the position is the caller's, committed with
-//! its rows (protocol, section 7). Every doubt (a lost connection, a restarted server, a gap, a
-//! silent consumer) is answered by a new consumer at the next wanted sequence, if the stream is still the one
-//! that was read: another one of its name counts anew, and what it holds below that sequence would never come.
-//! Before that the next message is asked for by itself: no consumer gets past one that the client cannot read.
+//! It uses no acknowledgements and no server-side positions: the position is the caller's, committed with its rows
+//! (protocol, section 7). Every doubt (a lost connection, a restarted server, a gap, a silent consumer) is answered by
+//! a new consumer at the next wanted sequence, if the stream is still the one that was read: another one of its name
+//! counts anew, and what it holds below that sequence would never come. Before that the next message is requested
+//! directly: no consumer gets past one that the client cannot read.
 
 use super::connection::{Bus, REQUEST_LIMIT};
 use super::delivery::Delivery;
@@ -33,7 +33,7 @@ const HEARTBEAT: Duration = Duration::from_secs(2);
 const FORGET_CONSUMER_AFTER: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// For this long after a message that the client cannot read the next ones are asked for by themselves: each one that
+/// For this long after a message that the client cannot read the next ones are requested one by one: each one that
 /// comes through a consumer costs all streams their connection.
 const CAREFUL: Duration = Duration::from_secs(30);
 /// So many are asked for at once then: one by one a slow link would carry fewer than agents send.
@@ -47,9 +47,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 impl Bus {
     /// Every message of the stream from `next_seq` (at least 1) on.
     ///
-    /// The queue holds 2,000 messages or 64 MiB; a slow reader slows the reading, nothing is lost.
-    /// It ends when the receiver is dropped or the bus is closed; while the stream cannot be read
-    /// [`BusEvent::IntakeStalled`] tells why, and while it is another one than at first [`BusEvent::StreamReplaced`].
+    /// The queue holds 2,000 messages or 64 MiB; a slow reader slows the reading, nothing is lost. It ends when the
+    /// receiver is dropped or the bus is closed; while the stream cannot be read [`BusEvent::IntakeStalled`] says why,
+    /// and while it is another one than at first [`BusEvent::StreamReplaced`].
     pub fn subscribe(&self, stream: &str, next_seq: u64) -> mpsc::Receiver<StreamMessage> {
         let (queue, receiver) = mpsc::channel(QUEUE);
         let mut intake = Intake {
@@ -153,7 +153,7 @@ impl Intake {
         }
     }
 
-    /// Reads through one consumer until something is wrong with it, then what it may have met; tells what was wrong
+    /// Reads through one consumer until something is wrong with it, then what it may have met; returns what was wrong
     /// unless it was the connection.
     async fn round(&mut self) -> Result<Result<(), String>, Gone> {
         // A request made while the connection is down would only be sent later, one for each try.
@@ -194,8 +194,8 @@ impl Intake {
         }
     }
 
-    /// Asks for the messages by themselves, on the connection that nothing in them can end: one, and all while there
-    /// are some that the client cannot read or their own connection is away.
+    /// Requests messages one by one, on the connection that nothing in them can end: one, and all while there are some
+    /// that the client cannot read or their own connection is away.
     async fn read_singly(&mut self) -> Result<Result<(), String>, Gone> {
         loop {
             if !self.connection.borrow().connected {

@@ -1,7 +1,7 @@
 //! The largest message that the bus takes from this console.
 //!
-//! Refuses to go by the server's word alone: an account or a user may take less, and then the server ends the connection
-//! over a larger message, without a word on how much it had taken. Refuses to blame a message that the server has answered.
+//! The server's word alone is not enough: an account or a user may take less, and then the server ends the connection
+//! over a larger message, without saying how much it had taken. A message that the server has answered is not blamed.
 
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
@@ -76,7 +76,7 @@ impl Sizes {
             return;
         };
         if bytes <= self.taken {
-            // Somebody lowered the limit, or none of these was it: the next refusal tells.
+            // Somebody lowered the limit, or none of these was it: the next refusal shows which.
             self.taken = 0;
             return;
         }

@@ -1,6 +1,6 @@
 //! Questions to JetStream that only a stream's leader answers.
 //!
-//! Refuses direct get, which any replica answers and which may lag behind.
+//! Direct get is not used: any replica answers it, and a replica may lag behind.
 
 use super::BusError;
 use super::connection::{self, Bus};
@@ -45,7 +45,7 @@ struct LastBySubject<'a> {
     last_by_subj: &'a str,
 }
 
-/// The stream as its leader knows it, or none when there is no such stream.
+/// The stream as its leader knows it, or none when it does not exist.
 pub(super) async fn stream_info(bus: &Bus, name: &str) -> Result<Option<Info>, BusError> {
     let subject = format!("$JS.API.STREAM.INFO.{name}");
     let info: Option<Info> = none_if(
@@ -165,7 +165,7 @@ impl Bus {
     }
 }
 
-/// The first message at or after `seq`: as JSON, whatever stands in its subject and headers.
+/// The first message at or after `seq`: as JSON, whatever its subject and headers hold.
 pub(super) async fn message_at(
     client: &Client,
     stream: &str,
@@ -241,12 +241,12 @@ fn read_headers(block: &[u8]) -> Option<HeaderMap> {
     Some(headers)
 }
 
-/// The server puts U+FFFD where bytes are no UTF-8, and the client ends a subject at any white space.
+/// The server puts U+FFFD where bytes are not UTF-8, and the client ends a subject at any white space.
 fn is_readable(subject: &str) -> bool {
     !subject.contains(|c: char| c == char::REPLACEMENT_CHARACTER || c.is_whitespace())
 }
 
-/// Asks JetStream's API and tells its errors with their codes.
+/// Asks JetStream's API and returns its errors with their codes.
 pub(super) async fn ask<T: DeserializeOwned>(
     bus: &Bus,
     subject: &str,

@@ -1,8 +1,8 @@
 //! The bus: connection, streams, intake, publishing and the server that the console runs itself.
 //!
-//! Refuses to know SQLite or the domain: it hands over bytes with a stream sequence and a server
-//! time stamp, and takes bytes to publish. It never retries a publish by itself, never acknowledges
-//! a message, and never turns a missing answer into success.
+//! It knows neither SQLite nor the domain: it hands over bytes with a stream sequence and a server time stamp, and
+//! takes bytes to publish. It never retries a publish unasked, never acknowledges a message, and never turns a missing
+//! answer into success.
 
 mod account_claims;
 mod accounts;

@@ -1,4 +1,4 @@
-//! Logins that stand in a file: `.creds`, and the seed of an nkey.
+//! Logins from a file: `.creds`, and the seed of an nkey.
 //!
 //! Reads the file at every connection anew, because it may be renewed while the console runs. Refuses to put what it
 //! holds into an error.
@@ -23,7 +23,7 @@ pub(super) fn creds(path: PathBuf) -> Result<ConnectOptions, BusError> {
     })
 }
 
-/// Logs in with the seed that stands in a file. Errors: `bus_bad_options`.
+/// Logs in with the seed in a file. Errors: `bus_bad_options`.
 pub(super) fn nkey(path: PathBuf) -> Result<ConnectOptions, BusError> {
     each_time(path, |path, nonce| {
         let (key, mut auth) = signed(path, read(path)?.trim(), nonce)?;
@@ -32,7 +32,7 @@ pub(super) fn nkey(path: PathBuf) -> Result<ConnectOptions, BusError> {
     })
 }
 
-/// What is wrong with the file now is told at once, and not as a refused login.
+/// What is wrong with the file now is reported at once, and not as a refused login.
 fn each_time(
     path: PathBuf,
     auth: fn(&Path, &[u8]) -> Result<Auth, BusError>,

@@ -1,6 +1,6 @@
 //! A message as a stream has it.
 //!
-//! Refuses to interpret subject, headers or bytes: they are data from agents and consoles.
+//! Subject, headers and bytes are not interpreted: they are data from agents and consoles.
 
 use super::publish::{KEY, SIGNATURE};
 use async_nats::HeaderMap;
@@ -21,7 +21,7 @@ pub struct StreamMessage {
     pub stamp: OffsetDateTime,
     /// Its subject.
     pub subject: String,
-    /// Header `CS-Key`; none where it stands twice. So with the next two.
+    /// Header `CS-Key`; none where it occurs twice, like the next two.
     pub key: Option<String>,
     /// Header `CS-Sig`.
     pub sig: Option<String>,
@@ -32,7 +32,7 @@ pub struct StreamMessage {
     /// The bytes.
     pub payload: Bytes,
     /// Whether no client can read its subject or headers from the wire. Such headers count as none; of such a subject
-    /// the server has replaced what is no UTF-8.
+    /// the server has replaced bytes that are not UTF-8.
     pub unreadable: bool,
     /// Its share of the queue, given back when the message is dropped.
     pub(super) share: Option<OwnedSemaphorePermit>,

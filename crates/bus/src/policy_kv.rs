@@ -1,7 +1,6 @@
 //! The shared policy: raw values in KV `CS_POLICY` (protocol, section 8).
 //!
-//! Refuses to verify or interpret a value, and never overwrites a revision that the writer has not
-//! seen.
+//! Values are not verified or interpreted here. A revision that the writer has not seen is never overwritten.
 
 use super::connection::Bus;
 use super::message::StreamMessage;
@@ -48,7 +47,7 @@ pub struct PolicyChange {
 /// The last word from the bus about the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PolicyHeard {
-    /// When it was asked for, by this machine's monotonic clock, which stands still while the machine sleeps.
+    /// When it was asked for, by this machine's monotonic clock, which stops while the machine sleeps.
     pub at: Instant,
     /// How long the machine had slept by then.
     pub asleep: Duration,

@@ -1,8 +1,8 @@
 //! Finds out what an agent's login could do that it must not, by trying it.
 //!
-//! Refuses to leave anything behind: whatever a stream would store names another stream in
-//! `Nats-Expected-Stream`, so that it is refused once it has passed the permissions, and every name belongs
-//! to a workspace that nobody has. What is sent cannot be taken for a decision: it is unsigned and empty.
+//! It leaves nothing behind: whatever a stream would store names another stream in `Nats-Expected-Stream`, so the
+//! server rejects it once it has passed the permissions, and every name belongs to a workspace that nobody has. What is
+//! sent cannot be taken for a decision: it is unsigned and empty.
 
 use super::connection::{BusOptions, Order, REQUEST_LIMIT};
 use super::{Bus, BusError};
@@ -109,8 +109,8 @@ impl Bus {
 }
 
 impl Bus {
-    /// Has the server say whether it takes a message of so many bytes, which [`Bus::max_payload`] tells then; nothing is
-    /// stored. Where it does not, it ends this connection, which restores itself.
+    /// Asks the server to take a message of so many bytes, for [`Bus::max_payload`] to report; nothing is stored. A
+    /// server that does not take it ends this connection, which then reconnects.
     pub async fn try_largest(&self, bytes: usize) {
         let subject = format!(
             "countersign.v1.decision.doctor-{:08x}.doctor.largest",

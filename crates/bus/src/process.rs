@@ -1,7 +1,7 @@
 //! The thread which starts nats-server, and the slot through which others reach the process.
 //!
-//! Refuses to start anything after it was closed. The kernel ties the server's life to the thread
-//! that started it, so this thread lives exactly as long as its owner.
+//! Nothing starts after it was closed. The kernel ties the server's life to the thread that started it, so this thread
+//! lives exactly as long as its owner.
 
 use super::unix::{self, Signal};
 use parking_lot::{Mutex, MutexGuard};

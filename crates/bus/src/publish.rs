@@ -1,7 +1,7 @@
 //! Publishing into the streams, each message once.
 //!
-//! Refuses to call a message stored without the server's acknowledgement, and never sends
-//! `Nats-Msg-Id`: its deduplication is stream-wide (protocol, section 1 "Write once").
+//! A message counts as stored only with the server's acknowledgement. `Nats-Msg-Id` is never sent: its deduplication is
+//! stream-wide (protocol, section 1 "Write once").
 
 use super::connection::Bus;
 use async_nats::HeaderMap;

@@ -1,6 +1,6 @@
 //! Removes what one agent sent to the stream of requests.
 //!
-//! Refuses to touch a message on anybody else's subject.
+//! It touches messages on its owner's subject only.
 
 use countersign_wire::{AgentKey, Stream};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! The nats-server that the console runs when no bus was named: on loopback, with both accounts.
 //!
-//! Refuses to share its store with another process and never outlives the console.
+//! It never shares its store with another process and never outlives the console.
 
 use super::accounts::{self, AgentAccess};
 use super::folder::NatsFolder;
@@ -157,7 +157,7 @@ impl EmbeddedServer {
         self.state.subscribe()
     }
 
-    /// Replaces the enrolled agents; who is no longer among them loses the connection.
+    /// Replaces the enrolled agents; an agent that is not among them loses the connection.
     ///
     /// Returns once the server says that it took the change over. Errors: `bus_bad_name`,
     /// `bus_store`, `bus_reload` (then the former configuration stays).

@@ -1,7 +1,7 @@
-//! The server's time, told by a clock of this machine that nobody can set.
+//! The server's time, kept by a clock of this machine that nobody can set.
 //!
-//! Refuses the local wall clock: deadlines are judged by the server's stamps (protocol, section 2),
-//! and an hour of skew here must change nothing.
+//! The local wall clock is not used: deadlines are judged by the server's stamps (protocol, section 2), and an hour of
+//! skew here must change nothing.
 
 use super::unix::time_since_boot;
 use parking_lot::RwLock;
@@ -11,8 +11,9 @@ use time::OffsetDateTime;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// The clock stands rather than to go back by this, ns: two estimates of one clock differ. By more the server's clock
-/// was set, and to stand until it is there again would let everything expire that is asked meanwhile.
+/// The clock stops, instead of going back, by at most this, ns: two estimates of one clock differ. Where they differ by
+/// more, the server's clock was set, and a clock that stopped until then would let everything expire that is asked
+/// meanwhile.
 const SLACK: i64 = 1_000_000_000;
 
 /// One question to the server and its answer; nanoseconds since boot for the local side.
@@ -53,7 +54,7 @@ pub struct ServerClock {
 #[derive(Debug)]
 struct Shared {
     offset: AtomicI64,
-    /// The latest time that was told.
+    /// The latest time returned.
     told: AtomicI64,
     /// When the server was asked last.
     asked: RwLock<Instant>,
@@ -82,7 +83,7 @@ impl ServerClock {
         self.shared.wanted.notified().await;
     }
 
-    /// When the server was asked last for what is told now.
+    /// When the server was asked last for the time returned now.
     pub fn asked(&self) -> Instant {
         *self.shared.asked.read()
     }
@@ -105,9 +106,9 @@ impl ServerClock {
         }
     }
 
-    /// The server's time, to within half of the shortest of three round trips at the last
-    /// adjustment (every 30 s and after each reconnect). Never up to a second earlier than it told before: a server
-    /// whose clock was wrong by more is followed.
+    /// The server's time, to within half of the shortest of three round trips at the last adjustment (every 30 s and
+    /// after each reconnect). It never goes back by up to a second; by more it follows the server, whose clock was
+    /// wrong.
     pub fn now(&self) -> OffsetDateTime {
         let nanos = self.at(time_since_boot());
         OffsetDateTime::from_unix_timestamp_nanos(nanos.into())

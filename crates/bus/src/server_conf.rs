@@ -1,6 +1,6 @@
 //! The nats.conf of the server that the console runs.
 //!
-//! Refuses paths which cannot be quoted, and listens on loopback only.
+//! Every path must be quotable, and it listens on loopback only.
 
 use super::BusError;
 use super::folder::NatsFolder;
@@ -20,8 +20,8 @@ const MAX_SUBSCRIPTIONS: usize = 1_000;
 const LOG_BYTES: u64 = 1024 * 1024;
 const LOG_FILES: u32 = 3;
 
-/// Nearly every subject names one request, so that what was found for the last subjects is never asked for again:
-/// the server is told to keep no list of it.
+/// Nearly every subject names one request, so the matches cached for the last subjects are never used again: the server
+/// keeps no cache of them.
 ///
 /// `sync_interval` keeps its default: syncing every message costs 99 of 100 publishes a second, and
 /// the death of the server's process loses nothing that it acknowledged.

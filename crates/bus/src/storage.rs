@@ -120,7 +120,7 @@ struct Tier {
 }
 
 impl Account {
-    /// An account without a tier of so many replicas has no room for them, which is no limit that could be told.
+    /// An account without a tier of so many replicas has no room for them, and no limit to show.
     fn room(&self, replicas: usize) -> Storage {
         let tier = self.tiers.get(&format!("R{replicas}"));
         let (used, limits) = match tier {
@@ -215,7 +215,7 @@ impl Bus {
 /// A cluster found no servers for a stream; which of several reasons it has is in the description.
 const NO_PEERS: u64 = 10_005;
 
-/// Whether JetStream says that there is no room: of the account, of the server, of its disk.
+/// Whether JetStream reports a lack of room: of the account, of the server, of its disk.
 pub(super) fn is_room(code: u64, description: &str) -> bool {
     matches!(code, 10_002 | 10_023 | 10_047)
         || code == NO_PEERS && description.contains("insufficient storage")

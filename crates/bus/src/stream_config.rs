@@ -1,6 +1,6 @@
 //! The settings of the seven stores (protocol, section 1 "Streams") and how a found one differs.
 //!
-//! Refuses to judge what a bus owner may choose, such as replicas, placement or compression.
+//! What a bus owner may choose, such as replicas, placement or compression, is not judged.
 
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Republish, RetentionPolicy, StorageType,

@@ -1,7 +1,7 @@
 //! Joins or creates the seven stores and reads who the bus is: its realm and its epochs.
 //!
-//! Refuses to change a stream that is there, and creates nothing unless told to: a store that
-//! vanished must be noticed, not replaced by an empty one.
+//! An existing stream is never changed, and a stream is created only on request: a store that vanished must be noticed,
+//! not replaced by an empty one.
 
 use super::connection::Bus;
 use super::storage::{is_room, stream_limit};

@@ -1,7 +1,7 @@
 //! Starts nats-server and starts it again whenever it ends unasked, and when it has stopped storing.
 //!
-//! Refuses to change the port while running: agents know the URL. It never gives up, because the
-//! store is intact and a person may free the port or the disk; the waits grow to 10 s.
+//! The port stays the same while running: agents know the URL. It never gives up, because the store is intact and a
+//! person may free the port or the disk; the waits grow to 10 s.
 
 use super::binary::ServerBinary;
 use super::folder::NatsFolder;

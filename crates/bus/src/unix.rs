@@ -1,7 +1,7 @@
 //! The parts of the bus which only exist on Unix: private folders, signals, and the clock that also
 //! runs while the machine sleeps.
 //!
-//! Refuses to leave a server behind: on Linux the kernel ends it when the thread that started it ends.
+//! A server never outlives its owner: on Linux the kernel ends it when the thread that started it ends.
 
 use shared_child::SharedChild;
 use shared_child::unix::SharedChildExt;
@@ -25,7 +25,7 @@ pub(super) fn signal(child: &SharedChild, signal: Signal) -> io::Result<()> {
     child.send_signal(signal as i32)
 }
 
-/// Nanoseconds since the machine started, sleep included where the system can tell.
+/// Nanoseconds since the machine started, sleep included where the system counts it.
 pub(super) fn time_since_boot() -> i64 {
     #[cfg(target_os = "linux")]
     let clock = ClockId::CLOCK_BOOTTIME;
@@ -34,7 +34,7 @@ pub(super) fn time_since_boot() -> i64 {
     nanoseconds(clock)
 }
 
-/// How long the machine has slept since it started, where the system can tell. An `Instant` stands still meanwhile.
+/// How long the machine has slept since it started, where the system counts it. An `Instant` stops meanwhile.
 #[must_use]
 pub fn time_asleep() -> Duration {
     let awake = nanoseconds(ClockId::CLOCK_MONOTONIC);

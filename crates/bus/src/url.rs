@@ -1,6 +1,6 @@
 //! Bus addresses: one URL or several separated by commas.
 //!
-//! Refuses to keep a secret in anything that may be printed.
+//! What may be printed never holds a secret.
 
 use super::BusError;
 use async_nats::ServerAddr;
@@ -17,7 +17,7 @@ pub(super) struct Address {
     pub(super) asks_for_tls: bool,
 }
 
-/// User and password, or a token, that stood in a URL.
+/// User and password, or a token, from a URL.
 #[derive(PartialEq, Eq)]
 pub(super) enum UrlSecret {
     UserPassword(String, String),

@@ -47,7 +47,7 @@ impl DataDirError {
     }
 }
 
-/// What a running console tells other processes of the same folder.
+/// What a running console publishes for other processes of the same folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeInfo {
     /// The console's process.
@@ -65,7 +65,7 @@ pub struct RuntimeInfo {
 }
 
 impl RuntimeInfo {
-    /// What this process tells of itself.
+    /// This process's own entry.
     #[must_use]
     pub fn own(nats_url: String, nats_pid: Option<u32>, passing: bool) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl RuntimeInfo {
             .join(",")
     }
 
-    /// Whether the process that told it still lives.
+    /// Whether the process that wrote it still lives.
     #[must_use]
     pub fn lives(&self) -> bool {
         i32::try_from(self.pid).is_ok_and(|pid| kill(Pid::from_raw(pid), None).is_ok())
@@ -220,13 +220,13 @@ impl DataDir {
         Flock::lock(file, FlockArg::LockSharedNonblock).is_err()
     }
 
-    /// Whether the process that told where its bus is still lives.
+    /// Whether the process that wrote the bus's address still lives.
     #[must_use]
     pub fn runtime_lives(&self) -> bool {
         self.read_runtime().is_some_and(|info| info.lives())
     }
 
-    /// Tells other processes where the bus is.
+    /// Writes where the bus is, for other processes.
     pub fn write_runtime(&self, info: &RuntimeInfo) -> Result<(), DataDirError> {
         let text = serde_json::to_vec(info).map_err(io::Error::from);
         let path = self.0.join("runtime.json");
@@ -234,14 +234,14 @@ impl DataDir {
             .map_err(|error| DataDirError::Io { path, error })
     }
 
-    /// What the running console told; none when there is none.
+    /// What the running console wrote; none when none runs.
     #[must_use]
     pub fn read_runtime(&self) -> Option<RuntimeInfo> {
         let text = fs::read(self.0.join("runtime.json")).ok()?;
         serde_json::from_slice(&text).ok()
     }
 
-    /// Removes what was told: the console stops.
+    /// Removes the entry: the console stops.
     pub fn remove_runtime(&self) {
         // Missing is as good as removed; a stale file is recognised by the free lock.
         let _ = fs::remove_file(self.0.join("runtime.json"));
@@ -251,7 +251,7 @@ impl DataDir {
 /// Writes a file that only its owner may read, whole or not at all.
 ///
 /// # Errors
-/// Whatever the system says; the old file then stands.
+/// On any system error the old file stays.
 pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new()
@@ -266,7 +266,7 @@ pub fn write_private(path: &Path, text: &[u8]) -> io::Result<()> {
 }
 
 fn write_through(unfinished: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
-    // Whatever stands there under this name may be readable by others or lead elsewhere.
+    // Whatever has this name there may be readable by others or lead elsewhere.
     match fs::remove_file(unfinished) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}

@@ -65,13 +65,13 @@ pub enum IdentityError {
     /// The folder of the keys.
     #[error(transparent)]
     Folder(#[from] DataDirError),
-    /// Something that is no key.
+    /// Not a key.
     #[error("{at} holds no user nkey; restore it from a backup, or remove it to get a new key")]
     NotAKey {
         /// A path, or the keychain's entry.
         at: String,
     },
-    /// Something that is no console's id.
+    /// Not a console's id.
     #[error("{} holds no id of a console; restore it from a backup, or remove it to become another console", .path.display())]
     NotAnId {
         /// The file.
@@ -221,7 +221,7 @@ impl Identity {
             KeyPlace::Keychain => KeyPlace::File,
         };
         if self.kept.place == to {
-            // An unreachable keychain may hold copies; that is told and does no harm.
+            // An unreachable keychain may hold copies; that is reported and does no harm.
             return Ok(place::clear(&*at(other)));
         }
         let kept = Kept::new(to, "they were moved there");

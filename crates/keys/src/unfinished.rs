@@ -1,6 +1,6 @@
 //! Files that a process was writing when it ended: `NAME.PID.unfinished`, which may hold seeds and logins.
 //!
-//! Refuses to touch one of a process that still runs.
+//! A file of a running process is left alone.
 
 use std::fs;
 use std::path::Path;

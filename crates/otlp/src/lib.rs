@@ -1,8 +1,8 @@
 //! OTLP, the wire format of OpenTelemetry, read into the events of Countersign's
 //! protocol and written from its decisions.
 //!
-//! Refuses to believe: whoever reaches the receiver can write any name, so what comes over OTLP is marked, kept
-//! under a name that no enrolled agent has, and joined to no request unless its sender has shown a token.
+//! Nothing from OTLP is believed: whoever reaches the receiver can write any name. What comes is marked, kept under a
+//! name that no enrolled agent has, and joined to a request only if its sender has shown a token.
 
 pub mod export;
 pub mod receiver;

@@ -1,6 +1,6 @@
 //! Hides secrets in texts and JSON, for people and for exports.
 //!
-//! Refuses to let an agent forge what stands for a hidden value: on screen it is a mark of the escaper.
+//! An agent cannot forge the mark of a hidden value: on screen it is a mark of the escaper.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::names::is_plain_seed;
 use super::{Redacted, is_secret_key, secret_spans};
 use countersign_wire::{Segment, Sha256Digest, Shown, escape, escape_lines};
 
-/// The name of a mark that stands for a hidden value.
+/// The name of the mark of a hidden value.
 const MARK: &str = "hidden value";
 
 /// Hides what looks like a secret, under a console's own key.
@@ -26,7 +26,7 @@ impl fmt::Debug for Hiding {
 }
 
 impl Hiding {
-    /// Takes the key of the digests that stand for hidden values; secret and the console's own.
+    /// Takes the key of the digests that replace hidden values; secret and the console's own.
     pub fn new(key: [u8; 32]) -> Self {
         Self { key }
     }
@@ -42,7 +42,7 @@ impl Hiding {
         self.key
     }
 
-    /// What stands for a value.
+    /// What replaces a value.
     pub fn redacted(&self, value: &str) -> Redacted {
         Redacted::of(value, &self.key)
     }
@@ -132,7 +132,7 @@ impl Hiding {
     }
 }
 
-/// Whether a value is hidden whole because of its key's name. Nothing, yes and no, and an empty text are no secrets.
+/// Whether a value is hidden whole because of its key's name. Null, booleans and an empty text are never secrets.
 pub fn hides_whole(name: Option<&str>, value: &Value) -> bool {
     let holds = match value {
         Value::Null | Value::Bool(_) => false,
@@ -234,7 +234,7 @@ impl Writer<'_> {
         for piece in pieces(text) {
             match piece {
                 Piece::Open(open) => {
-                    // Each character is escaped by itself, so the pieces of a text are escaped as the whole.
+                    // Each character is escaped separately, so the pieces of a text are escaped as the whole.
                     let literal = Value::from(open).to_string();
                     self.open.push_str(&literal[1..literal.len() - 1]);
                 }

@@ -22,8 +22,7 @@ fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.starts_with('#'))
 }
 
-/// A hidden value: how long it is, and 8 hexadecimal digits which tell equal
-/// values from different ones.
+/// A hidden value: how long it is, and 8 hexadecimal digits, the same for equal values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Redacted {
     /// Characters of the value.

@@ -1,12 +1,12 @@
 //! Which keys name secrets.
 //!
-//! Refuses to ask for an exact name: a key is cut into words, however it is written.
+//! Names need not be exact: a key is cut into words, however it is written.
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
-/// Words that mark a key as secret when they stand as a word of the key.
+/// Words that mark a key as secret when the key contains them as a word.
 const SECRET_WORDS: &[&str] = &[
     "apikey",
     "auth",
@@ -72,8 +72,8 @@ const COUNT_WORDS: &[&str] = &[
     "count", "limit", "max", "min", "num", "total", "usage", "used", "budget",
 ];
 
-/// The words of a key that mean a model's usage when they stand beside `tokens`, as OpenTelemetry's GenAI
-/// conventions and the protocol's `usage` write it.
+/// The words of a key that mean a model's usage beside `tokens`, as OpenTelemetry's GenAI conventions and the
+/// protocol's `usage` write it.
 const USAGE_WORDS: &[&str] = &[
     "cache",
     "cached",

@@ -1,6 +1,6 @@
-//! Where in a text a secret stands: shapes of known tokens, and values that follow a name of a secret.
+//! Where in a text a secret is: shapes of known tokens, and values that follow a name of a secret.
 //!
-//! Refuses to hide what surrounds it: a command with a token in it is read by whoever approves it.
+//! What surrounds a secret stays: a command with a token in it is read by whoever approves it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -18,10 +18,10 @@ use super::tokens::tokens;
 /// A line each: words without which there is none, ` = `, and a shape whose group is the secret.
 const SURROUNDED: &str = include_str!("surrounded.txt");
 
-/// Words that stand between `Authorization:` and the secret.
+/// Words between `Authorization:` and the secret.
 const SCHEMES: &[&str] = &["apikey", "basic", "bearer", "bot", "digest", "token"];
 
-/// What is no value of a secret.
+/// Values that are never a secret.
 const NOTHING: &[&str] = &["true", "false", "yes", "no", "null", "none", "undefined"];
 
 struct Shapes {
@@ -58,12 +58,12 @@ fn finder(words: &[&str]) -> Option<AhoCorasick> {
         .ok()
 }
 
-/// Where in a text secrets stand, in bytes: in order, not empty and apart from each other.
+/// Where in a text secrets are, in bytes: in order, not empty and apart from each other.
 pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
     let mut found = tokens(text);
     found.extend(credentials(text));
     surrounded(text, &mut found);
-    // An option that holds a secret itself, such as `-pHunter2secret`, is no name of one.
+    // An option that holds a secret itself, such as `-pHunter2secret`, is not the name of one.
     found.sort_unstable_by_key(|secret| secret.start);
     let known = found.clone();
     let holds_one = |option: &Range<usize>| {
@@ -192,7 +192,7 @@ pub fn is_secret_value(text: &str) -> bool {
     !secret_spans(text).is_empty()
 }
 
-/// Whether a name is a secret's. In a text with escapes the letter of one may stand before it: `\npassword`.
+/// Whether a name is a secret's. In a text with escapes the letter of one may precede it: `\npassword`.
 fn names_secret(text: &str, at: Range<usize>) -> bool {
     let name = &text[at.clone()];
     let after_escape = text[..at.start].ends_with('\\') && name.starts_with(['n', 'r', 't']);
@@ -221,14 +221,14 @@ fn value_at(text: &str, at: usize) -> Option<Range<usize>> {
     (!range.is_empty()).then(|| at + range.start..at + range.end)
 }
 
-/// What stands between two quotes; to the end where the second one is missing.
+/// The text between two quotes; to the end where the second one is missing.
 pub(super) fn quoted(rest: &str, quote: &str) -> Range<usize> {
     let start = quote.len();
     let mut from = start;
     while let Some(found) = rest[from..].find(quote) {
         let end = from + found;
-        // A quote after an odd number of backslashes belongs to the value; where the quotes are escaped
-        // themselves, each of those stands twice.
+        // A quote after an odd number of backslashes belongs to the value; where the quotes are escaped themselves,
+        // each backslash is doubled.
         let backslashes = rest[start..end]
             .bytes()
             .rev()
@@ -280,7 +280,7 @@ fn word(rest: &str) -> Option<Range<usize>> {
     (!call && !means_nothing(word)).then_some(0..word.len())
 }
 
-/// Whether this is no value of a secret: nothing, or where one is read from, as OpenSSL writes it.
+/// Whether this is not the value of a secret: nothing, or where one is read from, as OpenSSL writes it.
 pub(super) fn means_nothing(value: &str) -> bool {
     NOTHING.iter().any(|word| value.eq_ignore_ascii_case(word))
         || ["env:", "file:", "fd:"]

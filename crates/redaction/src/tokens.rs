@@ -75,7 +75,7 @@ pub(super) fn begins_here(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether this is no name of several plain words, such as `sk-folding-cube`.
+/// Whether this is not a name of several plain words, such as `sk-folding-cube`.
 fn is_random(rest: &str) -> bool {
     rest.contains(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase())
         || rest.split(['-', '_', '.']).any(|run| run.len() >= 12)

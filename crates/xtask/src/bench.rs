@@ -1,6 +1,6 @@
 //! `cargo xtask bench`: the product and its floors under the same load, in turns, on one machine.
 //!
-//! Refuses to judge: a missed goal is printed, not an error. What could not be measured is said so.
+//! It does not judge: a missed goal is printed, not an error. What could not be measured is said so.
 
 mod large;
 mod machine;

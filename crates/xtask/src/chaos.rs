@@ -1,7 +1,7 @@
 //! `cargo xtask chaos`: builds the fault runner and the program, and runs it in namespaces of its own
 //! where the system allows that.
 //!
-//! Refuses to leave anything behind: when this process ends, however it ends, so does everything below it.
+//! It leaves nothing behind: when this process ends, however it ends, so does everything below it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,7 +1,6 @@
 //! Files that are written from the Rust types: JSON Schema, AsyncAPI, TypeScript.
 //!
-//! Refuses to let them drift: with `check` it writes nothing and fails when a
-//! file differs from what the types say, or stands there without a type.
+//! With `check` it writes nothing and fails when a file differs from what the types say, or has no type.
 
 use std::{
     collections::BTreeMap,

@@ -1,6 +1,6 @@
 //! The project's own tasks: `cargo xtask <task>`.
 //!
-//! Refuses to install anything: `scripts/setup.sh` does that.
+//! It installs nothing: `scripts/setup.sh` does that.
 
 mod bench;
 mod chaos;

@@ -1,7 +1,6 @@
 //! Checks that the tree keeps the rules of `docs/ARCHITECTURE.md`.
 //!
-//! Refuses to mend anything by itself: every finding names the file, the rule
-//! and what to do, and a person does it.
+//! It changes nothing: every finding names the file, the rule and what to do, and a person does it.
 
 mod graph;
 mod migrations;

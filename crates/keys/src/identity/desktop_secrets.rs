@@ -1,7 +1,7 @@
 //! The desktop's Secret Service over D-Bus, as far as seeds need it.
 //!
-//! Refuses to wait for a person: what asks for a prompt is dismissed and counts as locked. Names and
-//! signatures are those of the freedesktop.org Secret Service API, draft 0.2.
+//! It never waits for a person: what asks for a prompt is dismissed and counts as locked. Names and signatures are
+//! those of the freedesktop.org Secret Service API, draft 0.2.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ const IS_COLLECTION: &str = "org.freedesktop.Secret.Collection";
 const IS_ITEM: &str = "org.freedesktop.Secret.Item";
 const IS_PROMPT: &str = "org.freedesktop.Secret.Prompt";
 const PROPERTIES: &str = "org.freedesktop.DBus.Properties";
-/// What the service writes where there is no object.
+/// What the service writes in place of a missing object.
 const NO_OBJECT: &str = "/";
 
 /// By which items are found.

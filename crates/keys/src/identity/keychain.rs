@@ -1,6 +1,6 @@
 //! Seeds in the operating system's keychain: on Linux the desktop's Secret Service.
 //!
-//! Refuses to wait longer than [`LIMIT`], and to call a seed kept before it was read back.
+//! It waits at most [`LIMIT`], and a seed counts as kept only after it was read back.
 
 use std::fmt;
 use std::future::Future;

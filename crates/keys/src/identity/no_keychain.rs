@@ -1,6 +1,6 @@
 //! Systems whose keychain this build does not speak to.
 //!
-//! Refuses everything: seeds are kept in files there.
+//! Every operation fails: seeds are kept in files there.
 
 use uuid::Uuid;
 

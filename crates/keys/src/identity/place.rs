@@ -1,7 +1,7 @@
 //! In which place the seeds of a console are, and how they move to another one.
 //!
-//! Refuses to look elsewhere when the place that is remembered does not answer: a console that cannot
-//! read its keys has to say so, and must not become another one.
+//! It does not look elsewhere when the remembered place does not answer: a console that cannot read its keys has to say
+//! so, and must not become another one.
 
 use std::fs;
 use std::io;
@@ -112,9 +112,9 @@ pub(super) fn remember(folder: &Path, kept: &Kept) -> Result<(), IdentityError> 
         .map_err(|error| IdentityError::Io { path, error })
 }
 
-/// Moves every seed. The new place is whole before it is `remembered`, and the old one is emptied only
-/// then: a console that is killed between any two steps has its keys in the place that it remembers.
-/// What could not be removed from the old place is told; moving again to the same place removes it.
+/// Moves every seed. The new place is whole before it is `remembered`, and the old one is emptied only then: a console
+/// that is killed between any two steps has its keys in the place that it remembers. What could not be removed from the
+/// old place is reported; moving again to the same place removes it.
 pub(super) fn relocate(
     from: &dyn SeedStore,
     to: &dyn SeedStore,

@@ -1,6 +1,6 @@
 //! Where the seeds of the signing keys are kept.
 //!
-//! Refuses to lose one: a seed is whole in its place before the one that it replaces is gone.
+//! No seed is lost: a seed is whole in its place before the one that it replaces is removed.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -46,7 +46,7 @@ impl KeyPlace {
 pub enum SeedName {
     /// Signs what the operator decided.
     Human,
-    /// Signs what the console decided by itself.
+    /// Signs what the console decides without a person.
     Auto,
     /// Takes over from `Human`, once the realm's list names it.
     NextHuman,
@@ -107,7 +107,7 @@ pub trait SeedStore: Send + Sync {
     /// Keeps a seed in the place of the one before, whole or not at all.
     ///
     /// # Errors
-    /// [`SeedError`]; the old one then stands.
+    /// [`SeedError`]; the old one then stays.
     fn put(&self, name: SeedName, seed: &str) -> Result<(), SeedError>;
 
     /// Removes a seed; one that is not there is removed already.

@@ -1,7 +1,7 @@
 //! The two keys that sign, and how new ones take over from them.
 //!
-//! Refuses to let go of a key before the one after it is kept and the realm's list names it: whatever
-//! is killed between two steps leaves a console that works with the old key or with the new one.
+//! A key is removed only when the next one is kept and the realm's list names it: a crash between two steps leaves a
+//! console that works with the old key or with the new one.
 
 use countersign_wire::{KeyRole, PublicKey};
 use nkeys::KeyPair;
@@ -13,7 +13,7 @@ use super::seeds::{SeedName, SeedStore};
 pub struct SigningKeys {
     /// Signs what the operator decided.
     pub human: KeyPair,
-    /// Signs what the console decided by itself.
+    /// Signs what the console decides without a person.
     pub auto: KeyPair,
     /// Public key of `human`.
     pub human_key: PublicKey,

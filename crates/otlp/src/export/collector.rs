@@ -1,6 +1,6 @@
 //! The collector that spans are sent to, over gRPC.
 //!
-//! Refuses to show a header's value: it may be a secret.
+//! A header's value is never shown: it may be a secret.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! This console's answers as OTLP spans, for the tracing system that a person already has.
 //!
-//! Refuses to carry arguments, results or anybody's words: names, verdicts and digests only.
+//! Spans carry names, verdicts and digests only: no arguments, results or anybody's words.
 
 mod collector;
 mod span;

@@ -1,6 +1,6 @@
 //! The connections of both ports: how many are open, and for how long.
 //!
-//! Refuses to accept one more than the limit: each takes a file of the console, whose bus needs some too.
+//! Connections have a limit: each takes a file of the console, whose bus needs some too.
 
 use std::io;
 use std::pin::Pin;
@@ -26,7 +26,7 @@ const GRACE: Duration = Duration::from_secs(40);
 const CALLS: usize = 32;
 /// Before it is tried again, where the system accepts none.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
-/// That all are taken is told no more often than this.
+/// A full receiver is reported at most this often.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// A server that asks connections to end when they are old; [`Connection`] cuts those that do not. tonic's own grace

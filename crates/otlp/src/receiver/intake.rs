@@ -67,7 +67,7 @@ impl Intake {
             .split_at_checked(7)
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "))
             .map(|(_, token)| token.trim_ascii());
-        // By its digest, so that the time of the comparison tells nothing about a token.
+        // By its digest, so that the time of the comparison reveals nothing about a token.
         let agent = token.and_then(|token| {
             let digest = Sha256Digest::of_bytes(token);
             self.options.tokens.get(&digest)

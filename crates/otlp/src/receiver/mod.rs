@@ -1,7 +1,7 @@
 //! The receiver: OTLP over HTTP and gRPC.
 //!
-//! Refuses to answer "done" before the sink has stored a request whole, to hold more than a bounded amount at a time,
-//! and to speak to a web page.
+//! It answers "done" only after the sink has stored a request whole, holds a bounded amount at a time, and does not
+//! speak to web pages.
 
 mod connections;
 mod decode;

@@ -1,6 +1,6 @@
 //! How many messages a request holds, counted before it is decoded: two bytes of protobuf can become 300 of memory.
 //!
-//! Refuses to read values: it walks from field to field, without recursion.
+//! It walks from field to field without recursion and reads no values.
 
 use super::status::{Reason, Refused};
 
@@ -48,7 +48,7 @@ fn held(shape: Shape, field: u64) -> Option<Shape> {
     })
 }
 
-/// Refuses a request of too many messages, or one that is no protobuf.
+/// Refuses a request of too many messages, or one that is not protobuf.
 pub(super) fn check_protobuf(bytes: &[u8]) -> Result<(), Refused> {
     let mut open: Vec<(Shape, &[u8])> = vec![(Shape::Request, bytes)];
     let mut messages = 0_usize;

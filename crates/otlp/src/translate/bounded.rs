@@ -1,6 +1,6 @@
 //! Values of any size and depth, cut to a number of bytes of JSON.
 //!
-//! Refuses to recurse deeper than [`DEEPEST`], and counts bytes as they will be written.
+//! Recursion ends at [`DEEPEST`], and bytes count as they will be written.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,7 +15,7 @@ pub(super) const DEEPEST: usize = 32;
 const NAME: usize = 256;
 /// Bytes of JSON that one text may take, so that the first leaves room for the others.
 const TEXT: usize = 16 * 1024;
-/// What stands for a value that is nested deeper.
+/// What replaces a value that is nested deeper.
 const TOO_DEEP: &str = "[nested too deep]";
 
 /// The beginning of a text that takes at most `max` bytes in JSON, and a mark when that is not all of it.
@@ -82,7 +82,7 @@ impl Budget {
         Some(())
     }
 
-    /// A value, whole or cut; none when there is no room for it at all.
+    /// A value, whole or cut; none when it does not fit at all.
     pub(super) fn value(&mut self, value: &AnyValue, depth: usize) -> Option<Value> {
         let Some(value) = &value.value else {
             self.take(5)?;
@@ -172,7 +172,7 @@ impl Budget {
     }
 
     fn text(&mut self, text: &str) -> Option<Value> {
-        // A beginning of fewer bytes than its mark tells nothing.
+        // A beginning with fewer bytes than its mark is useless.
         const SHORTEST: usize = 64;
         let room = self.left.checked_sub(3)?.min(TEXT);
         if fitting(text, room) < text.len() {

@@ -1,6 +1,6 @@
 //! What went in and what came out: messages, arguments and results, in the forms of several conventions.
 //!
-//! Refuses to leave a text out for being too long: its beginning is kept, and how long it was.
+//! A text that is too long is not left out: its beginning is kept, and how long it was.
 
 use std::collections::HashSet;
 

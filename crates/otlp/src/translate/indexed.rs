@@ -25,7 +25,7 @@ pub(super) fn is_of_message(name: &str) -> bool {
     prefixes.any(|prefix| path(name, prefix).is_some())
 }
 
-/// The messages in their order, and the names that told them.
+/// The messages in their order, and the names that carried them.
 pub(super) fn messages<'a>(
     attributes: Attributes<'a>,
     prefixes: &[&str],
@@ -33,7 +33,7 @@ pub(super) fn messages<'a>(
     prefixes.iter().find_map(|prefix| {
         let (mut tree, mut told) = (Map::new(), Vec::new());
         for (name, value) in attributes.all() {
-            // It is no part of a message, and has its own place among the attributes.
+            // It is not part of a message and has its own place among the attributes.
             let Some(path) = path(name, prefix).filter(|path| !path.ends_with(".finish_reason"))
             else {
                 continue;

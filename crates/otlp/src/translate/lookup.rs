@@ -40,7 +40,7 @@ impl<'a> Attributes<'a> {
         found.value.as_ref()?.value.as_ref()
     }
 
-    /// What the AI SDK of Vercel does; before its version 4 a name of the caller's stood behind it.
+    /// What the AI SDK of Vercel does; before its version 4 a name of the caller's followed it.
     pub(super) fn vercel_operation(self) -> Option<&'a str> {
         let word = self.first_text(&["ai.operationId", "operation.name"])?;
         let word = word.split(' ').next()?;
@@ -73,7 +73,7 @@ impl<'a> Attributes<'a> {
     /// A quantity: finite and not below zero.
     pub(super) fn quantity(self, name: &str) -> Option<f64> {
         let number = match self.get(name)? {
-            // Above 2^53 a count of tokens is no count any more; what is lost then is lost.
+            // Above 2^53 a count of tokens is meaningless; the loss does not matter.
             #[allow(clippy::cast_precision_loss)]
             Value::IntValue(number) => *number as f64,
             Value::DoubleValue(number) => *number,

@@ -1,6 +1,6 @@
 //! OTLP spans to the events of the protocol (section 6), without I/O and without a clock.
 //!
-//! Refuses a span without usable ids and times, and counts it; everything else is kept, cut to a size. What an
+//! A span without usable ids and times is dropped and counted; everything else is kept, cut to a size. What an
 //! instrumentation says never becomes an approval, a verdict or the id of a request.
 
 mod agent;
@@ -28,7 +28,7 @@ pub const SPANS_MAX: usize = 10_000;
 pub enum Sender {
     /// Anybody who reaches the port: the service's own name makes a name that no enrolled agent has.
     Anybody(WorkspaceName),
-    /// The agent whose token was shown: its spans stand beside those that it publishes itself.
+    /// The agent whose token was shown: its spans are shown beside those that it publishes itself.
     Agent(AgentKey),
 }
 

@@ -51,7 +51,7 @@ pub(super) fn outcome(span: &Span) -> (SpanStatus, Option<SpanError>) {
     (word(error_type), Some(error))
 }
 
-/// The code of the protocol below, where the instrumentation tells it.
+/// The code of the protocol below, where the instrumentation reports it.
 fn code(span: Attributes<'_>) -> Option<Value> {
     let codes = [
         "http.response.status_code",

@@ -55,7 +55,7 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Where a span stands in its request.
+/// The place of a span in its request.
 pub(super) struct Source<'a> {
     pub(super) origin: &'a Origin<'a>,
     pub(super) resource: Option<&'a Resource>,
@@ -130,7 +130,7 @@ pub(super) fn attributes(
     KeptJson::of(&kept).ok()
 }
 
-/// Events that are no messages.
+/// Events other than messages.
 fn events(span: &Span, content: &Content<'_>, left_out: &mut u64) -> Vec<Value> {
     let others = span.events.iter().filter(|event| {
         !(content.from_events && event.name.starts_with("gen_ai.")) || event.name == DETAILS
@@ -172,7 +172,7 @@ fn links(span: &Span, left_out: &mut u64) -> Vec<Value> {
     kept
 }
 
-/// Which side of a call the span stands for; `internal` says nothing.
+/// Which side of a call the span describes; `internal` says nothing.
 fn side(kind: i32) -> Option<&'static str> {
     match OtlpKind::try_from(kind).ok()? {
         OtlpKind::Server => Some("server"),

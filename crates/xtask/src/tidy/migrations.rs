@@ -1,6 +1,6 @@
 //! Migrations are append-only: a database out there has run them.
 //!
-//! Refuses to change a recorded checksum: recording only ever adds lines.
+//! A recorded checksum is never changed: recording only ever adds lines.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! The files that the checks read.
 //!
-//! Refuses to look at what git ignores, and at anything that is not text.
+//! It reads text files only, and skips what git ignores.
 
 use std::path::Path;
 

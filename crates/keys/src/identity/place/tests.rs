@@ -255,7 +255,7 @@ fn a_move_killed_between_any_two_steps_leaves_every_seed_in_the_place_that_is_re
     for steps in 0..20 {
         let left = Arc::new(AtomicUsize::new(steps));
         let from = Fake::with(&seeds, &left);
-        // What a move of before has left there.
+        // What an earlier move has left there.
         let to = Fake::with(&[(Human, "older"), (NextAuto, "older")], &left);
         let moved = Cell::new(false);
         let done = relocate(&from, &to, || {

@@ -284,7 +284,7 @@ fn logfires_message_is_the_name_and_its_level_tells_an_error() {
         let expected = (status == SpanStatus::Error).then_some("running tool: pay");
         assert_eq!(message.as_deref(), expected, "{level}");
     }
-    // What a tool does is told by the conventions beside it.
+    // The conventions beside it say what a tool does.
     let tool = [
         ("logfire.msg", "running tool: pay"),
         ("gen_ai.operation.name", "execute_tool"),
