@@ -104,8 +104,10 @@ class Office:
         return asyncio.ensure_future(asyncio.to_thread(self.work, asynchronous))
 
 
-async def arrived(console: Console, before: int, count: int = 1, working: asyncio.Future | None = None) -> list[dict]:
-    async with asyncio.timeout(10):
+async def arrived(
+    console: Console, before: int, count: int = 1, working: asyncio.Future | None = None, seconds: float = 10.0
+) -> list[dict]:
+    async with asyncio.timeout(seconds):
         while len(console.received["request"]) < before + count:
             if working is not None and working.done():
                 working.result()

@@ -13,13 +13,17 @@ from office import arrived
 TURNS = [[("lookup_invoice", {"invoice_id": "INV-42"})], [("delete_invoice", {"invoice_id": "INV-42"})]]
 
 
+STARTED = 60.0
+"""A program that imports selectools needs 4 s of a processor, and on a busy machine many times that."""
+
+
 @pytest.mark.parametrize("verdict", ["approve", "deny"])
 async def test_the_example_of_the_guide_runs_as_written(console, agent_json, tmp_path, verdict):
     before = len(console.received["request"])
     with chat_model(*TURNS) as model:
         process = await start("selectools", agent_json, tmp_path, **model.environment)
-        working = asyncio.ensure_future(printed(process))
-        [body] = await arrived(console, before, 1, working)
+        working = asyncio.ensure_future(printed(process, 2 * STARTED))
+        [body] = await arrived(console, before, 1, working, STARTED)
         assert (body["tool"]["name"], body["args"], body["risk"]) == (
             "delete_invoice",
             {"invoice_id": "INV-42"},

@@ -13,6 +13,7 @@ from .. import clock
 from ..digest import args_digest, check_canonical
 from ..errors import CountersignError, InvalidRequestError
 from ..gate import Gate
+from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import Span, rfc3339
 
@@ -42,11 +43,12 @@ class CallSpan:
 
     def __init__(
         self,
-        gate: Gate,
+        gate: Gate | SyncGate,
         name: str,
         *,
         kind: str = "tool",
         trace_id: str | None = None,
+        span_id: str | None = None,
         parent: str | None = None,
         args: Any = NOTHING,
         **about: Any,
@@ -56,7 +58,7 @@ class CallSpan:
         if trace_id is None:
             trace_id, parent = _active_span() or (None, parent)
         self.trace_id = trace_id or os.urandom(16).hex()
-        self.span_id = os.urandom(8).hex()
+        self.span_id = span_id or os.urandom(8).hex()
         self._span: dict[str, Any] = {
             "v": 1,
             "type": "span",
@@ -144,19 +146,24 @@ def _active_span() -> tuple[str, str] | None:
     return (f"{context.trace_id:032x}", f"{context.span_id:016x}") if context.is_valid else None
 
 
+def text_part(text: str) -> list[dict[str, Any]]:
+    """A text as the `output` of a span, cut."""
+    return [{"m_type": "text", "m_content": text[:MAX_TEXT]}]
+
+
 def _output(result: Any) -> dict[str, Any]:
     """A result as parts of a span: a text that is cut, or what identifies a large part."""
     if isinstance(result, bytes):
         return _artifact(result, "application/octet-stream")
     if isinstance(result, str):
-        return {"output": [{"m_type": "text", "m_content": result[:MAX_TEXT]}]}
+        return {"output": text_part(result)}
     try:
         text = json.dumps(result, ensure_ascii=False, default=str)
     except (TypeError, ValueError, RecursionError):
         return {}
     if len(text) > MAX_PART:
         return _artifact(text.encode(), "application/json")
-    return {"output": [{"m_type": "text", "m_content": text[:MAX_TEXT]}]}
+    return {"output": text_part(text)}
 
 
 def _artifact(content: bytes, mime_type: str) -> dict[str, Any]:

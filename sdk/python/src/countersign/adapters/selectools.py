@@ -34,9 +34,10 @@ from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import Introduction, ToolCall
 from ..words import Effects, Risk, Verdict
+from ._spans import STATUS, CallSpan
 from .selectools_receipts import MAX_KNOWN_CALLS, ApprovedCalls
-from .selectools_trace import RunTrace
-from .selectools_words import effective
+from .selectools_trace import RunTrace, failed
+from .selectools_words import effective, flags
 
 MARGIN_SECONDS = 0.5
 """The request ends this much before selectools stops waiting (a quarter of short time-outs), so that no approval
@@ -51,13 +52,22 @@ class _Known:
     args: dict[str, Any]
     run_id: str
     seen_at: float
-    traceparent: str
+    span: CallSpan
     task: asyncio.Task[Any] | None
     """The task that waits for the call, under `arun`."""
 
 
 @dataclass
-class _Asking:
+class _Question:
+    """One call that asks, and its answer."""
+
+    name: str
+    args: dict[str, Any]
+    reason: str
+    known: _Known | None
+    within: float | None
+    editable: bool = True
+    preview: str | None = None
     decision: Decision | None = None
 
 
@@ -159,54 +169,48 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         `within` is how many seconds selectools waits; without it, the gate's `approval_timeout`. selectools calls it
         in a thread, which hears of a cancelled `arun` only when the whole task has ended (`confirm_async` hears it).
         """
-        with self._asking(tool_name, tool_args) as asking:
-            known = self._take(tool_name, tool_args)
-            call, timeout = self._call(tool_name, tool_args, reason, known, within, editable=True)
-            asking.decision = self._ask(call, timeout, known)
-            return self._settle(tool_name, tool_args, asking.decision, known, editable=True)
+        return self._decide(_Question(tool_name, tool_args, reason, self._take(tool_name, tool_args), within))
 
     async def confirm_async(
         self, tool_name: str, tool_args: dict[str, Any], reason: str, *, within: float | None = None
     ) -> bool:
         """`confirm` for `arun`. Cancelling it withdraws the request."""
-        with self._asking(tool_name, tool_args) as asking:
-            known = self._take(tool_name, tool_args)
-            call, timeout = self._call(tool_name, tool_args, reason, known, within, editable=True)
-            asking.decision = await asyncio.wrap_future(self._submit(call, timeout))
-            return self._settle(tool_name, tool_args, asking.decision, known, editable=True)
+        known = self._take(tool_name, tool_args)
+        return await self._decide_async(_Question(tool_name, tool_args, reason, known, within))
 
     def handle(self, request: ApprovalRequest, *, within: float | None = None) -> bool:
         """`ToolConfig.approval_handler`: selectools ignores edits here, so `modify` is not offered."""
-        args, known = self._requested(request)
-        with self._asking(request.tool_name, args) as asking:
-            call, timeout = self._call(
-                request.tool_name, args, request.reason, known, within, editable=False, preview=request.preview
-            )
-            asking.decision = self._ask(call, timeout, known)
-            return self._settle(request.tool_name, args, asking.decision, known, editable=False)
+        return self._decide(self._requested(request, within))
 
     async def handle_async(self, request: ApprovalRequest, *, within: float | None = None) -> bool:
         """`handle` for `run` and `arun`. Cancelling it withdraws the request."""
-        args, known = self._requested(request)
-        with self._asking(request.tool_name, args) as asking:
-            call, timeout = self._call(
-                request.tool_name, args, request.reason, known, within, editable=False, preview=request.preview
-            )
-            asking.decision = await asyncio.wrap_future(self._submit(call, timeout))
-            return self._settle(request.tool_name, args, asking.decision, known, editable=False)
+        return await self._decide_async(self._requested(request, within))
 
-    def _requested(self, request: ApprovalRequest) -> tuple[dict[str, Any], _Known | None]:
+    def _requested(self, request: ApprovalRequest, within: float | None) -> _Question:
         known = self._take(request.tool_name, request.tool_args)
         # selectools hands over a copy; what will run is the original, and that is what has to be approved.
-        return (known.args if known is not None else request.tool_args), known
+        args = known.args if known is not None else request.tool_args
+        return _Question(request.tool_name, args, request.reason, known, within, False, request.preview)
+
+    def _decide(self, asked: _Question) -> bool:
+        with _policy_span(asked):
+            call, timeout = self._call(asked)
+            asked.decision = self._ask(call, timeout, asked.known)
+            return self._settle(asked)
+
+    async def _decide_async(self, asked: _Question) -> bool:
+        with _policy_span(asked):
+            call, timeout = self._call(asked)
+            asked.decision = await asyncio.wrap_future(self._submit(call, timeout))
+            return self._settle(asked)
 
     def _submit(self, call: ToolCall, timeout: float) -> concurrent.futures.Future[Decision]:
-        return self._gate.submit(self._gate.gate.ask(call, timeout=timeout))
+        return self._gate.submit(self._gate.gate.ask(call, timeout=timeout, degraded=_degraded))
 
     def _ask(self, call: ToolCall, timeout: float, known: _Known | None) -> Decision:
         """Asks in a thread, which nobody can cancel: withdraws the request when the task that waits has ended."""
         if known is None or known.task is None:
-            return self._gate.ask(call, timeout=timeout)
+            return self._gate.ask(call, timeout=timeout, degraded=_degraded)
         asking, task = self._submit(call, timeout), known.task
 
         def give_up(_: asyncio.Task[Any]) -> None:
@@ -224,17 +228,6 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
             with contextlib.suppress(RuntimeError):
                 task.get_loop().call_soon_threadsafe(task.remove_done_callback, give_up)
 
-    @contextlib.contextmanager
-    def _asking(self, tool_name: str, args: dict[str, Any]) -> Iterator[_Asking]:
-        """Ends the policy span with whatever came of the question."""
-        asking = _Asking()
-        try:
-            yield asking
-        except BaseException as error:
-            self._trace.answered(args, asking.decision, error)
-            raise
-        self._trace.answered(args, asking.decision, None)
-
     def _take(self, name: str, args: dict[str, Any]) -> _Known | None:
         with self._lock:
             known = self._known.pop(id(args), None)
@@ -248,50 +241,44 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
                         return taken
             return None
 
-    def _call(
-        self,
-        name: str,
-        args: dict[str, Any],
-        reason: str,
-        known: _Known | None,
-        within: float | None,
-        *,
-        editable: bool,
-        preview: str | None = None,
-    ) -> tuple[ToolCall, float]:
+    def _call(self, asked: _Question) -> tuple[ToolCall, float]:
+        name, known = asked.name, asked.known
         waited = time.monotonic() - known.seen_at if known is not None else 0.0
-        whole = self._approval_timeout if within is None else within
+        whole = self._approval_timeout if asked.within is None else asked.within
         timeout = whole - min(MARGIN_SECONDS, whole / 4) - waited
         if timeout <= 0:
             raise NotAllowedError(f"{name} was not run: no time was left to ask", verdict="expired")
         tool = self._tools.get(name)
         verdicts: tuple[Verdict, ...] = ("approve", "deny", "skip")
-        if editable:
+        if asked.editable:
             verdicts = (*verdicts, "modify")
         if self._cancel_token is not None:
             verdicts = (*verdicts, "terminate")
         call = ToolCall(
             name=name,
-            args=args,
-            reason=reason or None,
-            preview=preview,
+            args=asked.args,
+            reason=asked.reason or None,
+            preview=asked.preview,
             risk=self._risks.get(name, "critical"),
             effects=self._effects.get(name),
             origin="local",
             description=tool.description if tool is not None else None,
             args_schema=tool.schema()["parameters"] if tool is not None else None,
-            effective=effective(tool, args) if tool is not None else None,
-            native_digest={"alg": "selectools64", "value": selectools64(args)},
+            effective=effective(tool, asked.args) if tool is not None else None,
+            native_digest={"alg": "selectools64", "value": selectools64(asked.args)},
             run_id=known.run_id if known is not None else None,
             thread_id=self._thread_id,
-            traceparent=known.traceparent if known is not None else None,
+            history=self._trace.history(known.run_id) if known is not None else None,
+            traceparent=known.span.traceparent if known is not None else None,
+            metadata={"selectools": flagged} if (flagged := flags(tool)) else None,
             allowed_verdicts=verdicts,
         )
         return call, timeout
 
-    def _settle(
-        self, name: str, args: dict[str, Any], decision: Decision, known: _Known | None, *, editable: bool
-    ) -> bool:
+    def _settle(self, asked: _Question) -> bool:
+        name, args, decision, known = asked.name, asked.args, asked.decision, asked.known
+        if decision is None:
+            raise NotAllowedError(f"{name} was not run: nobody was asked", verdict="rejected")
         if decision.verdict == "terminate" and self._cancel_token is not None:
             self._cancel_token.cancel()
         if not decision.allowed:
@@ -303,7 +290,7 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
             )
         try:
             if decision.verdict == "modify":
-                if not editable or not isinstance(decision.args, dict):
+                if not asked.editable or not isinstance(decision.args, dict):
                     raise ArgumentsChangedError(f"{name} was not run: selectools cannot take these arguments")
                 args.clear()
                 args.update(copy.deepcopy(decision.args))
@@ -312,7 +299,8 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         except (ArgumentsChangedError, InvalidRequestError) as error:
             self._gate.receipt_later(decision, "refused", message=error.code)
             raise
-        self._approved.add(args, decision, known.run_id if known is not None else None)
+        span = known.span if known is not None else None
+        self._approved.add(args, decision, known.run_id if known is not None else None, span)
         return True
 
     # Observer hooks. selectools swallows what they raise, so nothing here decides anything.
@@ -323,17 +311,26 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
 
     def on_run_end(self, run_id: str, result: Any) -> None:
         """The run's span ends; artifacts are listed on it. Approved calls that did not start get their receipt."""
-        self._approved.run_ended(run_id)
+        self._run_over(run_id, getattr(result.trace, "steps", None) or [])
         self._trace.run_ended(run_id, result)
 
     def on_error(self, run_id: str, error: Exception, context: dict[str, Any]) -> None:
         """The run's span ends with the error. Receipts as in `on_run_end`."""
-        self._approved.run_ended(run_id)
+        self._run_over(run_id, [])
         self._trace.run_failed(run_id, error)
+
+    def _run_over(self, run_id: str, steps: list[Any]) -> None:
+        self._approved.run_ended(run_id, steps)
+        with self._lock:
+            left = [key for key, known in self._known.items() if known.run_id == run_id]
+            unasked = [self._known.pop(key) for key in left]
+        for known in unasked:
+            # selectools remembered the denial of an equal call and asked nobody again.
+            known.span.end("denied")
 
     def on_llm_start(self, run_id: str, messages: list[Any], model: str, system_prompt: str) -> None:
         """A model call's span begins. Messages are not copied into it."""
-        self._trace.model_started(run_id, model)
+        self._trace.model_started(run_id, model, messages)
 
     def on_llm_end(self, run_id: str, response: str, usage: Any) -> None:
         """A model call's span ends."""
@@ -343,28 +340,39 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         self, run_id: str, tool_name: str, decision: str, reason: str, tool_args: dict[str, Any]
     ) -> None:
         """Remembers the run and the moment of a call that is about to ask."""
-        span = self._trace.policy_decided(run_id, tool_name, decision, reason, tool_args)
-        traceparent = f"00-{span['trace_id']}-{span['span_id']}-01"
-        if decision == "review":
-            with self._lock:
-                known = _Known(tool_name, tool_args, run_id, time.monotonic(), traceparent, _current_task())
-                self._known[id(tool_args)] = known
-                self._deciding.set(known)
-                while len(self._known) > MAX_KNOWN_CALLS:
-                    self._known.popitem(last=False)
+        attributes = {"selectools.policy.decision": decision, "selectools.policy.reason": reason}
+        span = self._trace.begin(
+            run_id, f"policy {tool_name}", "approval", tool_args, tool_name=tool_name, attributes=attributes
+        )
+        if decision != "review":
+            span.running()
+            span.end("ok" if decision == "allow" else "denied")
+            return
+        span.waiting()
+        with self._lock:
+            known = _Known(tool_name, tool_args, run_id, time.monotonic(), span, _current_task())
+            self._known[id(tool_args)] = known
+            self._deciding.set(known)
+            while len(self._known) > MAX_KNOWN_CALLS:
+                self._known.popitem(last=False)
 
     def on_tool_start(self, run_id: str, call_id: str, tool_name: str, tool_args: dict[str, Any]) -> None:
         """Notes which approved call begins, and the digest of what really runs."""
-        decision = self._approved.take(tool_args)
-        request_id = decision.request_id if decision is not None else None
-        span = self._trace.tool_started(run_id, call_id, tool_name, tool_args, request_id)
-        self._approved.started(decision, tool_args, span)
+        attributes = {f"selectools.{flag}": True for flag in flags(self._tools.get(tool_name))}
+        span = self._trace.begin(
+            run_id, tool_name, "tool", tool_args, call_id=call_id or None, attributes=attributes or None
+        )
+        self._approved.started(tool_args, span)
+
+    def on_tool_chunk(self, run_id: str, call_id: str, tool_name: str, chunk: str) -> None:
+        """What the tool said so far goes onto its span."""
+        self._approved.chunk(chunk)
 
     def on_tool_end(self, run_id: str, call_id: str, tool_name: str, result: str, duration_ms: float) -> None:
         """Receipt `executed`."""
         span = self._approved.finished("executed", None)
         if span is not None:
-            self._trace.tool_ended(span, result)
+            self._trace.tool_returned(run_id, call_id, tool_name, result, span)
 
     def on_tool_error(
         self,
@@ -378,7 +386,31 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         """Receipt `failed`."""
         span = self._approved.finished("failed", type(error).__name__)
         if span is not None:
-            self._trace.tool_failed(span, error)
+            failed(span, error)
+
+
+@contextlib.contextmanager
+def _policy_span(asked: _Question) -> Iterator[None]:
+    """Ends the policy span with whatever came of the question."""
+    span = asked.known.span if asked.known is not None else None
+    try:
+        yield
+    except BaseException as error:
+        if span is not None and asked.decision is not None and not asked.decision.allowed:
+            span.answered(asked.decision)
+        elif span is not None:
+            cancelled = isinstance(error, asyncio.CancelledError)
+            word = "withdrawn" if cancelled else getattr(error, "verdict", "rejected")
+            failed(span, error, STATUS.get(word, "error"))
+        raise
+    if span is not None and asked.decision is not None:
+        span.answered(asked.decision)
+
+
+def _degraded(decision: Decision) -> list[str]:
+    """selectools gives no call id to its hooks, and takes a yes without words."""
+    said = ["message"] if decision.allowed and decision.message else []
+    return ["call_id", *(["edit_notice"] if decision.verdict == "modify" else []), *said]
 
 
 def _current_task() -> asyncio.Task[Any] | None:

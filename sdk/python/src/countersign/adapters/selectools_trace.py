@@ -6,34 +6,30 @@ nothing ran.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
+import re
 import threading
 from collections import OrderedDict
 from typing import Any
 
 from selectools.exceptions import ToolValidationError  # type: ignore[import-untyped,unused-ignore]
 
-from .. import clock
-from ..digest import args_digest, check_canonical
-from ..errors import InvalidRequestError
 from ..sync import SyncGate
-from ..verify import Decision
-from ..wire import Span, rfc3339
+from ._gating import last_messages
+from ._spans import NOTHING, CallSpan, text_part
 
-MAX_TEXT = 64 * 1024
 MAX_OPEN = 4096
 
-_STATUS = {
-    "approve": "ok",
-    "modify": "ok",
-    "deny": "denied",
-    "terminate": "denied",
-    "skip": "cancelled",
-    "expired": "timeout",
-    "withdrawn": "cancelled",
-}
+_MARK = re.compile(r"\[(?:(compressed) from|truncated from) (\d+) chars(?(1)|; compression failed)\] ")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Returned:
+    call_id: str
+    tool: str
+    result: str
+    span: CallSpan
 
 
 class RunTrace:
@@ -42,12 +38,19 @@ class RunTrace:
     def __init__(self, gate: SyncGate) -> None:
         self._gate = gate
         self._lock = threading.Lock()
-        self._open: OrderedDict[str, Span] = OrderedDict()
-        self._counted = 0
+        self._open: OrderedDict[str, CallSpan] = OrderedDict()
+        self._returned: OrderedDict[str, list[_Returned]] = OrderedDict()
+        self._history: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
+
+    def begin(self, run_id: str, name: str, kind: str, args: Any = NOTHING, **about: Any) -> CallSpan:
+        """A step of a run, not sent yet."""
+        trace_id, root = _hex(f"trace:{run_id}", 32), _hex(f"span:{run_id}", 16)
+        place: dict[str, Any] = {"span_id": root} if kind == "agent" else {"parent": root}
+        return CallSpan(self._gate, name, kind=kind, trace_id=trace_id, args=args, run_id=run_id, **place, **about)
 
     def run_started(self, run_id: str) -> None:
         """The run's own span, parent of all others."""
-        self._begin(f"run:{run_id}", run_id, "selectools run", "agent", root=True)
+        self._keep(f"run:{run_id}", self.begin(run_id, "selectools run", "agent"))
 
     def run_ended(self, run_id: str, result: Any) -> None:
         """`result` is selectools' `AgentResult`; its artifacts are listed by what identifies them."""
@@ -55,148 +58,97 @@ class RunTrace:
             {key: value for key, value in dataclasses.asdict(artifact).items() if value is not None}
             for artifact in getattr(result, "artifacts", None) or ()
         ]
-        more: dict[str, Any] = {"artifacts": listed} if listed else {}
-        self._end(f"run:{run_id}", "ok", **more)
+        self._end(run_id, "run", "ok", artifacts=listed or None)
 
     def run_failed(self, run_id: str, error: Exception) -> None:
         """The run ended with an exception."""
-        self._end(f"run:{run_id}", "error", error=_error(error))
+        self._end(run_id, "llm", "error")
+        span = self._take("run", run_id)
+        if span is not None:
+            span.failed(error)
 
-    def model_started(self, run_id: str, model: str) -> None:
-        """One call of the model; a run has one at a time."""
-        self._begin(f"llm:{run_id}", run_id, model, "llm", attributes={"gen_ai.request.model": model})
+    def model_started(self, run_id: str, model: str, messages: list[Any]) -> None:
+        """One call of the model; a run has one at a time. `messages` show what the model reads of tool results."""
+        self._shown(run_id, messages)
+        said = last_messages((str(getattr(m.role, "value", m.role)), str(m.content or "")) for m in messages)
+        with self._lock:
+            self._history[run_id] = said
+            while len(self._history) > MAX_OPEN:
+                self._history.popitem(last=False)
+        span = self.begin(run_id, model, "llm", attributes={"gen_ai.request.model": model})
+        self._keep(f"llm:{run_id}", span)
+
+    def history(self, run_id: str) -> list[dict[str, Any]] | None:
+        """The messages that the model read last."""
+        return self._history.get(run_id) or None
 
     def model_ended(self, run_id: str, text: str, usage: Any) -> None:
         """`usage` is selectools' `UsageStats`, or None."""
-        more: dict[str, Any] = {"output": _text(text)} if text else {}
+        used = None
         if usage is not None:
-            more["usage"] = {
-                "input_tokens": usage.prompt_tokens,
-                "output_tokens": usage.completion_tokens,
-                "cost_usd": usage.cost_usd,
-            }
-        self._end(f"llm:{run_id}", "ok", **more)
+            used = {"input_tokens": usage.prompt_tokens, "output_tokens": usage.completion_tokens}
+            used["cost_usd"] = usage.cost_usd
+        self._end(run_id, "llm", "ok", output=text_part(text) if text else None, usage=used)
 
-    def policy_decided(self, run_id: str, tool: str, verdict: str, reason: str, args: dict[str, Any]) -> Span:
-        """allow, deny or review; a call under review stays `waiting` until `answered`."""
-        key = f"policy:{id(args)}"
-        attributes = {"selectools.policy.decision": verdict, "selectools.policy.reason": reason}
-        status = "waiting" if verdict == "review" else "running"
-        span = self._begin(key, run_id, f"policy {tool}", "approval", status, tool, args, attributes=attributes)
-        if verdict != "review":
-            self._end(key, "ok" if verdict == "allow" else "denied")
-        return span
-
-    def answered(self, args: dict[str, Any], decision: Decision | None, error: BaseException | None) -> None:
-        """How the wait ended: a decision, or the error that stands for a denial."""
-        more: dict[str, Any] = {}
-        status = "error" if decision is None else _STATUS.get(decision.verdict, "denied")
-        if decision is not None:
-            more["request_id"] = decision.request_id
-        if error is not None and status == "error":
-            more["error"] = _error(error)
-        self._end(f"policy:{id(args)}", status, **more)
-
-    def tool_started(self, run_id: str, call_id: str, tool: str, args: dict[str, Any], request_id: str | None) -> str:
-        """A tool begins to run; the returned key ends it."""
-        with self._lock:
-            self._counted += 1
-            key = f"tool:{self._counted}"
-        more: dict[str, Any] = {"call_id": call_id} if call_id else {}
-        if request_id is not None:
-            more["request_id"] = request_id
-        self._begin(key, run_id, tool, "tool", "running", tool, args, **more)
-        return key
-
-    def tool_ended(self, key: str, result: str) -> None:
+    def tool_returned(self, run_id: str, call_id: str, tool: str, result: str, span: CallSpan) -> None:
         """The tool returned."""
-        self._end(key, "ok", output=_text(result))
-
-    def tool_failed(self, key: str, error: Exception) -> None:
-        """The tool raised."""
-        self._end(key, "error", error=_error(error))
-
-    def _begin(
-        self,
-        key: str,
-        run_id: str,
-        name: str,
-        kind: str,
-        status: str = "running",
-        tool: str | None = None,
-        args: dict[str, Any] | None = None,
-        *,
-        root: bool = False,
-        **more: Any,
-    ) -> Span:
+        span.succeeded(result)
         with self._lock:
-            self._counted += 1
-            number = self._counted
-        root_id = _hex(f"span:{run_id}", 16)
-        span: dict[str, Any] = {
-            "v": 1,
-            "type": "span",
-            "trace_id": _hex(f"trace:{run_id}", 32),
-            "span_id": root_id if root else _hex(f"{run_id}:{id(self)}:{number}", 16),
-            "name": name[:200],
-            "kind": kind,
-            "status": status,
-            "started_at": rfc3339(clock.now()),
-            "run_id": run_id,
-            **more,
-        }
-        if not root:
-            span["parent_span_id"] = root_id
-        if tool is not None:
-            span["tool_name"] = tool
-            span.update(_input(args))
-        made: Span = span  # type: ignore[assignment]
+            self._returned.setdefault(run_id, []).append(_Returned(call_id, tool, result, span))
+            while len(self._returned) > MAX_OPEN:
+                self._returned.popitem(last=False)
+
+    def _shown(self, run_id: str, messages: list[Any]) -> None:
+        """selectools compresses a result after it has reported it: only the next turn shows what the model reads."""
         with self._lock:
-            self._open[key] = made
+            returned = self._returned.pop(run_id, [])
+        roles = [str(getattr(message.role, "value", message.role)) for message in messages]
+        turn = len(roles) - roles[::-1].index("assistant") if "assistant" in roles else 0
+        for message in messages[turn:]:
+            mark = _MARK.match(str(getattr(message, "content", None) or ""))
+            if mark is None or getattr(message, "tool_name", None) is None:
+                continue
+            size, call_id = int(mark[2]), message.tool_call_id
+            fits = [
+                call
+                for call in returned
+                if call.tool == message.tool_name and len(call.result) == size and call_id in (call.call_id, None, "")
+            ]
+            if fits:
+                returned.remove(fits[0])
+                how = "compressed" if mark[1] else "failed"
+                fits[0].span.set(attributes={"selectools.raw_chars": size, "selectools.compression": how})
+                fits[0].span.succeeded(message.content)
+
+    def _keep(self, key: str, span: CallSpan) -> None:
+        span.running()
+        with self._lock:
+            self._open[key] = span
             while len(self._open) > MAX_OPEN:
                 self._open.popitem(last=False)
-        self._send(made)
-        return made
 
-    def _end(self, key: str, status: str, **more: Any) -> None:
+    def _take(self, what: str, run_id: str) -> CallSpan | None:
         with self._lock:
-            span = self._open.pop(key, None)
-        if span is not None:
-            ended = {**span, **more, "status": status, "ended_at": rfc3339(clock.now())}
-            self._send(ended)  # type: ignore[arg-type]
+            return self._open.pop(f"{what}:{run_id}", None)
 
-    def _send(self, span: Span) -> None:
-        with contextlib.suppress(InvalidRequestError):
-            check_canonical(dict(span), what="span", depth=1)
-            self._gate.span(span)
+    def _end(self, run_id: str, what: str, status: str, **more: Any) -> None:
+        span = self._take(what, run_id)
+        if span is not None:
+            span.end(status, **more)
+        if what == "run":
+            self._returned.pop(run_id, None)
+            self._history.pop(run_id, None)
+
+
+def failed(span: CallSpan, error: BaseException, status: str = "error") -> None:
+    """The step raised. selectools' validation errors keep their four fields."""
+    cause = error if isinstance(error, ToolValidationError) else error.__cause__
+    fields: dict[str, str] = {}
+    if isinstance(cause, ToolValidationError):
+        for name in ("tool_name", "param_name", "issue", "suggestion"):
+            fields[name] = str(getattr(cause, name))
+    span.failed(error, status, **fields)
 
 
 def _hex(text: str, length: int) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:length]
-
-
-def _text(text: str) -> list[dict[str, str]]:
-    return [{"m_type": "text", "m_content": text[:MAX_TEXT]}]
-
-
-def _input(args: dict[str, Any] | None) -> dict[str, Any]:
-    """Arguments and digest, or nothing where they have no canonical form."""
-    try:
-        digest = args_digest(args)
-    except InvalidRequestError:
-        return {}
-    if len(repr(args)) > MAX_TEXT:
-        return {"args_digest": digest}
-    return {"args_digest": digest, "input": dict(args or {})}
-
-
-def _error(error: BaseException) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": type(error).__name__, "message": str(error)[:MAX_TEXT]}
-    code = getattr(error, "code", None)
-    if isinstance(code, str):
-        found["code"] = code
-    cause = error if isinstance(error, ToolValidationError) else error.__cause__
-    if isinstance(cause, ToolValidationError):
-        for name in ("tool_name", "param_name", "issue", "suggestion"):
-            found[name] = str(getattr(cause, name))
-    return found

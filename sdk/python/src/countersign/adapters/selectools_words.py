@@ -24,3 +24,8 @@ def effective(tool: Tool, args: dict[str, Any]) -> Effective | None:
     if tool.injected_kwargs:
         changed["injected_names"] = sorted(tool.injected_kwargs)
     return changed or None
+
+
+def flags(tool: Tool | None) -> dict[str, bool]:
+    """What a person has to know of the tool: it ends the run, its output is screened. Those that are true."""
+    return {name: True for name in ("terminal", "screen_output") if getattr(tool, name, False) is True}
