@@ -88,6 +88,7 @@ fn single(rules: &[Rule], figures: &mut Figures) -> anyhow::Result<()> {
             thread_id: Some("t"),
             run_id: None,
             effective: None,
+            native: None,
             args: Some(&args),
             args_digest: None,
             risk: Risk::Low,

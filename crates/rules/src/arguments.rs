@@ -22,6 +22,18 @@ pub enum Unsure {
     /// It is larger than a pattern may look at.
     #[error("it is too large to be compared")]
     TooLarge,
+    /// The command cannot be read, or shells read it in different ways.
+    #[error("the command cannot be read for sure")]
+    Unreadable,
+    /// A program's name is not known before it runs.
+    #[error("it runs a program that is not known before it runs")]
+    UnknownCommand,
+    /// Which file it is, is not known.
+    #[error("which file it names is not known")]
+    UnknownPath,
+    /// The parts of a sequence are in it.
+    #[error("it runs these commands one after the other")]
+    Sequence,
 }
 
 /// Whether an argument is what the rule asks for.
@@ -113,11 +125,11 @@ fn is_one_of(list: &[Value], value: &Value) -> Result<bool, Unsure> {
 
 /// Whether every argument is one that the tests name: itself, or something around it.
 #[must_use]
-pub fn all_named(args: &Value, tests: &BTreeMap<String, ArgTest>) -> bool {
+pub fn all_named<T>(args: &Value, tests: &BTreeMap<String, T>) -> bool {
     named(args, &mut String::new(), tests)
 }
 
-fn named(value: &Value, at: &mut String, tests: &BTreeMap<String, ArgTest>) -> bool {
+fn named<T>(value: &Value, at: &mut String, tests: &BTreeMap<String, T>) -> bool {
     if tests.contains_key(at.as_str()) {
         return true;
     }

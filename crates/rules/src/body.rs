@@ -30,9 +30,10 @@ pub fn write_rule(rule: &Rule) -> Result<String, NoToml> {
     for field in FIELDS.iter().filter(|field| !COUNTED.contains(field)) {
         match (*field, whole.remove(*field)) {
             (_, None) => {}
-            ("args", Some(Value::Object(tests))) => {
+            (name @ ("args" | "command" | "path"), Some(Value::Object(tests))) => {
                 for (pointer, test) in &tests {
-                    text.push_str(&format!("args.{} = {}\n", quoted(pointer), value(test)?));
+                    let test = value(test)?;
+                    text.push_str(&format!("{name}.{} = {test}\n", quoted(pointer)));
                 }
             }
             (field, Some(given)) => text.push_str(&format!("{field} = {}\n", value(&given)?)),

@@ -12,12 +12,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::{
-    Effective, ParsedRequest, RequestKind, Risk, Sha256Digest, Verdict, args_digest,
+    Effective, KeptJson, ParsedRequest, RequestKind, Risk, Sha256Digest, Verdict, args_digest,
 };
 use serde_json::Value;
 
 use self::probe::{Cover, Probe, probe};
 use super::arguments::same;
+use super::commands::Reading;
 use super::conditions::{Conditions, Facts, TIME_MAX};
 use super::effective::args_that_run;
 use super::rule::{Effect, Enabled, Rule};
@@ -56,6 +57,8 @@ pub struct Asked<'a> {
     pub args_digest: Option<&'a Sha256Digest>,
     /// What the framework changes after the gate: rules look at the arguments that run too.
     pub effective: Option<&'a Effective>,
+    /// What the framework says of the call itself: where it runs (`cwd`, `home`).
+    pub native: Option<&'a KeptJson>,
     /// The effective risk.
     pub risk: Risk,
     /// Whether the agent takes an approval.
@@ -88,6 +91,7 @@ impl<'a> Asked<'a> {
             args: request.args.as_ref(),
             args_digest: parsed.args_digest.as_ref(),
             effective: request.effective.as_ref(),
+            native: request.native.as_ref(),
             risk: request.effective_risk(),
             takes_approval: request.allowed().contains(Verdict::Approve),
             approvals_required: request.approvals_required(),
@@ -149,6 +153,7 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
         setting,
         also: run.as_ref(),
         hidden: OnceCell::new(),
+        reading: Reading::of(asked.native),
     };
     let rules = policy.rules();
     let mut left = TIME_MAX;
@@ -165,6 +170,7 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
             setting,
             also: None,
             hidden: OnceCell::new(),
+            reading: Reading::of(asked.native),
         };
         probes = both(policy, probes, look(policy, &cover, &mut left));
     }

@@ -9,6 +9,7 @@ pub mod arguments;
 pub mod body;
 mod by_tool;
 pub mod changes;
+pub mod commands;
 pub mod condition;
 pub mod conditions;
 mod declared;

@@ -115,6 +115,7 @@ impl Matrix {
             args: None,
             args_digest: None,
             effective: None,
+            native: None,
             risk,
             takes_approval: true,
             approvals_required: 1,

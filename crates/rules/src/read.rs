@@ -10,7 +10,9 @@ use countersign_wire::{RequestKind, Risk};
 use serde_json::{Map, Value};
 
 pub use self::parts::is_pointer;
-use self::parts::{approvals, args, known, limit, stamp, sum, words};
+use self::parts::{
+    approvals, args, commands, known, limit, paths, shell, stamp, sum, words, writes,
+};
 use super::condition::Condition;
 use super::glob::Glob;
 use super::rule::{Effect, Enabled, Matchers, Rule};
@@ -158,7 +160,7 @@ fn set(found: &mut Found, value: &Value, list: &'static str) -> Option<Vec<Rule>
 }
 
 /// Every field of a rule, in the order in which a person writes them.
-pub const FIELDS: [&str; 23] = [
+pub const FIELDS: [&str; 27] = [
     "id",
     "version",
     "name",
@@ -175,6 +177,10 @@ pub const FIELDS: [&str; 23] = [
     "thread_id",
     "args_digest",
     "args",
+    "command",
+    "shell",
+    "path",
+    "writes",
     "only_args",
     "when",
     "limit",
@@ -279,7 +285,8 @@ fn fits(found: &mut Found, rule: &Rule) {
         rule.effect == Effect::Deny,
         "deny",
     );
-    if rule.matchers.only_args && rule.matchers.args.is_empty() {
+    let of = &rule.matchers;
+    if of.only_args && of.args.is_empty() && of.command.is_empty() && of.path.is_empty() {
         found.at("only_args", |found| found.add("needs args that it names"));
     }
     if !approve {
@@ -347,6 +354,10 @@ fn matchers(found: &mut Found, map: &Map<String, Value>) -> Matchers {
             "sha256: and 64 hex digits",
         ),
         args: args(found, map),
+        command: commands(found, map),
+        shell: shell(found, map),
+        path: paths(found, map),
+        writes: writes(found, map),
         only_args: match map.get("only_args") {
             None => false,
             Some(Value::Bool(only)) => *only,

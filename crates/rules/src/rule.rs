@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use countersign_shell::Shell;
 use countersign_wire::{MAX_SAFE_INTEGER, RequestKind, Risk, Sha256Digest};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::commands::{CommandPattern, POWERSHELL, PathPattern};
 use super::glob::Glob;
 use crate::domain::Timestamp;
 
@@ -93,7 +95,15 @@ pub struct Matchers {
     pub args_digest: Vec<Sha256Digest>,
     /// By JSON pointer.
     pub args: BTreeMap<String, ArgTest>,
-    /// No argument beside those that `args` names.
+    /// Commands by JSON pointer, read as the shell would.
+    pub command: BTreeMap<String, Vec<CommandPattern>>,
+    /// The language of the commands.
+    pub shell: Shell,
+    /// Paths by JSON pointer, read as the file system would.
+    pub path: BTreeMap<String, Vec<PathPattern>>,
+    /// Files that commands of an approve may be redirected to.
+    pub writes: Vec<PathPattern>,
+    /// No argument beside those that `args`, `command` and `path` name.
     pub only_args: bool,
     /// Matchers that stand in the shared policy as an empty list: the rule matches nothing.
     pub empty: Vec<String>,
@@ -234,6 +244,28 @@ impl Rule {
                 .map(|(at, test)| (at.clone(), test.to_json()));
             put("args", Value::Object(tests.collect()));
         }
+        let commands = of.command.iter().map(|(at, list)| {
+            let texts: Vec<&str> = list.iter().map(CommandPattern::as_str).collect();
+            (at.clone(), json!(texts))
+        });
+        let paths = of
+            .path
+            .iter()
+            .map(|(at, list)| (at.clone(), json!(texts_of(list))));
+        for (name, map) in [
+            ("command", commands.collect::<Map<_, _>>()),
+            ("path", paths.collect()),
+        ] {
+            if !map.is_empty() {
+                put(name, Value::Object(map));
+            }
+        }
+        if of.shell == Shell::PowerShell {
+            put("shell", POWERSHELL.into());
+        }
+        if !of.writes.is_empty() {
+            put("writes", texts_of(&of.writes).into());
+        }
         if of.only_args {
             put("only_args", true.into());
         }
@@ -301,6 +333,10 @@ fn number(value: f64) -> Value {
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 pub(crate) fn whole(value: f64) -> Option<i64> {
     (value.fract() == 0.0 && value.abs() <= MAX_SAFE_INTEGER as f64).then_some(value as i64)
+}
+
+fn texts_of(list: &[PathPattern]) -> Vec<&str> {
+    list.iter().map(PathPattern::as_str).collect()
 }
 
 const UNITS: [(&str, i64); 5] = [

@@ -14,6 +14,7 @@ use crate::domain::brakes::Braked;
 use crate::evaluate::{Instead, NearMiss, Trouble};
 
 mod bypass;
+mod commands;
 mod covers;
 mod drafts;
 mod effective;
@@ -65,6 +66,7 @@ fn pay(args: &Value) -> Asked<'_> {
         args: Some(args),
         args_digest: None,
         effective: None,
+        native: None,
         risk: Risk::Low,
         takes_approval: true,
         approvals_required: 1,

@@ -3,6 +3,7 @@
 //! Refuses to guess: a word that is not known before it runs is dynamic, and a text that shells could read in
 //! two ways is unreadable. Nothing here runs, expands or looks at a file.
 
+pub mod acts;
 mod braces;
 mod posix;
 mod powershell;
@@ -10,7 +11,9 @@ pub mod script;
 pub mod unfold;
 pub mod wrappers;
 
-pub use script::{Assignment, Before, Command, How, Kind, Reason, Redirection, Script, Word};
+pub use script::{
+    Assignment, Before, Command, How, Kind, Reason, Redirection, Script, Word, base_name,
+};
 
 use script::Out;
 

@@ -30,6 +30,10 @@ pub enum Matcher {
     ArgsDigest,
     /// One argument, by its place among the rule's.
     Arg(usize),
+    /// One command, by its place among the rule's.
+    Command(usize),
+    /// One path, by its place among the rule's.
+    Path(usize),
     /// No argument beside the named ones.
     OnlyArgs,
     /// The condition.
@@ -71,6 +75,14 @@ impl Matcher {
             Self::Arg(place) => {
                 let pointer = rule.matchers.args.keys().nth(place);
                 return format!("args.{}", pointer.map_or("", String::as_str));
+            }
+            Self::Command(place) => {
+                let pointer = rule.matchers.command.keys().nth(place);
+                return format!("command.{}", pointer.map_or("", String::as_str));
+            }
+            Self::Path(place) => {
+                let pointer = rule.matchers.path.keys().nth(place);
+                return format!("path.{}", pointer.map_or("", String::as_str));
             }
             Self::OnlyArgs => "only_args",
             Self::When => "when",

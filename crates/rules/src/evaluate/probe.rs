@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::{Asked, Matcher, Setting, Trouble};
 use crate::arguments::{Unsure, all_named, has_hidden, holds, is_hidden};
+use crate::commands::Reading;
 use crate::domain::Timestamp;
 use crate::glob::{Glob, Reach};
 use crate::rule::{Effect, Rule};
@@ -78,6 +79,8 @@ pub(super) struct Cover<'a> {
     /// Other arguments that run instead.
     pub(super) also: Option<&'a Value>,
     pub(super) hidden: OnceCell<bool>,
+    /// Its commands and paths, read once for all rules.
+    pub(super) reading: Reading<'a>,
 }
 
 impl Cover<'_> {
@@ -179,11 +182,26 @@ pub(super) fn probe(rule: &Rule, cover: &Cover<'_>) -> Probe {
         let value = asked.args.and_then(|args| args.pointer(pointer));
         probe.take(effect, Matcher::Arg(place), holds(test, value, reach));
     }
+    let value = |pointer: &str| asked.args.and_then(|args| args.pointer(pointer));
+    for (place, (pointer, list)) in of.command.iter().enumerate() {
+        let answer = of.command_holds(effect, (pointer, list), value(pointer), &cover.reading);
+        probe.take(effect, Matcher::Command(place), answer);
+    }
+    for (place, (pointer, list)) in of.path.iter().enumerate() {
+        let answer = of.path_holds(effect, (pointer, list), value(pointer), &cover.reading);
+        probe.take(effect, Matcher::Path(place), answer);
+    }
     if of.only_args {
+        let named = of
+            .args
+            .keys()
+            .chain(of.command.keys())
+            .chain(of.path.keys());
+        let named = named.map(|pointer| (pointer.clone(), ())).collect();
         let answer = asked
             .args
             .ok_or(Unsure::Missing)
-            .map(|args| all_named(args, &of.args));
+            .map(|args| all_named(args, &named));
         probe.take(effect, Matcher::OnlyArgs, answer);
     }
     if effect == Effect::Approve && probe.failures < 2 {

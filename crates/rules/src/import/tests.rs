@@ -37,6 +37,7 @@ fn says(policy: &PolicySet, conditions: &Conditions, tool: &str, args: &Value) -
         args: Some(args),
         args_digest: None,
         effective: None,
+        native: None,
         risk: Risk::Low,
         takes_approval: true,
         approvals_required: 1,

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use countersign_shell::Shell;
 use serde_json::{Map, Value};
 
 use super::{Found, LIST_MAX, TEXT_MAX};
+use crate::commands::{CommandPattern, PathPattern, shell_of};
 use crate::domain::Timestamp;
 use crate::glob::Glob;
 use crate::rule::{ArgTest, Limit, Sum, read_per};
@@ -227,4 +229,89 @@ pub(super) fn approvals(found: &mut Found, map: &Map<String, Value>) -> Option<u
         found.at("approvals", |found| found.add("must be 1 to 5"));
     }
     approvals.and_then(|count| u8::try_from(count).ok())
+}
+
+/// The language of a rule's commands.
+pub(super) fn shell(found: &mut Found, map: &Map<String, Value>) -> Shell {
+    let word = map
+        .get("shell")
+        .map(|word| word.as_str().unwrap_or_default());
+    shell_of(word).unwrap_or_else(|| {
+        found.at("shell", |found| {
+            found.add("must be \"powershell\", or left out")
+        });
+        Shell::Posix
+    })
+}
+
+/// Lists of texts by JSON pointer, each read by `read`.
+fn by_pointer<T>(
+    found: &mut Found,
+    map: &Map<String, Value>,
+    name: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> BTreeMap<String, Vec<T>> {
+    let mut lists = BTreeMap::new();
+    let Some(value) = map.get(name) else {
+        return lists;
+    };
+    found.at(name, |found| {
+        let Some(map) = value
+            .as_object()
+            .filter(|map| (1..=LIST_MAX).contains(&map.len()))
+        else {
+            found.add(format!("must be a table of 1 to {LIST_MAX} JSON pointers"));
+            return;
+        };
+        for pointer in map.keys() {
+            if !is_pointer(pointer) {
+                found.at(pointer.as_str(), |found| {
+                    found.add("is no JSON pointer; write \"/name\"");
+                });
+            }
+            lists.insert(pointer.clone(), texts(found, map, pointer, &read));
+        }
+    });
+    lists
+}
+
+fn texts<T>(
+    found: &mut Found,
+    map: &Map<String, Value>,
+    name: &str,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Vec<T> {
+    let mut list = Vec::new();
+    for (place, word) in words(found, map, name).iter().enumerate() {
+        match read(word) {
+            Ok(read) => list.push(read),
+            Err(why) => found.at(name, |found| {
+                found.at(place.to_string(), |found| found.add(why));
+            }),
+        }
+    }
+    list
+}
+
+pub(super) fn commands(
+    found: &mut Found,
+    map: &Map<String, Value>,
+) -> BTreeMap<String, Vec<CommandPattern>> {
+    let word = map.get("shell").and_then(Value::as_str);
+    let shell = shell_of(word).unwrap_or_default();
+    let approve = map.get("effect").and_then(Value::as_str) == Some("approve");
+    by_pointer(found, map, "command", |text| {
+        CommandPattern::new(text, shell, approve)
+    })
+}
+
+pub(super) fn paths(
+    found: &mut Found,
+    map: &Map<String, Value>,
+) -> BTreeMap<String, Vec<PathPattern>> {
+    by_pointer(found, map, "path", PathPattern::new)
+}
+
+pub(super) fn writes(found: &mut Found, map: &Map<String, Value>) -> Vec<PathPattern> {
+    texts(found, map, "writes", PathPattern::new)
 }

@@ -26,6 +26,7 @@ fn asked<'a>(args: &'a Value, digest: &'a Sha256Digest) -> Asked<'a> {
         args: Some(args),
         args_digest: Some(digest),
         effective: None,
+        native: None,
         risk: Risk::Medium,
         takes_approval: true,
         approvals_required: 1,

@@ -1,0 +1,103 @@
+//! Rules that read a command as the shell would and a path as the file system would.
+//!
+//! Refuses to approve a text of which one part is not known, and to let a deny or an ask be passed by another
+//! way of writing the same.
+
+mod approve;
+mod deny;
+mod folders;
+mod paths;
+mod pattern;
+mod protected;
+mod reading;
+
+use countersign_shell::Shell;
+use serde_json::Value;
+
+use crate::arguments::Unsure;
+use crate::rule::{Effect, Matchers};
+
+pub use self::paths::PathPattern;
+pub use self::pattern::CommandPattern;
+pub(crate) use self::reading::Reading;
+
+/// The word for a language in a rule.
+pub const POWERSHELL: &str = "powershell";
+
+/// The language that a rule's word names.
+#[must_use]
+pub fn shell_of(word: Option<&str>) -> Option<Shell> {
+    match word {
+        None => Some(Shell::Posix),
+        Some(POWERSHELL) => Some(Shell::PowerShell),
+        Some(_) => None,
+    }
+}
+
+impl Matchers {
+    /// Whether the command at a pointer is one of the rule's.
+    pub(crate) fn command_holds(
+        &self,
+        effect: Effect,
+        (pointer, patterns): (&str, &[CommandPattern]),
+        value: Option<&Value>,
+        reading: &Reading<'_>,
+    ) -> Result<bool, Unsure> {
+        let read = reading.command(pointer, value, self.shell)?;
+        if effect == Effect::Approve {
+            let patterns: Vec<&CommandPattern> = patterns.iter().collect();
+            return Ok(approve::covers(
+                &read,
+                &patterns,
+                &self.writes,
+                reading.place(),
+            ));
+        }
+        any(patterns.iter().map(|pattern| deny::holds(&read, pattern)))
+    }
+
+    /// Whether the path at a pointer is one of the rule's.
+    pub(crate) fn path_holds(
+        &self,
+        effect: Effect,
+        (pointer, patterns): (&str, &[PathPattern]),
+        value: Option<&Value>,
+        reading: &Reading<'_>,
+    ) -> Result<bool, Unsure> {
+        let place = reading.place();
+        if pointer == COMMAND && effect != Effect::Approve {
+            let read = reading.command(pointer, value, self.shell)?;
+            return any(patterns
+                .iter()
+                .map(|pattern| deny::names(&read, pattern, place)));
+        }
+        let text = value
+            .ok_or(Unsure::Missing)?
+            .as_str()
+            .ok_or(Unsure::WrongType)?;
+        match effect {
+            Effect::Approve => Ok(patterns.iter().any(|pattern| pattern.approves(text, place))),
+            _ => any(patterns.iter().map(|pattern| pattern.holds(text, place))),
+        }
+    }
+}
+
+/// The pointer at which a path is looked for in a command.
+const COMMAND: &str = "/command";
+
+/// One that is sure of it; else one that is unsure.
+fn any(mut answers: impl Iterator<Item = Result<bool, Unsure>>) -> Result<bool, Unsure> {
+    let mut unsure = None;
+    let found = answers.any(|answer| match answer {
+        Ok(is) => is,
+        Err(why) => {
+            unsure.get_or_insert(why);
+            false
+        }
+    });
+    match (found, unsure) {
+        (true, _) => Ok(true),
+        (false, Some(why)) => Err(why),
+        (false, None) => Ok(false),
+    }
+}

@@ -1,0 +1,436 @@
+//! What lets a command run: every part of it is known and covered.
+
+use countersign_shell::{Command, How, Word, acts};
+
+use super::folders::Folder;
+use super::paths::PathPattern;
+use super::pattern::{CommandPattern, Element, Part, glob};
+use super::reading::{Place, Read};
+
+/// Wrappers that need no pattern.
+const PLAIN: [&str; 5] = ["timeout", "time", "nice", "nohup", "stdbuf"];
+/// Programs that give variables a value.
+const ASSIGN: [&str; 7] = [
+    "export", "declare", "typeset", "readonly", "local", "getopts", "mapfile",
+];
+
+/// A pattern from a word on: `timeout 60 cargo test *` is also `cargo test *`, of what it wraps.
+type From<'p> = (&'p Part, usize);
+
+/// Whether every command of a text is covered by one of the patterns.
+pub(super) fn covers(
+    read: &Read,
+    patterns: &[&CommandPattern],
+    writes: &[PathPattern],
+    place: &Place,
+) -> bool {
+    let script = &read.script;
+    if script.unreadable.is_some() || script.doubtful.is_some() || read.moved_git {
+        return false;
+    }
+    let runs = script
+        .commands
+        .iter()
+        .any(|command| !command.words.is_empty() || !command.assignments.is_empty());
+    if !runs {
+        return false;
+    }
+    if patterns
+        .iter()
+        .any(|pattern| pattern.parts.is_empty() && pattern.as_str() == read.text)
+    {
+        return true;
+    }
+    let cover = Cover {
+        read,
+        writes,
+        place,
+    };
+    if patterns
+        .iter()
+        .any(|pattern| pattern.parts.len() > 1 && cover.sequence(pattern))
+    {
+        return true;
+    }
+    let single = patterns
+        .iter()
+        .filter_map(|pattern| match pattern.parts.as_slice() {
+            [part] => Some((part, pattern.is_exact())),
+            _ => None,
+        });
+    let single: Vec<(&Part, bool)> = single.collect();
+    // What covers each command: patterns for what it wraps, and whether it was written as a whole.
+    let mut inner: Vec<(Vec<From<'_>>, bool)> = Vec::with_capacity(script.commands.len());
+    for (at, command) in script.commands.iter().enumerate() {
+        let outer = command.inside.and_then(|inside| inner.get(inside));
+        let outer = outer.filter(|_| matches!(command.how, How::Wrapped | How::Text));
+        if outer.is_some_and(|(_, whole)| *whole) {
+            inner.push((Vec::new(), true));
+            continue;
+        }
+        let mut found = Vec::new();
+        let mut covered = false;
+        let mut whole = false;
+        let own = single.iter().map(|(part, exact)| ((*part, 0), *exact));
+        let wrapped = outer
+            .into_iter()
+            .flat_map(|(patterns, _)| patterns.iter().map(|from| (*from, false)));
+        for ((part, from), exact) in own.chain(wrapped) {
+            let Some(literal) = cover.one(at, part, from) else {
+                continue;
+            };
+            covered = true;
+            whole |= exact && !command.words.iter().any(|word| word.dynamic);
+            // A literal word of the pattern begins what the wrapper runs.
+            let begins = script
+                .commands
+                .iter()
+                .filter(|inner| inner.inside == Some(at))
+                .filter_map(|inner| inner.from);
+            for begin in begins {
+                if let Some(element) = literal.get(begin).copied().flatten() {
+                    found.push((part, element));
+                }
+            }
+        }
+        if !covered && !cover.needs_none(at) {
+            return false;
+        }
+        inner.push((found, whole));
+    }
+    true
+}
+
+struct Cover<'r> {
+    read: &'r Read,
+    writes: &'r [PathPattern],
+    place: &'r Place,
+}
+
+impl Cover<'_> {
+    /// The text is these commands, one after the other.
+    fn sequence(&self, pattern: &CommandPattern) -> bool {
+        let commands = &self.read.script.commands;
+        let same = |(at, part): (usize, &Part)| {
+            let command = &commands[at];
+            command.inside.is_none()
+                && command.before == part.before
+                && self.one(at, part, 0).is_some()
+        };
+        commands.len() == pattern.parts.len() && pattern.parts.iter().enumerate().all(same)
+    }
+
+    /// Commands that run nothing themselves: redirections alone, and wrappers that are named.
+    fn needs_none(&self, at: usize) -> bool {
+        let command = &self.read.script.commands[at];
+        if !command.assignments.is_empty() || !self.redirections(at, None) {
+            return false;
+        }
+        let Some(first) = command.words.first() else {
+            return true;
+        };
+        let wraps = self
+            .read
+            .script
+            .commands
+            .iter()
+            .any(|inner| inner.inside == Some(at) && inner.how == How::Wrapped);
+        let plain = first.literal().is_some_and(|name| {
+            let options = command.words.get(1).is_some_and(Word::could_be_option);
+            let output = command
+                .words
+                .iter()
+                .any(|word| word.text.starts_with("-o") || word.text.starts_with("--o"));
+            (PLAIN.contains(&name) && !(name == "time" && output)) || (name == "xargs" && !options)
+        });
+        wraps && plain
+    }
+
+    /// Whether this command matches a pattern from its word `from` on: for each of its words the place of the
+    /// literal one that it matched.
+    fn one(&self, at: usize, part: &Part, from: usize) -> Option<Vec<Option<usize>>> {
+        let command = &self.read.script.commands[at];
+        if command.words.is_empty() && part.words.is_empty() {
+            let given = self.assigned(command, part) && !command.assignments.is_empty();
+            return (given && self.redirections(at, Some(part))).then(Vec::new);
+        }
+        let first = command.words.first()?.literal()?;
+        if part.words.get(from)? != &Element::Literal(first.to_owned()) {
+            return None;
+        }
+        let moved = self.read.folders[at] != Folder::Same;
+        if first.contains('/') && !first.starts_with(['/', '~']) && moved {
+            return None;
+        }
+        let prefix = if from == 0 {
+            self.assigned(command, part)
+        } else {
+            command.assignments.is_empty()
+        };
+        let literal = aligned(&part.words[from..], part.rest, &command.words)?;
+        let literal: Vec<Option<usize>> = literal
+            .into_iter()
+            .map(|place| place.map(|place| place + from))
+            .collect();
+        let fits = prefix && self.redirections(at, Some(part)) && !self.acts(at, &literal);
+        fits.then_some(literal)
+    }
+
+    /// The variables of a command are those of the pattern, with their values.
+    fn assigned(&self, command: &Command, part: &Part) -> bool {
+        let is = |name: &str, value: &str, of: &countersign_shell::Assignment| {
+            of.name == name
+                && !of.append
+                && (value == "*" || of.value.literal().is_some_and(|known| glob(value, known)))
+        };
+        let named = command.assignments.iter().all(|of| {
+            part.assignments
+                .iter()
+                .any(|(name, value)| is(name, value, of))
+        });
+        let present = part
+            .assignments
+            .iter()
+            .all(|(name, value)| command.assignments.iter().any(|of| is(name, value, of)));
+        named && present
+    }
+
+    fn redirections(&self, at: usize, part: Option<&Part>) -> bool {
+        let command = &self.read.script.commands[at];
+        command.redirections.iter().all(|of| {
+            if of.kind == countersign_shell::Kind::Here {
+                return true;
+            }
+            if part.is_some_and(|part| part.redirections.contains(of)) {
+                return true;
+            }
+            let network = ["/dev/tcp", "/dev/udp"];
+            let may_be = |dir: &str| {
+                of.target.text.starts_with(dir)
+                    || (of.target.dynamic && dir.starts_with(&of.target.text))
+            };
+            if of.kind != countersign_shell::Kind::Duplicate
+                && network.iter().any(|dir| may_be(dir))
+            {
+                return false;
+            }
+            !of.kind.writes() || self.may_write(at, &of.target)
+        })
+    }
+
+    fn may_write(&self, at: usize, target: &Word) -> bool {
+        let Some(path) = target.literal() else {
+            return false;
+        };
+        if path == "/dev/null" {
+            return true;
+        }
+        let known = self.at(at, path, target.tilde);
+        known.is_some_and(|path| {
+            self.writes
+                .iter()
+                .any(|pattern| pattern.approves(&path, self.place))
+        })
+    }
+
+    /// A path from the folder of a command; none where that is not known.
+    fn at(&self, at: usize, path: &str, tilde: bool) -> Option<String> {
+        if path.starts_with('/') || tilde {
+            return Some(path.to_owned());
+        }
+        let path = if path.starts_with('~') {
+            format!("./{path}")
+        } else {
+            path.to_owned()
+        };
+        match &self.read.folders[at] {
+            Folder::Same => Some(path),
+            Folder::To(folder) => Some(format!("{folder}/{path}")),
+            Folder::Unknown => None,
+        }
+    }
+
+    /// Whether a word that the pattern does not write makes this command run or write something.
+    fn acts(&self, at: usize, literal: &[Option<usize>]) -> bool {
+        let command = &self.read.script.commands[at];
+        let words = &command.words;
+        let Some(name) = command.name() else {
+            return true;
+        };
+        let written = |place: usize| literal.get(place).is_some_and(Option::is_some);
+        let subcommand = countersign_shell::wrappers::subcommands(name, words)
+            .first()
+            .copied();
+        let ended = words
+            .iter()
+            .position(|word| word.text == "--")
+            .unwrap_or(words.len());
+        for (place, word) in words.iter().enumerate().skip(1) {
+            if word.dynamic {
+                let safe = (word.one && acts::is_value(name, words, place)) || place > ended;
+                let may = acts::may_act(name) || ASSIGN.contains(&name);
+                if may && word.could_be_option() && !safe {
+                    return true;
+                }
+                continue;
+            }
+            // Neither is the option of an option that takes a text.
+            if acts::is_value(name, words, place) && !written(place) {
+                continue;
+            }
+            let value =
+                word.text.contains('=') || words.get(place + 1).is_none() || written(place + 1);
+            if acts::acts(name, words, place, subcommand) && !(written(place) && value) {
+                return true;
+            }
+        }
+        match name {
+            "rm" | "rmdir" | "unlink" => self.removes_much(at, literal),
+            "sed" | "gsed" => self.sed_acts(at, literal),
+            "printf" if words.iter().any(|word| word.text == "-v") => {
+                !words.iter().enumerate().all(|(place, _)| written(place))
+            }
+            "read" => words
+                .iter()
+                .skip(1)
+                .enumerate()
+                .any(|(place, word)| !written(place + 1) && !lower_name(word)),
+            _ if ASSIGN.contains(&name) => words
+                .iter()
+                .enumerate()
+                .skip(1)
+                .any(|(place, _)| !written(place)),
+            _ if acts::WRITES_OPERANDS.contains(&name) => {
+                words.iter().enumerate().skip(1).any(|(place, word)| {
+                    !written(place) && !word.text.starts_with('-') && !self.may_write(at, word)
+                })
+            }
+            "env" => words
+                .iter()
+                .enumerate()
+                .skip(1)
+                .any(|(place, word)| word.text.contains('=') && !written(place)),
+            _ => false,
+        }
+    }
+
+    fn sed_acts(&self, at: usize, literal: &[Option<usize>]) -> bool {
+        let words = &self.read.script.commands[at].words;
+        let (places, unsure) = countersign_shell::wrappers::operands(
+            words,
+            1,
+            "-e --expression -l --line-length",
+            "-n -E -r -u -z --quiet --silent --regexp-extended --posix --debug",
+        );
+        let by_option = words
+            .iter()
+            .enumerate()
+            .filter(|(_, word)| word.text == "-e" || word.text == "--expression");
+        let mut scripts: Vec<usize> = by_option.map(|(place, _)| place + 1).collect();
+        let glued = words.iter().any(|word| {
+            word.text.starts_with("-e") && word.text.len() > 2
+                || word.text.starts_with("--expression=")
+        });
+        if scripts.is_empty() {
+            scripts.extend(places.first());
+        }
+        let quiet = |place: &usize| {
+            literal.get(*place).is_some_and(Option::is_some)
+                || words
+                    .get(*place)
+                    .and_then(Word::literal)
+                    .is_some_and(acts::is_quiet_sed)
+        };
+        unsure || glued || !scripts.iter().all(quiet)
+    }
+
+    /// Whether `rm` reaches what no prefix lets it: the root, a home, a folder around the agent's own.
+    fn removes_much(&self, at: usize, literal: &[Option<usize>]) -> bool {
+        let command = &self.read.script.commands[at];
+        let mut options = true;
+        command
+            .words
+            .iter()
+            .enumerate()
+            .skip(1)
+            .any(|(place, word)| {
+                if options && word.text == "--" {
+                    options = false;
+                    return false;
+                }
+                if (options && word.text.starts_with('-'))
+                    || literal.get(place).is_some_and(Option::is_some)
+                {
+                    return false;
+                }
+                let path = word
+                    .literal()
+                    .and_then(|path| self.at(at, path, word.tilde));
+                path.is_none_or(|path| self.is_much(&path, word.tilde))
+            })
+    }
+
+    fn is_much(&self, path: &str, tilde: bool) -> bool {
+        let mut parts: Vec<&str> = Vec::new();
+        let mut above = 0_usize;
+        for part in path.split('/') {
+            match part {
+                "" | "." => {}
+                ".." => above += usize::from(parts.pop().is_none()),
+                part => parts.push(part),
+            }
+        }
+        let root = path.starts_with('/');
+        if tilde || path.starts_with('~') {
+            return parts.len() < 2 || above > 0;
+        }
+        if !root {
+            // Its own folder, or one above it.
+            return parts.is_empty() || above > 0;
+        }
+        let whole = format!("/{}", parts.join("/"));
+        let around = |folder: &Option<String>| {
+            folder
+                .as_deref()
+                .is_some_and(|folder| format!("{folder}/").starts_with(&format!("{whole}/")))
+        };
+        let home = matches!(parts.as_slice(), ["home" | "Users", _] | ["var", "root"]);
+        parts.len() < 2 || home || around(&self.place.cwd) || around(&self.place.home)
+    }
+}
+
+/// A variable that is of the script, not of the environment.
+fn lower_name(word: &Word) -> bool {
+    word.literal()
+        .is_some_and(|name| name.starts_with('-') || name.chars().any(|c| c.is_ascii_lowercase()))
+}
+
+/// For each word the place of the literal that it matched; none where the words are no match.
+fn aligned(pattern: &[Element], rest: bool, words: &[Word]) -> Option<Vec<Option<usize>>> {
+    let tail = |words: &[Word]| (rest || words.is_empty()).then(|| vec![None; words.len()]);
+    let Some((first, others)) = pattern.split_first() else {
+        return tail(words);
+    };
+    let (word, behind) = words.split_first()?;
+    let shifted = |mut found: Vec<Option<usize>>, by: usize, own: Option<usize>| {
+        for place in found.iter_mut().flatten() {
+            *place += by;
+        }
+        found.insert(0, own);
+        found
+    };
+    match first {
+        Element::Some => aligned(others, rest, behind)
+            .map(|found| shifted(found, 1, None))
+            .or_else(|| aligned(pattern, rest, behind).map(|found| shifted(found, 0, None))),
+        Element::Literal(_) | Element::Glob(_) => {
+            let known = word.literal()?;
+            let own = matches!(first, Element::Literal(_)).then_some(0);
+            first
+                .is(known)
+                .then(|| aligned(others, rest, behind))
+                .flatten()
+                .map(|found| shifted(found, 1, own))
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! What a deny or an ask matches: any command, however it is written.
+
+use std::collections::BTreeSet;
+
+use countersign_shell::{Command, How, Word, base_name, wrappers};
+
+use super::folders::Folder;
+use super::paths::PathPattern;
+use super::pattern::{CommandPattern, Element, Part};
+use super::reading::{Place, Read};
+use crate::arguments::Unsure;
+
+/// Short options and the long ones that are equal to them.
+const LONG: &[(&str, &str)] = &[
+    (
+        "rm",
+        "r=recursive R=recursive f=force i=interactive v=verbose d=dir",
+    ),
+    (
+        "cp",
+        "r=recursive R=recursive a=archive f=force i=interactive n=no-clobber u=update v=verbose p=preserve t=target-directory l=link s=symbolic-link",
+    ),
+    (
+        "mv",
+        "f=force i=interactive n=no-clobber u=update v=verbose t=target-directory",
+    ),
+    ("chmod", "R=recursive v=verbose f=silent c=changes"),
+    (
+        "chown",
+        "R=recursive v=verbose f=silent c=changes h=no-dereference",
+    ),
+    (
+        "git",
+        "f=force d=delete D=delete m=message a=all A=all n=dry-run u=set-upstream q=quiet v=verbose i=interactive p=patch b=branch",
+    ),
+];
+/// Programs that only read files: a word of theirs that is expanded may be any file.
+const READERS: &str = "cat head tail less more grep egrep fgrep rg sed awk cp mv ln dd tee tar zip base64 xxd od strings nl sort uniq cut wc diff cmp jq source . open code vi vim nano rm touch chmod chown scp rsync curl bat tac paste join install";
+
+/// Whether a text runs something of this pattern. An error: it may.
+pub(super) fn holds(read: &Read, pattern: &CommandPattern) -> Result<bool, Unsure> {
+    let script = &read.script;
+    let unsure = match (script.unreadable, read.unknown_name) {
+        (Some(_), _) => Err(Unsure::Unreadable),
+        (None, true) => Err(Unsure::UnknownCommand),
+        (None, false) => Ok(false),
+    };
+    let found: Result<bool, Unsure> = match pattern.parts.as_slice() {
+        [] if read.text == pattern.as_str() => return Ok(true),
+        [] => Ok(false),
+        // Far from every name that is run.
+        [_] if pattern
+            .program()
+            .is_some_and(|name| !read.unknown_name && !read.names.contains(base_name(name)))
+            && !script
+                .commands
+                .iter()
+                .any(|command| command.words.first().is_some_and(|word| word.dynamic)) =>
+        {
+            Ok(false)
+        }
+        [part] => Ok(script.commands.iter().any(|command| runs(command, part))),
+        parts => match sequence(&script.commands, parts) {
+            Ok(_) => return unsure,
+            Err(why) => return Err(why),
+        },
+    };
+    match found {
+        Ok(true) => Ok(true),
+        _ => unsure,
+    }
+}
+
+/// Parts of a sequence in one script and in that order ask.
+fn sequence(commands: &[Command], parts: &[Part]) -> Result<bool, Unsure> {
+    let mut left = parts;
+    for command in commands {
+        if let Some((part, rest)) = left.split_first()
+            && runs(command, part)
+        {
+            left = rest;
+        }
+    }
+    match left.is_empty() {
+        true => Err(Unsure::Sequence),
+        false => Ok(false),
+    }
+}
+
+/// Whether this command may be one of the pattern.
+fn runs(command: &Command, part: &Part) -> bool {
+    let (Some(first), Some(name)) = (command.words.first(), part.words.first()) else {
+        return false;
+    };
+    let any = matches!(name, Element::Some)
+        || matches!(name, Element::Glob(text) if text.starts_with('*'));
+    if any && part.words.len() == 1 {
+        return command
+            .words
+            .iter()
+            .any(|word| word.could(|known| name.is(known), |_| false));
+    }
+    // A name of which nothing is known is asked about; it is no match of every rule.
+    if first.dynamic && first.gives.is_empty() && first.text.is_empty() {
+        return false;
+    }
+    let named = |known: &str| match name {
+        Element::Literal(text) => base_name(text) == base_name(known),
+        other => other.is(known) || other.is(base_name(known)),
+    };
+    let may = |known: &str| match name {
+        Element::Literal(text) => base_name(text).starts_with(base_name(known)),
+        _ => true,
+    };
+    first.could(named, may) && said(command, part, name)
+}
+
+/// The words behind the program, whatever their order.
+fn said(command: &Command, part: &Part, name: &Element) -> bool {
+    let program = match name {
+        Element::Literal(text) => base_name(text),
+        _ => command.name().unwrap_or_default(),
+    };
+    let wanted = Said::of_pattern(program, &part.words[1..]);
+    let given = Said::of_command(program, &command.words[1..]);
+    // The first operand is a subcommand: it is where subcommands are.
+    let leads = !matches!(part.words.get(1), Some(Element::Literal(text)) if text.starts_with('-'));
+    if let Some(first) = wanted.operands.first()
+        && leads
+        && command.how != How::Text
+    {
+        let places = wrappers::subcommands(program, &command.words);
+        let at = |place: &usize| {
+            command.words[*place].could(|known| first.is(known), |known| may_be(first, known))
+        };
+        let spread = command
+            .words
+            .iter()
+            .skip(1)
+            .any(|word| word.dynamic && !word.one);
+        if !places.iter().any(at) && !spread {
+            return false;
+        }
+    }
+    given.holds(&wanted) && (part.rest || wanted.is_all_of(&given))
+}
+
+fn may_be(element: &Element, known: &str) -> bool {
+    match element {
+        Element::Literal(text) => text.starts_with(known),
+        _ => true,
+    }
+}
+
+/// Words sorted into what they are.
+#[derive(Default)]
+struct Said {
+    letters: BTreeSet<String>,
+    long: Vec<String>,
+    operands: Vec<Element>,
+    /// What may be glued to a short option.
+    glued: Vec<String>,
+    /// `--` is there.
+    ended: bool,
+    /// Beginnings of words that are expanded; those that come to one word, and those that may come to many.
+    one: Vec<Word>,
+    many: Vec<Word>,
+}
+
+impl Said {
+    fn of_pattern(program: &str, words: &[Element]) -> Self {
+        let mut said = Self::default();
+        for word in words {
+            match word {
+                Element::Literal(text) => said.add(program, text),
+                Element::Glob(_) => said.operands.push(word.clone()),
+                Element::Some => {}
+            }
+        }
+        said
+    }
+
+    fn of_command(program: &str, words: &[Word]) -> Self {
+        let mut said = Self::default();
+        for (at, word) in words.iter().enumerate() {
+            let valued = at > 0 && {
+                let mut whole = vec![Word::literal_of(program)];
+                whole.extend_from_slice(words);
+                countersign_shell::acts::is_value(program, &whole, at + 1)
+            };
+            match (word.dynamic, word.gives.is_empty()) {
+                _ if valued => {}
+                (false, _) => said.add(program, &word.text),
+                (true, false) => word.gives.iter().for_each(|word| said.add(program, word)),
+                (true, true) if word.one => said.one.push(word.clone()),
+                (true, true) => said.many.push(word.clone()),
+            }
+        }
+        said
+    }
+
+    fn add(&mut self, program: &str, text: &str) {
+        if text == "--" {
+            self.ended = true;
+        } else if let Some(long) = text.strip_prefix("--") {
+            let (name, value) = long
+                .split_once('=')
+                .map_or((long, None), |(name, value)| (name, Some(value)));
+            self.long.push(name.to_owned());
+            self.operands
+                .extend(value.map(|value| Element::Literal(value.to_owned())));
+            let short = table(program).filter(|(_, known)| *known == name);
+            self.letters
+                .extend(short.map(|(letter, _)| letter.to_owned()));
+        } else if let Some(cluster) = text.strip_prefix('-').filter(|rest| !rest.is_empty()) {
+            let (cluster, value) = cluster
+                .split_once('=')
+                .map_or((cluster, None), |(name, value)| (name, Some(value)));
+            self.glued.push(text.to_owned());
+            self.operands
+                .extend(value.map(|value| Element::Literal(value.to_owned())));
+            for (at, letter) in cluster.char_indices() {
+                let letter = letter.to_string();
+                let long = table(program).filter(|(short, _)| *short == letter);
+                self.long.extend(long.map(|(_, long)| long.to_owned()));
+                self.letters.insert(letter);
+                if at > 0 {
+                    self.glued.push(cluster[at..].to_owned());
+                }
+            }
+        } else {
+            self.operands.push(Element::Literal(text.to_owned()));
+        }
+    }
+
+    /// A cut option is its whole one.
+    fn has_long(&self, long: &str) -> bool {
+        let is = |own: &String| own == long || (own.len() > 1 && long.starts_with(own.as_str()));
+        self.long.iter().any(is)
+    }
+
+    /// Whether these words hold all of a pattern's.
+    fn holds(&self, wanted: &Self) -> bool {
+        let mut missing = Vec::new();
+        for long in &wanted.long {
+            let has = self.has_long(long);
+            if !has {
+                missing.push(format!("--{long}"));
+            }
+        }
+        for letter in &wanted.letters {
+            let implied = wanted.long.iter().any(|long| self.has_long(long));
+            let whole = wanted.glued.iter().any(|word| self.glued.contains(word));
+            if !self.letters.contains(letter) && !implied && !whole {
+                missing.push(format!("-{letter}"));
+            }
+        }
+        if wanted.ended && !self.ended {
+            missing.push("--".to_owned());
+        }
+        for operand in &wanted.operands {
+            let own = self
+                .operands
+                .iter()
+                .any(|own| matches!(own, Element::Literal(text) if operand.is(text)));
+            let glued = self.glued.iter().any(|text| operand.is(text));
+            if !own && !glued {
+                missing.push(match operand {
+                    Element::Literal(text) | Element::Glob(text) => text.clone(),
+                    Element::Some => String::new(),
+                });
+            }
+        }
+        let fits = |word: &Word, text: &str| text.starts_with(&word.text) || text.contains('*');
+        let many = |text: &String| {
+            self.many
+                .iter()
+                .any(|word| word.text.is_empty() || fits(word, text))
+        };
+        let left: Vec<&String> = missing.iter().filter(|text| !many(text)).collect();
+        // Each that comes to one word is one of them.
+        left.len() <= self.one.len()
+            && left
+                .iter()
+                .all(|text| self.one.iter().any(|word| fits(word, text)))
+    }
+
+    /// Whether nothing is said beside it, by what is known.
+    fn is_all_of(&self, given: &Self) -> bool {
+        let known = |text: &String| self.operands.iter().any(|own| own.is(text));
+        let letters = given.letters.iter().all(|letter| {
+            self.letters.contains(letter) || self.long.iter().any(|long| given.long.contains(long))
+        });
+        let long = given.long.iter().all(|long| {
+            self.long.iter().any(|own| own.starts_with(long.as_str())) || !self.letters.is_empty()
+        });
+        let operands = given
+            .operands
+            .iter()
+            .all(|own| matches!(own, Element::Literal(text) if known(text)));
+        letters && long && operands
+    }
+}
+
+fn table(program: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let row = LONG.iter().find(|(name, _)| *name == program);
+    let pairs = row.map_or("", |(_, pairs)| *pairs);
+    pairs
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('='))
+}
+
+/// Whether a text names a path of this pattern: in any word, or as what is read or written.
+pub(super) fn names(read: &Read, pattern: &PathPattern, place: &Place) -> Result<bool, Unsure> {
+    let mut unsure = None;
+    if read.script.unreadable.is_some() {
+        unsure = Some(Unsure::Unreadable);
+    }
+    for (at, command) in read.script.commands.iter().enumerate() {
+        let reads = command
+            .name()
+            .is_none_or(|name| READERS.split(' ').any(|known| known == name));
+        let targets = command
+            .redirections
+            .iter()
+            .filter(|of| of.kind != countersign_shell::Kind::Here);
+        let words = command
+            .words
+            .iter()
+            .map(|word| (word, reads))
+            .chain(targets.map(|of| (&of.target, true)));
+        for (word, reads) in words {
+            match look(word, &read.folders[at], pattern, place) {
+                Ok(true) => return Ok(true),
+                Ok(false) if word.dynamic && word.gives.is_empty() && reads => {
+                    unsure = Some(Unsure::UnknownPath)
+                }
+                Ok(false) => {}
+                Err(why) => unsure = Some(why),
+            }
+        }
+    }
+    unsure.map_or(Ok(false), Err)
+}
+
+fn look(
+    word: &Word,
+    folder: &Folder,
+    pattern: &PathPattern,
+    place: &Place,
+) -> Result<bool, Unsure> {
+    let mut unsure = None;
+    let known = [word.text.as_str()];
+    let texts: Vec<&str> = match word.gives.is_empty() {
+        true if word.dynamic => return Ok(false),
+        true => known.to_vec(),
+        false => word.gives.iter().map(String::as_str).collect(),
+    };
+    for text in texts {
+        // `--file=x`, `of=x`, `@x`, `HEAD:x`: the path may be behind a sign.
+        let parts = text.split(['=', ':', '@']).skip(1);
+        for text in std::iter::once(text)
+            .chain(parts)
+            .filter(|text| !text.is_empty())
+        {
+            let moved = match folder {
+                Folder::To(folder) if !text.starts_with(['/', '~']) => {
+                    Some(format!("{folder}/{text}"))
+                }
+                _ => None,
+            };
+            for path in std::iter::once(text.to_owned()).chain(moved) {
+                match pattern.holds(&path, place) {
+                    Ok(true) => return Ok(true),
+                    Ok(false) => {}
+                    Err(why) => unsure = Some(why),
+                }
+            }
+        }
+    }
+    unsure.map_or(Ok(false), Err)
+}

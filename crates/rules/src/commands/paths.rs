@@ -1,0 +1,216 @@
+//! Patterns of paths: `**` over folders, `*` within one, `~` home.
+
+use super::pattern::glob;
+use super::protected::is_beyond;
+use super::reading::Place;
+use crate::arguments::Unsure;
+
+/// A pattern of paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathPattern {
+    source: String,
+    parts: Vec<String>,
+    root: Root,
+}
+
+/// What a path begins at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Root {
+    /// `/`, or a drive.
+    Absolute,
+    /// `~`
+    Home,
+    /// Neither.
+    Relative,
+}
+
+impl PathPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong with it, for a person.
+    pub fn new(source: &str) -> Result<Self, String> {
+        let text = source.replace('\\', "/");
+        let (root, parts) = split(&text);
+        if parts.is_empty() && root == Root::Relative {
+            return Err("must be a path".to_owned());
+        }
+        if parts.iter().any(|part| part == "..") {
+            return Err("a pattern of paths has no `..`".to_owned());
+        }
+        if parts.iter().any(|part| part.contains("**") && part != "**") {
+            return Err("`**` is a whole part of a path".to_owned());
+        }
+        Ok(Self {
+            source: source.to_owned(),
+            parts,
+            root,
+        })
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.source
+    }
+
+    /// Whether an approve matches this value: only where it is known which file that is.
+    pub(super) fn approves(&self, value: &str, place: &Place) -> bool {
+        if value.contains(['\\', '\0', '\n', '$', '`']) {
+            return false;
+        }
+        let Some((root, parts)) = resolved(value, place) else {
+            return false;
+        };
+        if matches!(parts.first().map(String::as_str), Some("proc" | "dev")) {
+            return false;
+        }
+        let home = place.home.as_deref().map(|home| split(home).1);
+        let below_home = |parts: &[String]| -> Option<Vec<String>> {
+            let home = home.as_ref()?;
+            parts.strip_prefix(home.as_slice()).map(<[String]>::to_vec)
+        };
+        // The same file from its home and from the root.
+        let mut forms = vec![(root, parts.clone())];
+        match root {
+            Root::Absolute => forms.extend(below_home(&parts).map(|parts| (Root::Home, parts))),
+            Root::Home => forms.extend(
+                home.as_ref()
+                    .map(|home| (Root::Absolute, [home.as_slice(), &parts].concat())),
+            ),
+            Root::Relative => return false,
+        }
+        let pattern = match self.root {
+            Root::Relative => match place.cwd.as_deref() {
+                Some(cwd) => (
+                    Root::Absolute,
+                    [split(cwd).1.as_slice(), &self.parts].concat(),
+                ),
+                None => return false,
+            },
+            root => (root, self.parts.clone()),
+        };
+        let beyond = forms.iter().any(|(_, parts)| is_beyond(parts, &self.parts));
+        !beyond
+            && forms
+                .iter()
+                .any(|(root, parts)| *root == pattern.0 && matches(&pattern.1, parts))
+    }
+
+    /// Whether a deny or an ask matches this value.
+    pub(super) fn holds(&self, value: &str, place: &Place) -> Result<bool, Unsure> {
+        let value = value.to_lowercase().replace('\\', "/");
+        let pattern: Vec<String> = self.parts.iter().map(|part| part.to_lowercase()).collect();
+        let place = Place {
+            cwd: place.cwd.as_deref().map(str::to_lowercase),
+            home: place.home.as_deref().map(str::to_lowercase),
+        };
+        let mut forms = vec![split(&value)];
+        forms.extend(resolved(&value, &place));
+        for form in &forms {
+            let of_root = |home: &[String]| [home, &form.1].concat();
+            let is = match (self.root, form.0) {
+                // At any depth.
+                (Root::Relative, _) => {
+                    (0..=form.1.len()).any(|at| matches(&pattern, &form.1[at..]))
+                }
+                (Root::Absolute, Root::Absolute) | (Root::Home, Root::Home) => {
+                    matches(&pattern, &form.1)
+                }
+                (Root::Home, Root::Absolute) => {
+                    homes(&form.1, place.home.as_deref()).any(|rest| matches(&pattern, rest))
+                }
+                (Root::Absolute, Root::Home) => {
+                    let any = ["home", "users"].iter().any(|top| {
+                        matches(&pattern, &of_root(&[(*top).to_owned(), "*".to_owned()]))
+                    });
+                    any || place
+                        .home
+                        .as_deref()
+                        .is_some_and(|home| matches(&pattern, &of_root(&split(home).1)))
+                }
+                _ => false,
+            };
+            if is {
+                return Ok(true);
+            }
+        }
+        let links = ["/proc/", "/dev/fd/", "/dev/stdin"];
+        let relative = forms.iter().all(|(root, _)| *root == Root::Relative);
+        let climbs = value.split('/').any(|part| part == "..");
+        // Which file that is, nobody knows.
+        let ends = relative && self.root != Root::Relative && {
+            let named = |rest: &[String]| rest.iter().any(|part| !part.contains('*'));
+            let (_, parts) = split(&value);
+            (0..pattern.len()).any(|at| named(&pattern[at..]) && matches(&pattern[at..], &parts))
+                || climbs
+        };
+        match ends || links.iter().any(|link| value.starts_with(link)) {
+            true => Err(Unsure::UnknownPath),
+            false => Ok(false),
+        }
+    }
+}
+
+/// What a path begins at, and its parts; `.` and `..` are resolved where that is known.
+fn split(text: &str) -> (Root, Vec<String>) {
+    let drive = text.as_bytes().get(1) == Some(&b':')
+        && text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let named_home = text
+        .strip_prefix('~')
+        .map(|rest| rest.split_once('/').map_or("", |(_, rest)| rest));
+    let variable = ["$home", "${home}", "$HOME", "${HOME}"]
+        .iter()
+        .find_map(|name| text.strip_prefix(name));
+    let (root, rest) = match (named_home, variable) {
+        (Some(rest), _) | (None, Some(rest)) => (Root::Home, rest),
+        _ if text.starts_with('/') || drive => (Root::Absolute, text),
+        _ => (Root::Relative, text),
+    };
+    let mut parts: Vec<String> = Vec::new();
+    for part in rest.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| last != "..") => {
+                parts.pop();
+            }
+            ".." if root == Root::Absolute => {}
+            part => parts.push(part.to_owned()),
+        }
+    }
+    (root, parts)
+}
+
+/// A value made absolute; none where that is not known.
+fn resolved(value: &str, place: &Place) -> Option<(Root, Vec<String>)> {
+    let (root, parts) = match split(value).0 {
+        Root::Relative => split(&format!("{}/{value}", place.cwd.as_deref()?)),
+        _ => split(value),
+    };
+    // Above its home there is no telling.
+    (!parts.iter().any(|part| part == "..")).then_some((root, parts))
+}
+
+/// The rest of a path behind each folder that may be a home.
+fn homes<'p>(path: &'p [String], home: Option<&str>) -> impl Iterator<Item = &'p [String]> {
+    let own = home.map(|home| split(home).1);
+    let known = match path {
+        [first, _, rest @ ..] if first == "home" || first == "users" => Some(rest),
+        [first, rest @ ..] if first == "root" => Some(rest),
+        _ => None,
+    };
+    let own = own.and_then(|own| path.strip_prefix(own.as_slice()));
+    known.into_iter().chain(own)
+}
+
+/// Whether parts match a pattern of parts.
+fn matches(pattern: &[String], parts: &[String]) -> bool {
+    match (pattern, parts) {
+        ([], rest) => rest.is_empty(),
+        ([first, rest @ ..], _) if first == "**" => {
+            (0..=parts.len()).any(|at| matches(rest, &parts[at..]))
+        }
+        ([first, rest @ ..], [part, others @ ..]) => glob(first, part) && matches(rest, others),
+        _ => false,
+    }
+}

@@ -1,0 +1,191 @@
+//! Patterns of commands.
+
+use countersign_shell::{Before, Command, Redirection, Shell, Word, read};
+
+/// What stands for `*` while a pattern is read as a command.
+const STAR: char = '\u{f8ff}';
+
+/// One word of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Element {
+    Literal(String),
+    /// Has a `*` in it.
+    Glob(String),
+    /// `*` alone: one word or more.
+    Some,
+}
+
+/// One simple command of a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    pub(super) assignments: Vec<(String, String)>,
+    pub(super) words: Vec<Element>,
+    /// Whatever follows, or nothing.
+    pub(super) rest: bool,
+    pub(super) redirections: Vec<Redirection>,
+    pub(super) before: Before,
+}
+
+/// A pattern of one command, or of several in a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandPattern {
+    source: String,
+    /// None for a text that only matches as it is.
+    pub(super) parts: Vec<Part>,
+    pub(super) shell: Shell,
+}
+
+impl CommandPattern {
+    /// Reads a pattern. `approve`: it is to let something run.
+    ///
+    /// # Errors
+    /// What is wrong with it, for a person.
+    pub fn new(source: &str, shell: Shell, approve: bool) -> Result<Self, String> {
+        let text = match source.strip_suffix(":*") {
+            Some(words) => format!("{words} *"),
+            None => source.to_owned(),
+        };
+        if text.contains(STAR) || text.trim().is_empty() {
+            return Err("must name a program".to_owned());
+        }
+        let script = read(&text.replace('*', &STAR.to_string()), shell);
+        if let Some(reason) = script.unreadable {
+            return Err(format!("cannot be read: {}", reason.message()));
+        }
+        let listed: Vec<&Command> = script
+            .commands
+            .iter()
+            .filter(|command| command.inside.is_none())
+            .collect();
+        let whole = listed.iter().all(|command| is_plain(command));
+        let parts: Vec<Part> = match whole {
+            true => listed.iter().map(|command| part(command)).collect(),
+            // It matches as the text that it is.
+            false if text.contains('*') && listed.len() == 1 => {
+                return Err("has an expansion; only `*` is known in a pattern".to_owned());
+            }
+            false => Vec::new(),
+        };
+        let pattern = Self {
+            source: source.to_owned(),
+            parts,
+            shell,
+        };
+        if approve {
+            pattern.check()?;
+        }
+        Ok(pattern)
+    }
+
+    /// An approve names its programs.
+    fn check(&self) -> Result<(), String> {
+        for part in &self.parts {
+            let stars = part
+                .words
+                .iter()
+                .filter(|word| **word == Element::Some)
+                .count();
+            if stars > 2 {
+                return Err("has more than two `*` as words in the middle".to_owned());
+            }
+            match part.words.first() {
+                Some(Element::Literal(_)) => {}
+                None if !part.assignments.is_empty() && !part.rest => {}
+                _ => return Err("an approve names the program; `*` names none".to_owned()),
+            }
+        }
+        Ok(())
+    }
+
+    /// As it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.source
+    }
+
+    /// The program that a pattern of one command names.
+    pub(super) fn program(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [part] => match part.words.first() {
+                Some(Element::Literal(name)) => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Every word is literal and nothing may follow.
+    pub(super) fn is_exact(&self) -> bool {
+        let literal = |word: &Element| matches!(word, Element::Literal(_));
+        let plain = |part: &Part| !part.rest && part.words.iter().all(literal);
+        self.parts.iter().all(plain)
+    }
+}
+
+/// Whether a pattern can hold it: no expansion, and nothing that is fed to it.
+fn is_plain(command: &Command) -> bool {
+    let words = command
+        .words
+        .iter()
+        .chain(command.assignments.iter().map(|of| &of.value));
+    let targets = command.redirections.iter().map(|of| &of.target);
+    words.chain(targets).all(|word| !word.dynamic)
+}
+
+fn element(word: &Word) -> Element {
+    let text = word.text.replace(STAR, "*");
+    match text.contains('*') {
+        _ if text == "*" => Element::Some,
+        true => Element::Glob(text),
+        false => Element::Literal(text),
+    }
+}
+
+fn part(command: &Command) -> Part {
+    let mut words: Vec<Element> = command.words.iter().map(element).collect();
+    let rest = words.len() > 1 && words.last() == Some(&Element::Some);
+    if rest {
+        words.pop();
+    }
+    Part {
+        assignments: command
+            .assignments
+            .iter()
+            .map(|of| (of.name.clone(), of.value.text.replace(STAR, "*")))
+            .collect(),
+        words,
+        rest,
+        redirections: command.redirections.clone(),
+        before: command.before,
+    }
+}
+
+/// Whether a text matches a pattern with `*` for any run of letters.
+pub(super) fn glob(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else {
+        return false;
+    };
+    let mut last = None;
+    for part in parts {
+        if let Some(before) = last.replace(part) {
+            match rest.find(before) {
+                Some(at) => rest = &rest[at + before.len()..],
+                None => return false,
+            }
+        }
+    }
+    last.map_or(rest.is_empty(), |last| rest.ends_with(last))
+}
+
+impl Element {
+    /// Whether a known word is one of these.
+    pub(super) fn is(&self, word: &str) -> bool {
+        match self {
+            Self::Literal(text) => text == word,
+            Self::Glob(pattern) => glob(pattern, word),
+            Self::Some => true,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a request's commands and paths are read as: once for all rules.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, HashSet};
+use std::rc::Rc;
+
+use countersign_shell::{Script, Shell, base_name, from_words, read};
+use countersign_wire::KeptJson;
+use serde_json::Value;
+
+use super::folders::{Folder, folders};
+use crate::arguments::Unsure;
+
+/// A command as it was read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(super) text: String,
+    pub(super) script: Script,
+    /// The folder of each command.
+    pub(super) folders: Vec<Folder>,
+    /// Names of programs, without paths.
+    pub(super) names: HashSet<String>,
+    /// A program's name is not known.
+    pub(super) unknown_name: bool,
+    /// Changes to a folder and runs git.
+    pub(super) moved_git: bool,
+}
+
+/// Where the agent works, as the request says.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    pub(super) cwd: Option<String>,
+    pub(super) home: Option<String>,
+}
+
+type Key = (String, bool);
+type Kept = Result<Rc<Read>, Unsure>;
+
+/// The commands of one request by their pointers.
+#[derive(Default)]
+pub(crate) struct Reading<'a> {
+    native: Option<&'a KeptJson>,
+    place: OnceCell<Place>,
+    read: RefCell<BTreeMap<Key, Kept>>,
+}
+
+impl<'a> Reading<'a> {
+    pub(crate) fn of(native: Option<&'a KeptJson>) -> Self {
+        Self {
+            native,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn place(&self) -> &Place {
+        self.place.get_or_init(|| {
+            let native = self.native.and_then(KeptJson::value);
+            let text = |name: &str| native.as_ref()?.get(name)?.as_str().map(str::to_owned);
+            let absolute = |path: &String| path.starts_with('/');
+            Place {
+                cwd: text("cwd").filter(absolute),
+                home: text("home").filter(absolute),
+            }
+        })
+    }
+
+    /// The command at a pointer.
+    pub(super) fn command(&self, pointer: &str, value: Option<&Value>, shell: Shell) -> Kept {
+        let key = (pointer.to_owned(), shell == Shell::PowerShell);
+        if let Some(known) = self.read.borrow().get(&key) {
+            return known.clone();
+        }
+        let read = script(value, shell).map(|(text, script)| Rc::new(Read::of(text, script)));
+        self.read.borrow_mut().insert(key, read.clone());
+        read
+    }
+}
+
+/// A text, or a list of words that are one command.
+fn script(value: Option<&Value>, shell: Shell) -> Result<(String, Script), Unsure> {
+    match value.ok_or(Unsure::Missing)? {
+        Value::String(text) => Ok((text.clone(), read(text, shell))),
+        Value::Array(list) => {
+            let words: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
+            let words = words.ok_or(Unsure::WrongType)?;
+            Ok((words.join(" "), from_words(words)))
+        }
+        _ => Err(Unsure::WrongType),
+    }
+}
+
+impl Read {
+    fn of(text: String, script: Script) -> Self {
+        let mut names = HashSet::new();
+        let mut unknown_name = false;
+        for word in script
+            .commands
+            .iter()
+            .filter_map(|command| command.words.first())
+        {
+            if word.dynamic {
+                unknown_name = true;
+            }
+            names.insert(base_name(&word.text).to_owned());
+        }
+        let folders = folders(&script);
+        let moved = folders.iter().any(|folder| *folder != Folder::Same);
+        let moved_git = moved && names.contains("git");
+        Self {
+            text,
+            script,
+            folders,
+            names,
+            unknown_name,
+            moved_git,
+        }
+    }
+}
