@@ -1,4 +1,4 @@
-//! The one door: every declared command, and no other.
+//! The single entry: dispatches the declared commands.
 
 use countersign_view::with_ipc_commands;
 use countersign_view::*;

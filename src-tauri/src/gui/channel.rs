@@ -1,6 +1,6 @@
 //! News for the page: numbered batches over one channel.
 //!
-//! Refuses to send news one by one: what happens within a few milliseconds travels together.
+//! What happens within a few milliseconds travels together.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -91,7 +91,7 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
                 news.status = true;
                 None
             }
-            // Told at once: what is armed must not stay so.
+            // Sent at once: what is armed must not stay so.
             Ok(()) = locked.changed() => {
                 news.status = true;
                 status_read = None;
@@ -112,14 +112,14 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
         gather(&mut events, &mut news).await;
         let hides = desk.app.reads_the_past();
         if std::mem::replace(&mut hidden, hides) != hides {
-            // What waits is not told row by row then, but begins or ends to be known.
+            // Waiting rows are not sent one by one then: the list becomes known or unknown.
             news.missed();
         }
         let fresh = status_read.is_none_or(|at| at.elapsed() >= STATUS_EVERY);
         if news.status && fresh && reading.is_none() {
             status_read = Some(Instant::now());
             news.status = false;
-            // Beside the rows: it asks the bus, and what happens here is told while that does not answer.
+            // Beside the rows: it asks the bus, and what happens here is sent while that does not answer.
             reading = Some(tokio::spawn(read_status(shell.clone())));
         }
         let status = status.take();

@@ -17,7 +17,7 @@ use super::view::Story;
 use crate::production::Production;
 use crate::secrets::hide_under;
 
-/// Who tells that the desktop session is locked.
+/// Who reports that the desktop session is locked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Locked {
     /// Its screen saver.
@@ -42,7 +42,7 @@ pub(crate) struct Desk {
     pub(crate) otlp: OtlpView,
     /// Which workspaces are marked as production.
     pub(crate) production: Production,
-    /// Key of the digests that stand for hidden values; only this console can compute them.
+    /// Key of the digests shown for hidden values; only this console can compute them.
     pub(crate) hiding_key: [u8; 32],
     /// Which desktop notifications are wanted.
     pub(crate) notify_level: watch::Sender<NotifyLevel>,
@@ -56,7 +56,7 @@ pub(crate) struct Desk {
     pub(crate) panic_asked: Notify,
     /// Held while the saved searches are read and written.
     pub(crate) searches: tokio::sync::Mutex<()>,
-    /// What the desktop tells of its session; it may tell nothing.
+    /// What the desktop reports of its session, if anything.
     pub(crate) locked: watch::Sender<Locked>,
     batches: AtomicU64,
     listener: Mutex<Option<JoinHandle<()>>>,

@@ -1,6 +1,6 @@
 //! How the web view draws: with the graphics card, where there is one.
 //!
-//! Refuses to guess what a card can do: WebKit finds that out itself.
+//! WebKit finds out itself what a card can do.
 
 use std::path::Path;
 

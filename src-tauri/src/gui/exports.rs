@@ -1,6 +1,6 @@
 //! Exports of the history that the window began: looked at and ended by their number.
 //!
-//! Refuses to let data out before the audit log says so, and to leave a file that is not whole.
+//! The audit log records an export before data leaves, and an unfinished file is removed.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write as _};

@@ -1,7 +1,6 @@
-//! Whether the desktop session is locked, as its screen saver and logind tell.
+//! Whether the desktop session is locked, as its screen saver and logind report.
 //!
-//! Refuses to take silence for a lock: a desktop that tells nothing counts as unlocked, and what the window sees of its own
-//! focus counts as ever.
+//! A silent desktop counts as unlocked, and what the window sees of its own focus counts as ever.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -69,7 +68,7 @@ async fn follow_logind(told: &watch::Sender<Locked>) -> Result<(), zbus::Error> 
     loop {
         let hint = locked_hint(&bus).await?;
         set(told, |told| told.by_logind = hint);
-        // Of which session it tells does not matter: the own one is looked at.
+        // The session that it names does not matter: the own one is looked at.
         match signals.next().await {
             Some(signal) => drop(signal?),
             None => return Ok(()),

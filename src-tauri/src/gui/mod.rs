@@ -1,7 +1,7 @@
 //! The window: a subscriber of the console, like the command line.
 //!
-//! Refuses to give the page anything but the declared commands: no file, no network, no shell, and
-//! no text of an agent that has not passed the escaper.
+//! The page gets the declared commands only, without files, network or a shell, and every text of an agent passes the
+//! escaper.
 
 mod call;
 mod channel;

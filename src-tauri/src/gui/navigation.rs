@@ -1,7 +1,7 @@
 //! Where the window may go: to its own page.
 //!
-//! Refuses every other address: a link or a file that is dropped on the window must not take the desk's place, and nothing
-//! that somebody else serves is drawn in a window of this name.
+//! Every other address is refused: a link or a file that is dropped on the window must not take the desk's place, and
+//! only this program's pages are drawn in a window of this name.
 
 use tauri::Url;
 

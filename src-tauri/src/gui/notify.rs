@@ -1,8 +1,7 @@
-//! Desktop notifications: that something waits or went wrong, never what it holds.
+//! Desktop notifications: that something waits or went wrong, without its content.
 //!
-//! Refuses to carry arguments or an agent's sentences, to decide anything, to show a tool's name that
-//! is not plain (servers read markup in the body), and to pile up: one notification tells of what
-//! waits and is replaced by the next.
+//! A notification carries neither arguments nor an agent's sentences, and only a plain tool name: servers read markup
+//! in the body. It offers nothing to decide. One notification reports what waits, and the next replaces it.
 
 mod words;
 
@@ -20,13 +19,13 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use super::desk::Desk;
 use words::Words;
 
-/// What comes within this time is told together; also the shortest time between two notifications.
+/// What comes within this time is reported together; also the shortest time between two notifications.
 const GATHER: Duration = Duration::from_secs(1);
 /// A desktop that does not answer is not waited for.
 const LIMIT: Duration = Duration::from_secs(5);
 /// Rows that are read to name the riskiest of them.
 const ROWS: usize = 500;
-/// Alarms told at once; the window lists them all.
+/// Alarms reported at once; the window lists them all.
 const ALARMS: usize = 3;
 /// The notification of what waits: the next one takes its place on the screen.
 const WAITING: u32 = 0x00C0_5167;
@@ -52,11 +51,11 @@ impl News {
     }
 }
 
-/// Tells of arrivals and alarms until it is ended.
+/// Reports arrivals and alarms until it is ended.
 pub(crate) async fn run(shell: AppHandle) {
     let desk = shell.state::<Desk>();
     let mut events = desk.app.subscribe();
-    // What stood before the window opened is shown in the window.
+    // What was active before the window opened is shown in the window.
     let mut told = Told::default();
     told.fresh(desk.app.standing_alarms().await.ok());
     loop {
@@ -86,7 +85,7 @@ pub(crate) async fn run(shell: AppHandle) {
     }
 }
 
-/// Tells of something that the operator asked for and that was not done, whatever the level.
+/// Reports, whatever the level, that something the operator asked for was not done.
 pub(super) async fn trouble(summary: &str, body: &str) {
     let words = Words {
         summary: summary.to_owned(),
@@ -105,12 +104,12 @@ fn drain(events: &mut Receiver<AppEvent>, news: &mut News) {
     }
 }
 
-/// The alarms that stood when they were read last; none before that.
+/// The active alarms when they were read last; none before that.
 #[derive(Default)]
 struct Told(Option<HashSet<(String, String)>>);
 
 impl Told {
-    /// Those that are new. What could not be read is no news: nothing is told again for it.
+    /// Those that are new. None when they could not be read, so that nothing is reported twice.
     fn fresh(&mut self, now: Option<Vec<Alarm>>) -> Vec<Alarm> {
         let Some(now) = now else { return Vec::new() };
         let name = |alarm: &Alarm| (alarm.code.clone(), alarm.subject.clone());
@@ -148,7 +147,7 @@ async fn show(words: Words, urgency: Urgency, id: Option<u32>) {
     if let Some(id) = id {
         notification.id(id);
     }
-    // A machine without a notification service is no fault of the console: the window shows it all.
+    // A machine may lack a notification service: the window shows it all.
     match tokio::time::timeout(LIMIT, notification.show_async()).await {
         Ok(Ok(_)) => {}
         Ok(Err(error)) => tracing::debug!(%error, "the desktop shows no notification"),

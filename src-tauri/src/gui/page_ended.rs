@@ -1,6 +1,6 @@
-//! The page's own process may end: killed for memory, or by a fault of the web view.
+//! Reloads the page when its process has ended: killed for memory, or by a fault of the web view.
 //!
-//! Refuses to leave its last picture standing, on which nothing counts down and no key does anything.
+//! Its last picture must not stay: nothing counts down on it, and the keys are dead.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ const WITHIN: Duration = Duration::from_secs(60);
 const ENDED: &str = "The page of this window ended several times";
 const MEANWHILE: &str = "The console goes on: rules answer, requests wait and expire. `countersign inbox` in a terminal shows what waits.";
 
-/// When the page was loaded again by itself.
+/// When the page was reloaded automatically.
 #[derive(Debug, Default)]
 struct Reloads(Vec<Instant>);
 

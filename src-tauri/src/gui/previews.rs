@@ -1,6 +1,6 @@
 //! Simulations that the window began: one at a time, looked at and ended by its number.
 //!
-//! Refuses to keep more than the last one, and to take a simulation that was broken off as evidence.
+//! Only the last one is kept, and only a complete one is evidence.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -135,5 +135,5 @@ impl Previews {
     }
 }
 
-/// A look at less than this is no evidence: 90 days.
+/// A simulation needs this much time to be evidence: 90 days.
 const EVIDENCE_MS: i64 = 90 * Timestamp::DAY_MS;

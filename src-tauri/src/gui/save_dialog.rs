@@ -1,6 +1,6 @@
 //! The question where a file is to be saved, asked by the toolkit's own dialog.
 //!
-//! Refuses a path from the page: only what a person chose here is written.
+//! Only a path that a person chose here is written; the page cannot name one.
 
 use std::cell::Cell;
 use std::path::PathBuf;

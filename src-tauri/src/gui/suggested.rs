@@ -1,6 +1,6 @@
 //! The search for suggestions, beside the window: it may read many decisions.
 //!
-//! Refuses to go on when nobody asks for its result any more, and to tell an old one as new.
+//! It ends when nobody asks for its result any more, and a result counts as new for a short time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// A result is told as new for this long, while the rules stay as they are.
+/// A result counts as new for this long, while the rules stay as they are.
 const FRESH: Duration = Duration::from_secs(5);
 /// Who looks waits so long for the result.
 const WAIT: Duration = Duration::from_millis(400);

@@ -1,7 +1,7 @@
 //! The tray: how many wait and which brakes are on, and panic without the window.
 //!
-//! Refuses to decide anything, and to let a rule approve again without a question in the window. A desktop
-//! that has no tray is no fault: the window shows it all.
+//! It decides nothing, and panic is turned off only after a question in the window. A desktop may lack a tray: the
+//! window shows it all.
 
 mod face;
 mod item;
@@ -21,7 +21,7 @@ use item::{Click, Item};
 
 /// The shortest time between two looks at the console.
 const GATHER: Duration = Duration::from_secs(1);
-/// The longest: the time that a bypass still lasts is told in minutes.
+/// The longest: the remaining time of a bypass is shown in minutes.
 const AGAIN: Duration = Duration::from_secs(30);
 /// A desktop that does not answer is not waited for.
 const LIMIT: Duration = Duration::from_secs(5);

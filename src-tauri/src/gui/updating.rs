@@ -1,6 +1,6 @@
 //! The console's start, with a window of its own while the store is updated.
 //!
-//! Refuses to show the desk before: there is nothing yet that it could read.
+//! The desk opens after it: until then there is nothing that it could read.
 
 use std::cell::Cell;
 use std::pin::pin;
@@ -74,7 +74,7 @@ struct Notice {
 }
 
 impl Notice {
-    /// None where it cannot be opened; the log tells the same.
+    /// None where it cannot be opened; the log says the same.
     fn open() -> Option<Self> {
         if let Err(error) = gtk::init() {
             tracing::warn!(%error, "the progress of the update cannot be shown in a window");

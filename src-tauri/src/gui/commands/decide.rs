@@ -1,6 +1,6 @@
 //! Verdicts of the window.
 //!
-//! Refuses to trust the page: what was seen, typed and revealed is checked here once more.
+//! What was seen, typed and revealed is checked here once more: the page is untrusted.
 
 use countersign_core::Fault;
 use countersign_core::ops::DecideCommand;

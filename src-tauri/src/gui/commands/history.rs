@@ -22,7 +22,7 @@ use crate::gui::view::{HistoryReading, history_row, story_view};
 const PAGE: i64 = 100;
 /// A page that takes longer comes with what was found by then.
 const BUDGET: Duration = Duration::from_millis(60);
-/// A count that takes longer tells what was counted by then.
+/// A count that takes longer returns what was counted by then.
 const COUNTING: Duration = Duration::from_millis(500);
 /// How long a search waits for the index of words.
 const INDEXING: Duration = Duration::from_millis(500);
@@ -117,7 +117,7 @@ fn states(wanted: HistoryState) -> Vec<State> {
     }
 }
 
-/// The words that a word of the page stands for: those of a group, or itself.
+/// The words that a word of the page means: those of a group, or itself.
 fn words(wanted: String) -> Vec<String> {
     let group: &[&str] = match wanted.as_str() {
         "allowed" => &["approve", "modify"],
@@ -226,7 +226,7 @@ pub(crate) async fn request_story(
 
 pub(crate) async fn saved_searches(desk: &Desk, _: Nothing) -> Result<SavedSearches, IpcError> {
     let kept = desk.app.remembered(SAVED).await.map_err(fault)?;
-    // What another version kept and this one cannot read is no reason to show nothing else.
+    // What another version kept and this one cannot read must not keep the list from opening.
     Ok(kept
         .and_then(|kept| serde_json::from_str(&kept).ok())
         .unwrap_or_default())

@@ -74,7 +74,7 @@ pub(crate) async fn stop_preview(desk: &Desk, args: PreviewNumber) -> Result<Not
     Ok(Nothing {})
 }
 
-/// What people denied and a change of the rules would let run; `flips` are none where that took too long to tell.
+/// What people denied and a change of the rules would let run; `flips` are none where the search took too long.
 pub(super) async fn denied_calls(
     desk: &Desk,
     flips: Option<&[Flip]>,

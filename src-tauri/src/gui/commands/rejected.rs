@@ -1,4 +1,4 @@
-//! Messages that were no requests.
+//! Rejected messages.
 
 use countersign_core::domain::State;
 use countersign_core::store::lines::{Filter, LineRow};

@@ -1,7 +1,7 @@
 //! Rules: the list, the editor, what is saved.
 //!
-//! Refuses to let a rule approve that nobody has held against the past, unless the operator was asked twice, and what
-//! people denied, unless the operator was shown these calls.
+//! A rule may approve only after a simulation, or after the operator was asked twice; and what people denied, only
+//! after the operator was shown these calls.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -140,7 +140,7 @@ pub(super) async fn good(text: String) -> Result<Rule, IpcError> {
     })
 }
 
-/// Reads what stands in the editor, and says what is wrong with it.
+/// Reads the text of the editor, and says what is wrong with it.
 pub(crate) async fn check_rule(_: &Desk, args: CheckRuleArgs) -> Result<RuleCheck, IpcError> {
     let number = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
     Ok(match read(args.text).await? {
@@ -193,7 +193,7 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
         rule: Box::new(rule),
         seen: args.seen_version,
     };
-    // What the simulation of a rule by itself has told is not asked about again.
+    // What the simulation of this rule has shown is not asked about again.
     let shown = args.accept_denied || (begins && args.sure && !ends);
     if let Some(denied) = denied(desk, &workspace, &change, shown).await? {
         return Ok(SavedRule {
@@ -211,7 +211,7 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
         .change_rules_accepting(&workspace, &change, accepted)
         .await;
     match done {
-        // By what was written: what is read here may still be what stood before.
+        // By what was written: what is read here may still be the rules before it.
         Ok(done) => Ok(SavedRule {
             version: done
                 .rules
@@ -243,7 +243,7 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
     }
 }
 
-/// What stands instead of the version that the operator saw.
+/// The version in force instead of the one that the operator saw.
 fn not_seen(set: &RuleSet, id: &str, seen: Option<u64>) -> Result<Option<SavedRule>, IpcError> {
     let stands = set.rules.iter().find(|rule| rule.id == id);
     if stands.map(|rule| rule.version) == seen {

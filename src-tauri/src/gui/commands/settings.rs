@@ -1,4 +1,4 @@
-//! How this console was started. Nothing here changes a setting: flags, environment and file do.
+//! How this console was started, read-only: flags, environment and file change it.
 
 use countersign_view::{FolderView, IpcError, Nothing, SettingsView};
 

@@ -77,7 +77,7 @@ fn change(edit: &SetupEdit) -> Result<SetupChange, SetupProblem> {
     }
 }
 
-/// A typed null is no way back to the default: that is a press of its own.
+/// A typed null is refused: the way back to the default is a press of its own.
 fn read(key: &str, json: &str) -> Result<Value, SetupProblem> {
     let wrong = |message: &str| SetupProblem {
         key: Some(key.to_owned()),

@@ -1,6 +1,6 @@
-//! Suggested rules, and those that nobody wants to hear of any more.
+//! Suggested rules, and those that were dismissed.
 //!
-//! Refuses to make a rule: what is suggested opens in the editor.
+//! A suggestion opens in the editor, which alone saves rules.
 
 use std::collections::BTreeMap;
 

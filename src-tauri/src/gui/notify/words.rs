@@ -6,7 +6,7 @@ use countersign_redaction::is_secret_value;
 use countersign_view::NotifyLevel;
 use countersign_wire::{RequestKey, Risk};
 
-/// Characters of a tool's name that may stand in a notification.
+/// Characters of a tool's name that a notification shows.
 const NAME: usize = 64;
 
 /// One notification.
@@ -16,7 +16,7 @@ pub(super) struct Words {
     pub(super) body: String,
 }
 
-/// How many requests wait and which is the riskiest; none where nobody asked to be told.
+/// How many requests wait and which is the riskiest; none where notifications are off for them.
 pub(super) fn waiting(lines: &[LineRow], level: NotifyLevel) -> Option<Words> {
     let least = match level {
         NotifyLevel::All => Risk::Safe,

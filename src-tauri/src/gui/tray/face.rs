@@ -1,12 +1,12 @@
 //! What the tray says: how many wait, and which brakes are on.
 //!
-//! Refuses everything that an agent wrote, and a name as it came: operators are shown through the escaper.
+//! It shows operators' names through the escaper, and leaves out everything that an agent wrote.
 
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::brakes::Brakes;
 use countersign_wire::{AgentBrake, escape};
 
-/// Brakes that are named; a menu is no list to scroll.
+/// Brakes that are named; a menu must not become a list to scroll.
 const NAMED: usize = 8;
 /// Characters of an operator's name: a menu is as wide as its longest line.
 const NAME: usize = 40;

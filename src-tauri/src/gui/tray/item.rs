@@ -1,6 +1,4 @@
-//! The icon and its menu, as the desktop's tray asks for them.
-//!
-//! Refuses to do anything itself: a click is handed on.
+//! The icon and its menu, as the desktop's tray asks for them. A click is handed on.
 
 use ksni::menu::StandardItem;
 use ksni::{MenuItem, OfflineReason, ToolTip};
@@ -87,7 +85,7 @@ impl ksni::Tray for Item {
     }
 }
 
-/// An entry of the menu; without a click it only tells.
+/// An entry of the menu; without a click it is only text.
 fn entry(label: &str, click: Option<Click>) -> MenuItem<Item> {
     let mut item = StandardItem {
         // A single one would mark an access key.

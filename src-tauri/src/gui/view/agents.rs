@@ -110,7 +110,7 @@ fn tool(tool: &ToolReport) -> AgentToolView {
     }
 }
 
-/// A name with characters that cannot be told apart could name another tool.
+/// A name with confusable characters could name another tool.
 fn target(tool: &ToolReport) -> Option<ToolTarget> {
     let named = !tool.name.chars().any(is_hostile);
     named.then(|| {

@@ -1,6 +1,6 @@
 //! Arguments as a person reads them: complete, in order, secrets hidden, hidden characters marked.
 //!
-//! Refuses to shorten anything.
+//! They are never shortened.
 
 use countersign_redaction::{Redacted, hides_whole, leaf_text, secret_spans};
 use countersign_view::{ArgEntry, ArgPart, Reveal, RevealKind};
@@ -15,9 +15,9 @@ const ONE_LINE: usize = 400;
 /// A value that V opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Where it stands: a JSON pointer.
+    /// Its place: a JSON pointer.
     pub(crate) pointer: String,
-    /// Where it stands, for a person.
+    /// Its place, for a person.
     pub(crate) place: String,
     /// Why it is opened by a key press.
     pub(crate) kind: RevealKind,
@@ -283,8 +283,9 @@ fn one_line(value: &Value) -> bool {
     all_plain && value.to_string().len() <= ONE_LINE && !value.to_string().contains("\\n")
 }
 
-/// What stands between the quotes of a JSON string; hostile characters stay for the escaper to mark. A line feed breaks
-/// the line: one that is written as `\n` has its backslash doubled. The page marks the ends of lines where that is asked.
+/// The text between the quotes of a JSON string; hostile characters stay for the escaper to mark. A line feed breaks
+/// the line: one that is written as `\n` has its backslash doubled. The page marks the ends of lines where that is
+/// asked.
 fn quote(text: &str, to: &mut String) {
     for character in text.chars() {
         match character {

@@ -22,7 +22,7 @@ use super::votes::votes_view;
 use super::warning::card_warnings;
 use crate::production::Production;
 
-/// Which way an approval takes for what a request says of itself.
+/// Which way an approval takes, by what a request says about itself.
 pub(crate) fn path_of(request: &ApprovalRequest) -> DecidePath {
     DecidePath::of(
         request.effective_risk(),
@@ -116,7 +116,7 @@ pub(crate) fn card_view(
     }
 }
 
-/// The earlier call, unless a warning tells of it.
+/// The earlier call, unless a warning already shows it.
 fn re_ask(story: &Story) -> Option<ReAskView> {
     let told = |caution: &CallWarning| matches!(caution, CallWarning::ReAsk { .. });
     let earlier = story.repeats.as_ref()?;

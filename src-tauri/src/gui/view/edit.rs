@@ -1,6 +1,6 @@
 //! Arguments for the editor, and what became of them.
 //!
-//! Refuses JSON that readers could understand differently, and moves no hidden value.
+//! JSON that readers could understand differently is refused, and a hidden value keeps its place.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ pub(crate) struct Checked {
     pub(crate) value: Option<Value>,
 }
 
-/// Indented JSON in which hidden values stand as placeholders and hidden characters as escapes.
+/// Indented JSON with placeholders for hidden values and escapes for hidden characters.
 pub(crate) fn editor_text(value: &Value, key: &[u8; 32]) -> String {
     text_ascii_safe(&text_of(value, key))
 }
 
-/// The same, in which characters stand as they are.
+/// The same, with characters as they are.
 pub(super) fn text_of(value: &Value, key: &[u8; 32]) -> String {
     let hidden = map_leaves(value, &mut |_, name, leaf| {
         if hides_whole(name, leaf) {
@@ -136,7 +136,7 @@ fn placeholder(secret: &str, key: &[u8; 32]) -> String {
     format!("({})", Redacted::of(secret, key))
 }
 
-/// What stands for a hidden value, and where.
+/// The placeholder of a hidden value, and its place.
 struct Holder {
     place: String,
     text: String,
@@ -145,7 +145,7 @@ struct Holder {
     whole: bool,
 }
 
-/// Puts hidden values back where their placeholders stand. One that was moved is a problem.
+/// Puts hidden values back in the place of their placeholders. One that was moved is a problem.
 fn restored(original: &Value, edited: &Value, key: &[u8; 32]) -> (Value, Vec<EditProblem>) {
     let mut hidden = Vec::new();
     map_leaves(original, &mut |place, name, leaf| {

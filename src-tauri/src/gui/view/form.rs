@@ -1,7 +1,7 @@
 //! A form's JSON Schema as the page draws it: what can be filled in, with every text of the agent as [`Shown`].
 //!
-//! Refuses to simplify: a schema that fields cannot show as it is meant is answered as JSON. What it allows is
-//! not repeated here; the core checks every answer against the schema itself.
+//! A schema that fields cannot show as it is meant is answered as JSON. The core checks every answer against the schema
+//! itself, so what it allows is not repeated here.
 
 mod field;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::hidden::{escape, escape_lines, json_shown};
 use field::{Choice, Node, choices, hint, holds, is_exact, is_long};
 
-/// Fields and choices of a form; more is no form that a person fills in.
+/// Fields and choices of a form; nobody fills in more.
 const PARTS: usize = 500;
 /// Fields within fields.
 const DEPTH: usize = 8;

@@ -1,6 +1,6 @@
 //! The escaper as cards use it: what looks like a secret is hidden too.
 //!
-//! Refuses to reveal anything: that is a command of its own, and audited.
+//! To reveal it is a command of its own, and audited.
 
 use countersign_redaction::Hiding;
 use countersign_wire::Shown;

@@ -21,7 +21,7 @@ use super::story::{Story, state_of};
 use super::summary::line_summary;
 use crate::production::Production;
 
-/// What the story is told from.
+/// What the details of a request are made from.
 pub(crate) struct HistoryReading {
     pub(crate) story: RequestStory,
     pub(crate) audit: Vec<LogRow>,

@@ -1,4 +1,4 @@
-//! From what the core knows to what the page shows. Pure: no I/O, no clock.
+//! From what the core knows to what the page shows. Pure.
 
 mod agents;
 mod alarms;

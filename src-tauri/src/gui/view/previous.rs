@@ -1,4 +1,4 @@
-//! The difference from the nearest approved call of the same tool, and whose that was. Praises nothing.
+//! The difference from the nearest approved call of the same tool, and whose that was.
 
 use countersign_view::{ArgEntry, ArgPart, Delta, DiffLine, PreviousCall};
 use countersign_wire::{Shown, escape};
@@ -263,7 +263,7 @@ mod tests {
                 (lines.iter().map(|line| (*line).to_owned()).collect(), true)
             );
         }
-        // One line, the same, and what was not there before are told as ever.
+        // One line, the same, and what was not there before are shown as ever.
         for (then, now) in [
             (body("a"), body("b")),
             (body("a\nb"), body("a\nb")),

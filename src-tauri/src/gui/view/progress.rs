@@ -44,7 +44,7 @@ pub(crate) fn rule_ref(
     })
 }
 
-/// The decision that stands, as its payload says; `line` knows the list's name of who gave it.
+/// The decision that counts, as its payload says; `line` knows the list's name of who gave it.
 pub(crate) fn decision_view(
     stored: &StoredDecision,
     (line, rule): (&LineRow, Option<RuleRef>),
@@ -101,7 +101,7 @@ pub(crate) fn on_bus_view(stands: &Contradicting, key: &[u8; 32]) -> OnBusView {
     }
 }
 
-/// What the ladder is told from.
+/// What the delivery ladder is made from.
 #[derive(Default)]
 pub(crate) struct Delivery<'a> {
     pub(crate) decision: Option<&'a StoredDecision>,

@@ -141,7 +141,7 @@ pub(crate) fn why_now(why: Why) -> WhyNow {
     }
 }
 
-/// What decided by itself; none where a person or nobody did. Its words are added by who can read them.
+/// What decided automatically; none where a person or nobody did. Its words are added by who can read them.
 pub(crate) fn why_decided(line: &LineRow, decision: Option<&StoredDecision>) -> Option<WhyDecided> {
     let origin = line.origin.as_deref()?;
     line.rule_id.as_deref()?;

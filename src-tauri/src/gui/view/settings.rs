@@ -1,6 +1,6 @@
 //! What the Settings screen shows of a console.
 //!
-//! Refuses to show anything but the public half of a key, and an address with a password.
+//! Of a key it shows the public half, and an address without its password.
 
 use countersign_core::App;
 use countersign_core::bus::Credentials;

@@ -1,6 +1,6 @@
 //! An agent's setup as its form shows it.
 //!
-//! Refuses to hand a value that looks like a secret to the page: it can be replaced, not read.
+//! The page never gets a value that looks like a secret: it can be replaced, but stays hidden.
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::setup::{

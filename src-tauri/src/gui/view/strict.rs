@@ -1,18 +1,18 @@
-//! JSON of a person, read as an agent reads it.
+//! JSON of a person, read as strictly as an agent reads it.
 //!
-//! Refuses what different readers understand differently.
+//! What different readers understand differently is refused.
 
 use countersign_wire::{RejectionCode, parse_decision};
 use serde_json::Value;
 
-/// Why a text is no JSON of the protocol.
+/// Why a text is invalid as JSON of the protocol.
 #[derive(Debug)]
 pub(crate) struct JsonProblem {
     pub(crate) line: Option<u32>,
     pub(crate) message: String,
 }
 
-/// JSON as the agent's strict reader takes it: read where it will stand, inside a decision.
+/// JSON as the agent's strict reader takes it: read where it will be, inside a decision.
 pub(crate) fn strict_json(text: &str) -> Result<Value, JsonProblem> {
     let value = serde_json::from_str(text).map_err(|error| JsonProblem {
         line: u32::try_from(error.line()).ok().filter(|line| *line > 0),

@@ -11,7 +11,7 @@ use super::hidden::escape;
 use super::progress::key_tail;
 use super::rules::about;
 
-/// Characters of the arguments on the line; the whole stands in the rule.
+/// Characters of the arguments on the line; the rule holds the whole.
 const LINE: usize = 160;
 
 pub(crate) fn suggestion_view(

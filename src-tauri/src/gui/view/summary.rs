@@ -1,4 +1,4 @@
-//! A call on one line: the arguments that tell it from other calls of its tool.
+//! A call on one line: the arguments that distinguish it from other calls of its tool.
 
 use countersign_core::store::lines::LineRow;
 use countersign_redaction::hides_whole;
@@ -13,7 +13,7 @@ const LINE: usize = 80;
 /// Characters of one argument within a line.
 const VALUE: usize = 60;
 
-/// Names of arguments that tell calls apart, the most telling first: what runs, where, for whom and how much.
+/// Names of arguments that distinguish calls, the clearest first: what runs, where, for whom and how much.
 const TELLING: [&str; 24] = [
     "command",
     "cmd",
@@ -60,7 +60,7 @@ fn request_summary(request: &ApprovalRequest) -> String {
     }
 }
 
-/// Arguments on one line of at most `most` characters, the telling ones first: `to: maria@acme.example, amount: 5`. Not
+/// Arguments on one line of at most `most` characters, the clearest first: `to: maria@acme.example, amount: 5`. Not
 /// escaped; what looks like a secret is hidden.
 pub(super) fn call_summary(args: &Value, most: usize) -> String {
     let Value::Object(map) = args else {

@@ -1,6 +1,6 @@
-//! What is typed before a critical call is approved.
+//! What is typed before a critical call is approved: the argument that an operator chose, else the tool's name.
 //!
-//! Refuses to let the agent choose it: an operator does, else it is the tool's name.
+//! The agent never chooses it.
 
 use countersign_redaction::leaf_text;
 use countersign_view::{RevealKind, TypedTarget};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::args::{pointer, walk};
 
-/// Longer texts are no names of anything: nobody types them with a thought.
+/// Longer texts do not name anything: nobody types them with a thought.
 const LONGEST: usize = 200;
 /// Arguments that are offered for one tool.
 const OFFERED: usize = 50;

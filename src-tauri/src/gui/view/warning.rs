@@ -74,7 +74,7 @@ pub(crate) fn card_warnings(story: &Story, now: Timestamp) -> Vec<WarningView> {
     found
 }
 
-/// Whether the card of a request has a warning of weight, as far as its own bytes tell.
+/// Whether the card of a request has a warning of weight, as far as its own bytes show.
 pub(super) fn is_warned(request: &ApprovalRequest) -> bool {
     let suspect = |text: &str| !warnings(text).is_empty();
     request.args_raw.is_some()

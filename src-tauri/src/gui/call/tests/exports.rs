@@ -19,7 +19,7 @@ fn ids_of(written: &str) -> Vec<String> {
     written.lines().map(id).collect()
 }
 
-/// Writes an export to its end; what the page is told then.
+/// Writes an export to its end; what the page receives then.
 async fn exported(page: &Page, filter: HistoryFilter, format: Format, file: &Path) -> Value {
     let app = &page.desk.app;
     let number = page

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Unfit;
 
-/// Schemas that stand for one, such as a reference to a reference.
+/// Schemas in a chain, such as a reference to a reference.
 const LAYERS: usize = 16;
 /// The largest whole number up to which JavaScript has them all.
 const EXACT: u64 = (1 << 53) - 1;

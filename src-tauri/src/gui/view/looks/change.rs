@@ -25,7 +25,7 @@ const PAIRS: [(&str, &str); 5] = [
     ("search", "replace"),
     ("before", "after"),
 ];
-/// Where several changes to one file stand.
+/// Arguments that hold several changes to one file.
 const LISTS: [&str; 2] = ["edits", "changes"];
 /// What a unified diff is called.
 const PATCHES: [&str; 2] = ["patch", "diff"];

@@ -1,8 +1,8 @@
 //! The parts of a shell command: what runs, after what, and inside of what.
 //!
-//! Refuses to expand anything, and to leave anything out: every part is a piece of the text as it came, and what
-//! is not understood stays one part. The shell's rules for quotes and operators (POSIX.1-2024, section 2.3); a comment
-//! is divided as if it were none, and aliases, here-documents and what a word comes to are left to the shell.
+//! Nothing is expanded or left out: every part is a piece of the text as it came, and what is not understood stays one
+//! part. The shell's rules for quotes and operators (POSIX.1-2024, section 2.3); a comment is divided like a command,
+//! and aliases, here-documents and what a word comes to are left to the shell.
 
 use countersign_view::{ArgLook, CommandPart};
 
@@ -84,7 +84,7 @@ fn split<'t>(text: &'t str, depth: u32, parts: &mut Vec<Part<'t>>) {
     push(joint, &text[begun..], &mut inner, depth, parts);
 }
 
-/// The length of the operator that stands here. `>&`, `<&`, `&>` and `>|` redirect and divide nothing.
+/// The length of the operator at this place. `>&`, `<&`, `&>` and `>|` redirect and divide nothing.
 fn operator(text: &str, at: usize) -> Option<usize> {
     let (before, rest) = text.split_at(at);
     if rest.starts_with('\n') {
@@ -110,7 +110,7 @@ fn push<'t>(
         let program = piece.split_whitespace().find(|word| !is_assignment(word));
         let (program, rest) = match program.and_then(|word| piece.split_once(word).zip(Some(word)))
         {
-            // Variables that are set for the command stand before it: they are told with what follows.
+            // Variables that are set for the command come before it: they are shown with what follows.
             Some((("", rest), word)) => (word, rest.trim_start()),
             _ => ("", piece),
         };
@@ -199,7 +199,7 @@ fn parenthesis(text: &str, from: usize) -> usize {
     at
 }
 
-/// What stands between `from` and `end`, without what closed it.
+/// The text between `from` and `end`, without what closed it.
 fn inside(text: &str, from: usize, end: usize, closed_by: char) -> &str {
     let text = &text[from..end];
     text.strip_suffix(closed_by).unwrap_or(text)

@@ -1,6 +1,6 @@
 //! Arguments drawn as what they are: a change to a file, a shell command, an image.
 //!
-//! Refuses to stand for the arguments: those are shown whole above, and a look that cannot be had is left out.
+//! A look is an addition: the arguments are shown whole above, and a look that fails is left out.
 
 mod change;
 mod command;

@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 
 /// Bytes of payloads that are read for one tree.
 const BYTES: usize = 64 * 1024 * 1024;
-/// How the frameworks' marks of a shortened text begin, as they stand in JSON.
+/// How the frameworks' marks of a shortened text begin, as JSON writes them.
 const SHORTENED: [&str; 2] = ["\"[compressed from ", "\"[truncated from "];
 
 /// One span's part.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Glance {
-    /// What it used by itself.
+    /// What it used without its children.
     pub(crate) used: Used,
     /// The code of its error, else its type.
     pub(crate) code: Option<String>,

@@ -1,7 +1,7 @@
 //! Images that came over the bus.
 //!
-//! Refuses every image that must be fetched, every kind that can hold more than pixels, and sizes that
-//! would fill the memory of who looks at it.
+//! An image that must be fetched, a kind that can hold more than pixels, and a size that would fill the reader's memory
+//! are refused.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

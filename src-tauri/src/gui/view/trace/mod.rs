@@ -1,7 +1,7 @@
 //! Traces for the page.
 //!
-//! Refuses to take a span for a fact, to draw what its bytes are not, and to hand over more than a
-//! page can hold: of what is long the beginning is shown, and that it is cut is said.
+//! A span is a claim of its agent, and its bytes are drawn as what they are. Of a long text the beginning is shown,
+//! with a mark that it is cut.
 
 mod cut;
 mod fault;
