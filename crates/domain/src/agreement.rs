@@ -1,6 +1,6 @@
 //! When several operators agree (protocol, section 5, "Votes").
 //!
-//! Refuses to add up votes for different things, and to count a key twice.
+//! Votes for different things are not added up, and a key counts once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use countersign_wire::Verdict;
 
 use super::{Authority, DecideRefusal, RequestRecord};
 
-/// One operator's vote that stands: request, key and signature are checked.
+/// One operator's valid vote: request, key and signature are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ballot<'a> {
     /// The voter's public key.
@@ -54,8 +54,7 @@ pub fn most_alike(ballots: &[Ballot<'_>]) -> usize {
 /// Whether a verdict is one of several votes; one that needs no others is a decision.
 ///
 /// # Errors
-/// [`DecideRefusal::NeedsMoreOperators`] for a console that wants to let run by itself what several
-/// operators must agree to.
+/// [`DecideRefusal::NeedsMoreOperators`] for an automatic approval of a call that several operators must agree to.
 pub fn is_vote(
     request: &RequestRecord,
     verdict: Verdict,

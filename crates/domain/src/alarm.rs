@@ -1,6 +1,6 @@
 //! What an alarm is called, what it means, and what to do about it.
 //!
-//! Refuses an alarm without words: whoever adds a code has to say both.
+//! Every alarm has words: whoever adds a code has to write both.
 
 use countersign_wire::{AgentKey, RequestKey};
 
@@ -49,7 +49,7 @@ pub enum AlarmCode {
     StreamFull,
     /// Most of what is not read yet is one agent's.
     AgentFloods,
-    /// The console's own server listens elsewhere than agents were told.
+    /// The console's own server listens elsewhere than the agents' files say.
     BusMoved,
 }
 
@@ -59,7 +59,7 @@ const UNKNOWN: (&str, &str) = (
     "Look at what it is about, and use that version.",
 );
 
-/// Of what is told of an agent, once so many of its requests have the same alarm.
+/// For an agent's alarm, once so many of its requests have the same one.
 const MORE: &str = "It happened again and again with this agent; more such alarms are not listed one by one until those that are were acknowledged.";
 
 impl AlarmCode {
@@ -275,7 +275,7 @@ impl AlarmCode {
         }
     }
 
-    /// Whether it tells of a state that lasts: it ends when the state does, and not before.
+    /// Whether it reports a lasting state: it ends when the state does, and not before.
     #[must_use]
     pub fn lasts(self) -> bool {
         matches!(self, Self::ReadOnly | Self::StoreFailed | Self::StoreLocked)
@@ -304,7 +304,7 @@ pub fn words(word: &str, subject: &str) -> (&'static str, String) {
     (happened, next)
 }
 
-/// Whether an alarm that is told of each request stands for more of them.
+/// Whether an alarm about single requests summarises several of them.
 fn code_of_agent(word: &str, subject: &str) -> bool {
     let of_requests = matches!(
         AlarmCode::from_word(word),

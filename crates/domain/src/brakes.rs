@@ -1,6 +1,6 @@
 //! What holds automatic approvals back (rules, "Brakes").
 //!
-//! Refuses to let an automatic approval pass while it is not known that nothing holds it back.
+//! An automatic approval passes only while it is known that nothing holds it back.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ pub struct SetBrake<T> {
 }
 
 impl<T: PartialEq> SetBrake<T> {
-    /// Whether this is newer than what is known, or tells of the same revision what is not known: a store keeps no
-    /// stamp of the server, the bus does.
+    /// Whether this is newer than what is known, or completes the same revision: a store keeps no stamp of the server,
+    /// the bus does.
     fn is_news_to(&self, known: &Self) -> bool {
         known.revision < self.revision || (known.revision == self.revision && known != self)
     }
@@ -31,7 +31,7 @@ impl<T: PartialEq> SetBrake<T> {
 
 /// The longest bypass: 8 hours (rules, "Brakes").
 pub const BYPASS_MAX_MS: i64 = 8 * 3_600_000;
-/// Where the server's stamp of a bypass is not known, its signer's estimate of that time stands for it.
+/// Where the server's stamp of a bypass is not known, its signer's estimate of that time is used.
 const CLOCK_SLACK_MS: i64 = 60_000;
 
 /// Calls of one agent that need not ask for a while.
@@ -94,7 +94,8 @@ pub enum Braked {
 }
 
 impl Brakes {
-    /// The bucket counts its revisions anew: whatever it brings is newer than what is known, which stands until then.
+    /// The bucket counts its revisions anew: whatever it brings is newer than what is known, which stays in force until
+    /// then.
     pub fn forget_revisions(&mut self) {
         let panic = self.panic.iter_mut().map(|set| &mut set.revision);
         let agents = self.agents.values_mut().map(|set| &mut set.revision);

@@ -1,7 +1,7 @@
 //! What a person should know of a call beyond what it says itself.
 //!
-//! Refuses to calm: a warning is a reason to look, its absence proves nothing. Texts are the agent's
-//! and go through the escaper before they are shown.
+//! A warning is a reason to look; its absence proves nothing. Texts are the agent's and go through the escaper before
+//! they are shown.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,13 +19,13 @@ pub enum ToldBy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum CallWarning {
-    /// The tool is no longer described as when a person last approved a call of it.
+    /// The tool is described otherwise than when a person last approved a call of it.
     ToolChanged {
         /// Which description.
         told_by: ToldBy,
-        /// Digest of the approved one; none where it told no more than the name.
+        /// Digest of the approved one; none where it gave only the name.
         approved_digest: Option<String>,
-        /// Digest of the one now; none where it tells no more than the name.
+        /// Digest of the one now; none where it gives only the name.
         digest: Option<String>,
     },
     /// The active skill does not list the tool.
@@ -44,7 +44,7 @@ pub enum CallWarning {
         /// Names of values that are missing.
         missing_keys: Vec<String>,
     },
-    /// The same call was decided before it was asked again. It is linked, never approved by itself.
+    /// The same call was decided before it was asked again. It is linked, never approved automatically.
     ReAsk {
         /// The newest earlier one, `WORKSPACE/AGENT/ID`.
         request: String,
@@ -61,7 +61,7 @@ pub enum CallWarning {
         request: String,
         /// Who denied it.
         by: Option<String>,
-        /// Why, as the agent was told.
+        /// Why, in the words that the agent received.
         reason: Option<String>,
         /// How long before this one was stored, ms.
         before_ms: i64,

@@ -1,6 +1,6 @@
 //! What is remarkable about a call, from what its agent said before and what a person has approved.
 //!
-//! Refuses to take a word that it does not know for a good one.
+//! An unknown word never counts as a good one.
 
 use countersign_wire::{ApprovalRequest, Credential};
 
@@ -24,15 +24,15 @@ const COMPLETE: [&str; 11] = [
 /// How a tool is described now, and how it was when a person last approved a call of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Described<'a> {
-    /// Digest in the agent's hello; none when no hello tells of it.
+    /// Digest in the agent's hello; none when no hello lists it.
     pub hello: Option<&'a str>,
-    /// Digest of the hello's description that stood then; none when none stood.
+    /// Digest of the hello's description at that time; none when there was none.
     pub approved_hello: Option<&'a str>,
-    /// Digest in this call; none when it tells no more than the name.
+    /// Digest in this call; none when it gives only the name.
     pub call: Option<&'a str>,
     /// Whether a person has approved a call of the tool.
     pub call_approved: bool,
-    /// Digest in the approved call; none when it told no more than the name.
+    /// Digest in the approved call; none when it gave only the name.
     pub approved_call: Option<&'a str>,
 }
 
@@ -72,8 +72,7 @@ pub fn outside_skill(request: &ApprovalRequest) -> Option<CallWarning> {
     })
 }
 
-/// The tool's credentials that are not complete: something is missing, or their state is no word for
-/// a complete one.
+/// The tool's credentials that are not complete: something is missing, or their state does not mean a complete one.
 #[must_use]
 pub fn incomplete(tool: &str, credentials: &[Credential]) -> Vec<CallWarning> {
     let of_tool = credentials
@@ -146,7 +145,7 @@ mod tests {
                 },
                 vec![ToldBy::Call],
             ),
-            // To tell less than before is a change too, and so is to tell more.
+            // Describing less than before is a change too, and so is describing more.
             (
                 Described {
                     call: None,

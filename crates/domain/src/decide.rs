@@ -1,7 +1,7 @@
 //! Whether an operator's verdict may be given.
 //!
-//! Refuses a verdict on anything that is not pending, is past its deadline, was shown with other
-//! arguments than are stored, or that the agent cannot honour.
+//! It denies a verdict on a request that is not pending, is past its deadline, was shown with other arguments than are
+//! stored, or whose agent cannot honour the verdict.
 
 use countersign_wire::{RequestKey, Verdict};
 
@@ -54,7 +54,7 @@ pub enum DecideRefusal {
         /// Digest in the store.
         stored: String,
     },
-    /// The operator stands under a limit.
+    /// The operator has a limit.
     #[error(
         "your limits do not let you answer {verdict} to a request of risk {risk} in workspace {workspace}; deny it, or leave it to an operator who may"
     )]
@@ -76,7 +76,7 @@ pub enum DecideRefusal {
         /// The operator's name.
         by: String,
     },
-    /// A console cannot give by itself what several operators must.
+    /// A console's rule cannot replace several operators.
     #[error("it asks for {0} operators to agree; a rule cannot stand in for them")]
     NeedsMoreOperators(u8),
     /// This operator has voted already.
@@ -84,7 +84,7 @@ pub enum DecideRefusal {
         "you have voted on it already, and a vote cannot be changed; deny it, or wait for the other operators"
     )]
     AlreadyVoted,
-    /// Something that does not verify stands where this operator's vote would.
+    /// A message that does not verify is in the place of this operator's vote.
     #[error(
         "what the bus holds as your vote does not verify, and a vote cannot be changed; deny it, or let the other operators agree"
     )]

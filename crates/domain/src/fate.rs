@@ -2,10 +2,10 @@
 
 use super::{State, Timestamp};
 
-/// Where a request stands, and how it came there.
+/// The state of a request, and how it came there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fate {
-    /// Where it stands.
+    /// Its state.
     pub state: State,
     /// The verdict as it reads everywhere.
     pub verdict: Option<String>,

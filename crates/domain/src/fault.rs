@@ -53,7 +53,7 @@ impl Fault {
         self
     }
 
-    /// There is no such thing here; `see` is the command that lists what there is.
+    /// It does not exist here; `see` is the command that lists what there is.
     pub fn unknown(what: impl fmt::Display, see: &str) -> Self {
         Self::not_found(format!("{what} is not known here; see `countersign {see}`"))
     }

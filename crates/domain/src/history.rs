@@ -14,7 +14,7 @@ pub struct HistoryFilter {
     pub tool: Option<String>,
     /// Effective risk.
     pub risk: Option<String>,
-    /// States, any of which it stands in; none for every state.
+    /// States, any of which match; none for every state.
     pub states: Option<Vec<State>>,
     /// Verdicts as they read everywhere, any of which it has; none for every verdict and for none.
     pub verdicts: Option<Vec<String>>,

@@ -1,16 +1,16 @@
 //! Whether what an agent ran is what was decided.
 //!
-//! Refuses to judge by the order of arrival: receipts and decisions come on two streams, and only the
-//! server's stamps and the decision that a receipt names tell which was first.
+//! The order of arrival proves nothing: receipts and decisions come on two streams, and only the server's stamps and
+//! the decision that a receipt names show which was first.
 
 use super::Timestamp;
 
 /// Something that ran and must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Incident {
-    /// It ran before anything was decided, nothing ever was, or it names a decision that is not the one that stands.
+    /// It ran before anything was decided, nothing ever was, or it names a decision other than the valid one.
     WithoutDecision,
-    /// It ran although the decision that stands lets nothing run.
+    /// It ran although the valid decision does not permit it.
     WithoutApproval,
     /// It ran with other arguments than were decided.
     DigestDiffers,
@@ -67,7 +67,7 @@ pub struct Standing<'a> {
     pub stored_at: Timestamp,
 }
 
-/// What is wrong with an execution, given the decision that stands.
+/// What is wrong with an execution, given the valid decision.
 ///
 /// Without a decision the answer is only as good as the knowledge that none is stored: the caller waits
 /// until the stream of decisions was read far enough. `respond` and `escalate` hand the call back to the

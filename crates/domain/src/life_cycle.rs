@@ -1,14 +1,13 @@
 //! The states of a request and the steps between them.
 //!
-//! Refuses every step that the protocol does not name: a terminal state never changes, and only a
-//! stored decision is terminal.
+//! Only the protocol's steps are possible: a terminal state never changes, and only a stored decision is terminal.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a request stands. The words are those of the command line contract.
+/// The state of a request. The words are those of the command line contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
@@ -149,7 +148,7 @@ pub fn next(from: State, step: Step) -> Result<State, StepRefused> {
         (Holding, Step::Undo | Step::Vote) | (Queued, Step::TakeBack) => Ok(Pending),
         (Pending | Holding, Step::Queue) => Ok(Queued),
         (Pending | Holding, Step::Expire) | (Queued, Step::Late) => Ok(Expired),
-        // A queued decision may already be stored: only the stream can tell who was first.
+        // A queued decision may already be stored: only the stream shows which was first.
         (Pending | Holding, Step::Withdraw) => Ok(Withdrawn),
         (Rejected, Step::Stored(_)) => Ok(Rejected),
         (_, Step::Stored(stored)) => Ok(match stored {

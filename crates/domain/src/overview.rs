@@ -1,6 +1,6 @@
 //! Numbers about what was asked and how it was decided.
 //!
-//! Refuses to estimate: medians and percentiles are those of all decisions of people that were counted.
+//! Medians and percentiles are exact: they cover all decisions of people that were counted.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::fate::Fate;
 use super::pace::median;
 use super::{State, Timestamp};
 
-/// Pairs of agent and tool that are told apart; later ones are counted together.
+/// At most this many pairs of agent and tool are kept apart; later ones are counted together.
 const PAIRS: usize = 500;
 /// What was in front of a person for less than this was hardly read.
 pub const HASTY_MS: i64 = 2_000;
@@ -115,7 +115,7 @@ impl Counting {
         }
     }
 
-    /// Counts one request; what stands outside the time is left out.
+    /// Counts one request; what is outside the time is left out.
     pub fn add(&mut self, fact: Fact) {
         let fate = fact.fate;
         let overview = &mut self.overview;
@@ -158,7 +158,7 @@ impl Counting {
             Some("rule" | "setup_key") => overview.automatic += 1,
             _ => {}
         }
-        // What rules decide takes no time, and would tell nothing of people.
+        // What rules decide takes no time, and says nothing about people.
         let took = fate
             .took_ms()
             .filter(|_| fate.origin.as_deref() == Some("operator"));

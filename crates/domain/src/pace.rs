@@ -1,6 +1,6 @@
 //! How quickly people decided in a time.
 //!
-//! Refuses to name a pace where nobody decided.
+//! Where nobody decided, the pace is none.
 
 /// What people decided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which consoles of the realm are there.
 //!
-//! Refuses to call a console live that was not heard lately: three missed signs are the end. Refuses a second console
-//! of one key: each one more makes the others wait for their turn.
+//! A console is live while it was heard lately: three missed heartbeats are the end. A second console of one key does
+//! not count: each one more makes the others wait for their turn.
 
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -17,7 +17,7 @@ pub const LIVE_MS: i64 = 3 * BEAT_MS;
 
 /// One run of a console's program, a new one at each start.
 pub type RunId = u128;
-/// Runs of a console that are remembered: of more than two at once, one is enough to tell.
+/// Runs of a console that are remembered: to notice more than two at once, one is enough.
 const RUNS: usize = 8;
 /// A run that is heard again after another one took its place so many times goes on beside it. Once may be a sign
 /// that a run wrote before it was killed, and that came late.
@@ -30,7 +30,7 @@ pub struct HeardConsole {
     pub operator: String,
     /// The key that signs what its operator decides.
     pub human_key: PublicKey,
-    /// The key that signs what it answers by itself, and its signs.
+    /// The key that signs its automatic answers and its heartbeats.
     pub auto_key: PublicKey,
     /// Which run of its program; none where it does not say.
     pub instance_id: Option<RunId>,

@@ -1,7 +1,7 @@
 //! Which of several live consoles gives an answer that needs no person (protocol, section 8, "Who
 //! runs a rule").
 //!
-//! Refuses to make anybody wait for a console that is silent: a rank is a turn in time, never a right.
+//! Nobody waits for a silent console: a rank is a turn in time, never a right.
 
 use countersign_wire::{ConsoleId, RequestKey, Sha256Digest};
 
@@ -13,8 +13,8 @@ const LAST: u32 = 10;
 
 /// The rank of `me` among the live consoles, 0 for the one that answers at once.
 ///
-/// Consoles stand in the order of SHA-256(console id + request key), lowest first; the request key is
-/// written `workspace/agent/request id`. `me` counts as live whether or not it is among `live`.
+/// Consoles are in the order of SHA-256(console id + request key), lowest first; the request key is written
+/// `workspace/agent/request id`. `me` counts as live whether or not it is among `live`.
 #[must_use]
 pub fn rank<'a>(
     me: &ConsoleId,

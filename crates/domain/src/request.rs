@@ -10,7 +10,7 @@ pub struct RequestRecord {
     pub id: i64,
     /// Who asks, and under which name.
     pub key: RequestKey,
-    /// Where it stands.
+    /// Its state.
     pub state: State,
     /// How far it and its answer have come.
     pub delivery: Delivery,
@@ -40,13 +40,13 @@ pub struct RequestRecord {
     pub has_args: bool,
     /// It is a request of the protocol for which this console had no room: another one may have.
     pub refused_here: bool,
-    /// It is no request of the protocol: every console rejects it, whatever else is stored.
+    /// It is not a request of the protocol: every console rejects it, whatever else is stored.
     pub no_request: bool,
 }
 
 impl RequestRecord {
-    /// The state from which what is stored on the bus leads on. A console without room for a request
-    /// rejects it; where another one had room and was first, or the agent had withdrawn, that stands here too.
+    /// The state from which what is stored on the bus leads on. A console without room for a request rejects it; where
+    /// another one had room and was first, or the agent had withdrawn, that is here too.
     #[must_use]
     pub fn state_on_the_bus(&self) -> State {
         match self.state {
@@ -65,8 +65,8 @@ impl RequestRecord {
         }
     }
 
-    /// Whether the agent had withdrawn when a decision was stored: the first stored wins (protocol,
-    /// section 6). Nobody withdraws what is no request.
+    /// Whether the agent had withdrawn when a decision was stored: the first stored wins (protocol, section 6). An
+    /// invalid request cannot be withdrawn.
     #[must_use]
     pub fn was_withdrawn_at(&self, stored_at: Timestamp) -> bool {
         let withdrawn = self.withdrawn_at.filter(|_| !self.no_request);

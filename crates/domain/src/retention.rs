@@ -1,7 +1,7 @@
 //! How long payloads are kept.
 //!
-//! Refuses to let go of anything that the streams may bring again, and knows nothing of audit rows,
-//! digests and decisions: these are kept for ever.
+//! Whatever the streams may bring again is kept. Audit rows, digests and decisions are not covered: these are kept for
+//! ever.
 
 use super::Timestamp;
 

@@ -1,6 +1,6 @@
 //! What a person types to find a request, read into the words that it must hold.
 //!
-//! Refuses nothing: every text is a query.
+//! Every text is a query.
 
 mod words;
 

@@ -1,6 +1,6 @@
 //! Which rung of the delivery ladder is awaited, and since when that takes too long.
 //!
-//! Refuses to blame an agent that is not there: silence is a stall only while the agent is heard.
+//! Silence is a stall only while the agent is heard: an absent agent is not stalled.
 
 use super::{Delivery, State, Timestamp};
 
@@ -66,7 +66,7 @@ impl Stall {
 /// How far an answer has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Where the request stands.
+    /// The state of the request.
     pub state: State,
     /// How far it and its answer have come.
     pub delivery: Delivery,
@@ -86,7 +86,7 @@ pub struct Progress {
     pub alive_since: Option<Timestamp>,
     /// When the bus was last seen to hold an answer of this console.
     pub outbox_moved_at: Option<Timestamp>,
-    /// Whether this asker tells what became of the call: a shell script that was gated does not.
+    /// Whether this asker reports what became of the call: a shell script that was gated does not.
     pub reports_execution: bool,
 }
 

@@ -1,11 +1,11 @@
 //! Whether a tool's schema keeps strict mode: every object closes with `additionalProperties: false` and
 //! lists all its properties in `required`.
 //!
-//! Refuses to mend a schema: it says where it is open, the agent's author has to close it.
+//! A schema is not changed: it says where it is open, the agent's author has to close it.
 
 use serde_json::{Map, Value};
 
-/// Faults that are told of one schema.
+/// Faults listed for one schema.
 const TOLD: usize = 50;
 /// Keywords whose value is one schema.
 const ONE: [&str; 10] = [
@@ -116,7 +116,7 @@ fn look(schema: &Map<String, Value>, path: &str, faults: &mut Vec<StrictFault>) 
 }
 
 fn enter(schema: &Value, path: &str, faults: &mut Vec<StrictFault>) {
-    // Enough is told.
+    // The list is full.
     if faults.len() < TOLD
         && let Value::Object(fields) = schema
     {

@@ -1,6 +1,6 @@
 //! How the calls of one tool ended lately: what an operator knows of a tool before deciding on its next call.
 //!
-//! Refuses to mix what people decided with what rules did: only people's decisions have a pace.
+//! Decisions of people and of rules are apart: only people's decisions have a pace.
 
 use super::State;
 use super::fate::Fate;

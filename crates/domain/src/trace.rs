@@ -1,7 +1,7 @@
 //! A call tree from spans that agents wrote: out of order, incomplete, or made to mislead.
 //!
-//! Refuses to believe a span: a loop is cut where it starts, a parent that is not there makes a root,
-//! time that runs backwards is shown as no time. Every such repair is named on the span.
+//! A span is not believed: a loop is cut where it starts, a missing parent makes a root, time that runs backwards is
+//! shown as unknown. Every such repair is named on the span.
 
 mod fault;
 mod span_state;
@@ -23,7 +23,7 @@ pub const DEEPEST: usize = 200;
 pub struct Bar {
     /// `WS/AGENT`: who wrote it. Another agent can write into a trace.
     pub agent: String,
-    /// The agent's span; none for a request that no span stands for.
+    /// The agent's span; none for a request without a span.
     pub span_id: Option<String>,
     /// The span that caused it.
     pub parent: Option<String>,

@@ -1,6 +1,6 @@
 //! Which earlier call a person compares a new one with.
 //!
-//! Refuses nothing. Pure; that only approved calls come here is up to the caller.
+//! Pure; that only approved calls come here is up to the caller.
 
 use serde_json::Value;
 

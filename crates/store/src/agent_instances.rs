@@ -1,6 +1,6 @@
 //! Table `agent_instances`: the running copies of agents.
 //!
-//! Refuses to grow with what an agent invents: of one agent the copies that were heard last are kept.
+//! Its size is bounded, whatever an agent invents: of one agent the copies that were heard last are kept.
 
 use countersign_wire::AgentKey;
 use rusqlite::params;

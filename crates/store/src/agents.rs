@@ -56,7 +56,7 @@ pub async fn hello(reader: &Reader, ws: &str, name: &str) -> Result<Option<Vec<u
     Ok(found.flatten())
 }
 
-/// The states of an agent's credentials, as its last hello told them: JSON.
+/// The states of an agent's credentials, as its last hello listed them: JSON.
 pub async fn credentials(reader: &Reader, agent: &AgentKey) -> Result<Option<String>, StoreError> {
     let found: Option<Option<String>> =
         sqlx::query_scalar("SELECT credentials FROM agents WHERE ws = ? AND name = ?")
@@ -187,7 +187,7 @@ pub async fn note_hello(
     Ok(())
 }
 
-/// Notes that an agent's last hello cannot be read; what the one before said stands.
+/// Notes that an agent's last hello cannot be read; the one before stays in use.
 pub async fn note_unreadable(
     tx: &mut SqliteConnection,
     agent: &AgentKey,

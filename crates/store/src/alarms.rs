@@ -43,7 +43,7 @@ pub async fn raise(
     Ok(())
 }
 
-/// Raises an alarm that is told once: one that stands already stays as it is. Returns whether it is new.
+/// Raises an alarm once: one that is active already stays as it is. Returns whether it is new.
 pub async fn raise_once(
     tx: &mut SqliteConnection,
     code: &str,
@@ -61,7 +61,7 @@ pub async fn raise_once(
     Ok(done.rows_affected() == 1)
 }
 
-/// Raises an alarm about an agent; one that stands and was not acknowledged stays as it is. Returns whether it is new.
+/// Raises an alarm about an agent; an active one that was not acknowledged stays as it is. Returns whether it is new.
 pub async fn raise_unseen(
     tx: &mut SqliteConnection,
     code: &str,
@@ -81,7 +81,7 @@ pub async fn raise_unseen(
     Ok(done.rows_affected() == 1)
 }
 
-/// Whether this alarm stands, acknowledged or not.
+/// Whether this alarm is active, acknowledged or not.
 pub async fn stands(
     tx: &mut SqliteConnection,
     code: &str,
@@ -111,7 +111,7 @@ pub async fn are_many(
     Ok(waiting >= most)
 }
 
-/// Ends an alarm whose cause is gone. Returns whether it stood.
+/// Ends an alarm whose cause is gone. Returns whether it was active.
 pub async fn clear(
     tx: &mut SqliteConnection,
     code: &str,

@@ -15,7 +15,7 @@ use crate::domain::Timestamp;
 /// The index of subjects leaves out what every request has, and is only used by who says so in its words.
 const RARE: &str = " AND action <> 'request' AND action <> 'decide' AND action <> 'decision'";
 
-/// Every word that may stand in the column `action`. `docs/audit.md` says what each means.
+/// Every word of the column `action`. `docs/audit.md` says what each means.
 pub const ACTIONS: &[&str] = &[
     "alarm",
     "alarm_acknowledged",
@@ -314,7 +314,7 @@ pub async fn anchors(reader: &Reader) -> Result<Vec<StoredAnchor>, StoreError> {
     )
 }
 
-/// Where the last anchor stands in the stream of this epoch.
+/// The position of the last anchor in the stream of this epoch.
 pub async fn last_anchor_in(reader: &Reader, epoch: &str) -> Result<Option<i64>, StoreError> {
     // By the key of the table: one is added every minute, for years.
     Ok(sqlx::query_scalar(

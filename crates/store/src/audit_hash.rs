@@ -1,6 +1,6 @@
 //! The hash of a row of the audit chain, and the text that it is over.
 //!
-//! Refuses to know a short way to a canonical form that differs from the general one.
+//! Its shortcut to a canonical form gives the same bytes as the general one.
 
 use data_encoding::HEXLOWER;
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(super) fn canonical_detail(detail: &Value) -> Result<String, StoreError> {
         .map_err(|_| StoreError::corrupt("an audit detail without a canonical form"))
 }
 
-/// A text as JSON. Texts without anything to escape, which most are, stand as they are.
+/// A text as JSON. Texts without anything to escape, which most are, stay as they are.
 fn push_text(json: &mut String, text: &str) {
     let as_it_is = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if text.bytes().all(as_it_is) {
@@ -82,8 +82,8 @@ fn is_count(value: &Value) -> bool {
         .is_some_and(|count| u32::try_from(count).is_ok())
 }
 
-/// The canonical object is put together by hand: its names stand in their order, a text has one
-/// spelling, and the detail is canonical already.
+/// The canonical object is put together by hand: its names are in their order, a text has one spelling, and the detail
+/// is canonical already.
 pub(super) fn hash_of(
     prev: &[u8],
     (seq, at, actor, action, subject): (i64, &str, &str, &str, &str),

@@ -1,7 +1,7 @@
 //! Tables `request_audit` and `audit_early`: which rows of the audit log are about a request.
 //!
-//! Refuses to be written together with the log: it follows in steps, each of which says in its own
-//! transaction how far it came.
+//! It is not written together with the log: it follows in steps, and each one records its progress in its own
+//! transaction.
 
 use rusqlite::{Connection, OptionalExtension, params};
 

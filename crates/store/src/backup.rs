@@ -1,7 +1,7 @@
 //! Copies of the file: how one is made while the console works, and how one is read.
 //!
-//! Refuses to touch the file it copies, to leave its own table in a store that is used, and to open a
-//! file that is no backup.
+//! The file that it copies is never changed, its own table never stays in a store that is used, and a file that is not
+//! a backup is not opened.
 
 use std::path::Path;
 
@@ -100,10 +100,10 @@ pub async fn carry(target: &Path, files: &[Carried]) -> Result<(), StoreError> {
     Ok(connection.close().await?)
 }
 
-/// What a backup carries beside the tables; none when the file is no backup.
+/// What a backup carries beside the tables; none when the file is not a backup.
 ///
 /// # Errors
-/// [`StoreError::Sqlite`] when it is no SQLite file or cannot be read.
+/// [`StoreError::Sqlite`] when it is not an SQLite file or cannot be read.
 pub async fn carried(file: &Path) -> Result<Option<Vec<Carried>>, StoreError> {
     // Immutable: a backup may lie on a medium that takes no lock.
     let mut connection = plain(file)

@@ -1,6 +1,6 @@
 //! Tables `request_times` and `span_times`: from when to when the rows of a block were stored.
 //!
-//! Refuses to be exact: it tells between which rows a time stands, and costs no index of the rows.
+//! It is not exact: it gives the rows around a time, and costs no index of the rows.
 
 use std::collections::BTreeMap;
 

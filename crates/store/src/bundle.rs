@@ -1,6 +1,6 @@
 //! Everything that the audit log proves, read at one moment, a page at a time.
 //!
-//! Refuses to see what is written while it reads: one transaction, one state.
+//! It sees one state, in one transaction, whatever is written while it reads.
 
 use sqlx::{Sqlite, Transaction};
 

@@ -98,7 +98,7 @@ pub async fn restart(
     Ok(())
 }
 
-/// Moves a position forward, in the transaction of the rows that it stands for.
+/// Moves a position forward, in the transaction of the rows that it counts.
 pub async fn advance(
     tx: &mut WriteConnection,
     stream: &str,

@@ -1,7 +1,7 @@
 //! Conditions on a row of `requests`, which each statement calls `r`: one wording for every list.
 //!
-//! Refuses a value in the text of a statement. A state is none: its words are this program's own, and SQLite must see
-//! them to use an index of some states only.
+//! Values are bound, never part of a statement's text. A state is the exception: its words are this program's own, and
+//! SQLite must see them to use an index of some states only.
 
 use sqlx::{QueryBuilder, Sqlite};
 
@@ -20,7 +20,7 @@ pub(super) fn equal<'v>(
     }
 }
 
-/// Where it stands.
+/// Its state.
 pub(super) fn stands(query: &mut QueryBuilder<Sqlite>, state: Option<State>) {
     let Some(state) = state else { return };
     if state != State::Decided {
@@ -29,7 +29,7 @@ pub(super) fn stands(query: &mut QueryBuilder<Sqlite>, state: Option<State>) {
     query.push(format!(" AND r.state = '{}'", state.as_str()));
 }
 
-/// Where it stands: in any of these.
+/// Its state: any of these.
 pub(super) fn stands_in(query: &mut QueryBuilder<Sqlite>, states: Option<&[State]>) {
     let Some(states) = states else { return };
     let words: Vec<String> = states

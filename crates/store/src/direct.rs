@@ -4,7 +4,7 @@
 //! that costs several times what SQLite needs for a row. What every request passes through is done here
 //! on the caller's thread instead, transactions included.
 //!
-//! Refuses to use the connection while sqlx may still use it, and to outlive it.
+//! The connection is used only while sqlx does not use it, and never after its end.
 
 use std::cell::Cell;
 use std::ops::{Deref, DerefMut};
@@ -28,7 +28,7 @@ thread_local! {
 
 /// One SQLite connection under two interfaces. As a [`SqliteConnection`] it takes sqlx's queries.
 ///
-/// SQLite must have been told to serialise the connection's callers.
+/// SQLite must be configured to serialise the connection's callers.
 #[derive(Debug)]
 pub struct WriteConnection {
     // First: its statements end before the connection is closed.
@@ -94,7 +94,7 @@ impl WriteConnection {
     /// Ends what [`WriteConnection::try_lock`] or a transaction has begun and nobody has committed; nothing of it lasts.
     pub(super) fn unlock(&mut self) {
         let sqlite = &self.direct;
-        // SQLite ends a transaction by itself after some failures, and `commit` after success.
+        // SQLite ends a transaction on its own after some failures, and `commit` after success.
         if !sqlite.is_autocommit()
             && let Err(error) = run(sqlite, "ROLLBACK")
         {

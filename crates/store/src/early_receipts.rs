@@ -24,8 +24,8 @@ impl KeyRow {
     }
 }
 
-/// Notes requests, each with the time at which an execution counts as one without a decision; the first
-/// time that is noted stands. Returns how many requests are new.
+/// Notes requests, each with the time at which an execution counts as one without a decision; the first time that is
+/// noted stays. Returns how many requests are new.
 pub async fn note(
     tx: &mut SqliteConnection,
     rows: &[(RequestKey, Option<Timestamp>)],

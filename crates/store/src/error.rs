@@ -31,7 +31,7 @@ pub enum StoreError {
     /// Another process held the file longer than it is waited for; nothing is wrong with it.
     #[error("another process works on the database ({0}); try again in a moment")]
     Busy(String),
-    /// Pages are not as SQLite wrote them, or the file is none of its own. Nothing was mended.
+    /// Pages are not as SQLite wrote them, or the file is not its own. Nothing was repaired.
     #[error(
         "the database is damaged ({0}) and nothing is written to it any more; `countersign restore FILE --replace` \
          brings a backup back; without one move countersign.db, countersign.db-wal and countersign.db-shm out of the data \

@@ -1,6 +1,6 @@
 //! Which values occur in the history, for its filters.
 //!
-//! Refuses to look at every request: each value is one step of an index.
+//! Each value is one step of an index: requests are not scanned.
 
 use super::history_source::{agents, workspaces};
 use super::{Reader, StoreError};

@@ -1,7 +1,7 @@
 //! The history: requests that pass a filter, newest first, page by page.
 //!
-//! Refuses to look at every request for one page: candidates come in the order of their rows from one
-//! index, other indexes tell which of them pass, and a page that would take too long ends early and says where to go on.
+//! A page does not look at every request: candidates come in the order of their rows from one index, other indexes show
+//! which of them pass, and a page that would take too long ends early and says where to go on.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -106,7 +106,7 @@ pub(super) async fn page_towards(
 pub struct Count {
     /// So many were found.
     pub requests: i64,
-    /// Every candidate was looked at: there are no more.
+    /// Every candidate was looked at: none is left.
     pub whole: bool,
 }
 
@@ -140,7 +140,7 @@ pub async fn count(
     Ok(count)
 }
 
-/// How many candidates stand in a span.
+/// How many candidates are in a span.
 struct Candidates {
     count: i64,
     /// Around them: what arrives meanwhile does not push one out.

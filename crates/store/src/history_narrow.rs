@@ -1,7 +1,7 @@
 //! Which candidates of a page of the history pass the rest of its filter.
 //!
-//! Refuses to read a request's row for what an index tells: a row has a page of its own, an index a few
-//! hundred entries on each.
+//! A request's row is read only for what indexes lack: a row has a page of its own, an index a few hundred entries on
+//! each.
 
 use sqlx::{QueryBuilder, Sqlite};
 
@@ -11,7 +11,7 @@ use super::looked::front_ms;
 use super::search_index;
 use crate::domain::history::HistoryFilter;
 
-/// A condition that an entry of one index tells.
+/// A condition that an index entry answers.
 struct Told<'f> {
     /// Table and index.
     from: &'static str,
@@ -52,7 +52,7 @@ fn told<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
         values: vec![("state", states.iter().map(|state| state.as_str()).collect())],
         literal: " AND x.state <> 'decided'",
     });
-    // Keyed by the request: at most one entry, which tells the rest.
+    // Keyed by the request: at most one entry, which answers the rest.
     let stall = filter.overdue.then_some(Told {
         from: "stalls x NOT INDEXED",
         id: "request",
@@ -104,7 +104,7 @@ fn told<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
     .collect()
 }
 
-/// Whether something is left that only a request's row tells.
+/// Whether something is left that only a request's row answers.
 fn needs_row(source: &Source, filter: &HistoryFilter) -> bool {
     let named = |name: &Option<String>, column| name.is_some() && !source.is_by(column);
     let workspace_told = filter.agent.is_some() || filter.tool.is_some();
@@ -200,7 +200,7 @@ fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
         ("tool", &filter.tool),
     ];
     conditions::equal(query, columns);
-    // An index tells every other state.
+    // An index answers every other state.
     let told = filter.undecided_states().is_some();
     conditions::stands_in(query, filter.states.as_deref().filter(|_| !told));
     conditions::stored(query, filter.since, filter.until);

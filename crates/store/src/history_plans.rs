@@ -283,7 +283,7 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
     .execute(&mut *connection)
     .await
     .unwrap();
-    // A row that is still watched, and not overdue, stands there too.
+    // A row that is still watched, and not overdue, is there too.
     sqlx::query("INSERT INTO stalls(request, code, look_at) VALUES (?1, ?2, 0)")
         .bind(id)
         .bind(fake.stall)
@@ -291,7 +291,7 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
         .await
         .unwrap();
     if fake.verdict.is_some() {
-        // What was looked at and is not what was decided tells nothing.
+        // A digest that was looked at but not decided proves nothing.
         sqlx::query("INSERT INTO looked(request, decision_id, front_ms) VALUES (?1, 'd' || iif(?2 = 1, 0, ?1), ?2)")
             .bind(id)
             .bind(fake.front)

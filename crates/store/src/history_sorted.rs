@@ -1,6 +1,6 @@
 //! Pages of the history in another order than that of arrival.
 //!
-//! Refuses an order that SQLite would have to sort: each is a sequence of parts, and each part the range of an index.
+//! SQLite never has to sort: each order is a sequence of parts, and each part the range of an index.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Which index gives the candidates of a page of the history, and between which rows.
 //!
-//! Refuses an order that SQLite would have to sort: each piece is a range of an index that ends with the
-//! row number, and several pieces are merged.
+//! SQLite never has to sort: each piece is a range of an index that ends with the row number, and several pieces are
+//! merged.
 
 use sqlx::{QueryBuilder, Sqlite};
 
@@ -197,7 +197,7 @@ pub(super) async fn of(reader: &Reader, filter: &HistoryFilter) -> Result<Source
         Source::Ranges(values.iter().map(range).collect())
     };
     let one = |sql, value: &String| any(sql, std::slice::from_ref(value));
-    // Nothing else can tell whether a row has the words.
+    // Only this shows whether a row has the words.
     if !filter.text.is_blank() {
         let words = search_index::expression(&filter.text);
         return Ok(words.map_or(Source::Ranges(Vec::new()), Source::Text));
@@ -254,7 +254,7 @@ pub(super) async fn of(reader: &Reader, filter: &HistoryFilter) -> Result<Source
     Ok(Source::All)
 }
 
-/// The rows among which everything stands that was stored in the time of the filter.
+/// The rows that hold everything stored in the time of the filter.
 pub(super) async fn span(reader: &Reader, filter: &HistoryFilter) -> Result<Span, StoreError> {
     let (mut above, mut below) = (0, i64::MAX);
     if let Some(since) = filter.since {

@@ -72,15 +72,14 @@ pub struct LineRow {
     pub span_id: Option<String>,
     /// How many operators must agree, 1 to 5; 1 for a question or a form, whatever it asks for: one answers.
     pub approvals_required: i64,
-    /// How many votes stand and, once they are counted, count together; 0 where one operator is enough.
+    /// How many votes are valid and, once they are counted, count together; 0 where one operator is enough.
     pub votes: i64,
-    /// How many votes are for something else than most, as far as that may be told here.
+    /// How many votes are for something else than most, as far as that may be shown here.
     #[sqlx(skip)]
     pub apart: i64,
     /// Whether this console's operator has voted: on the stream or on the way there.
     pub voted: bool,
-    /// Votes that stand, JSON `[[key, verdict, args_digest]]`, until they are counted; none where one operator is
-    /// enough.
+    /// Valid votes, JSON `[[key, verdict, args_digest]]`, until they are counted; none where one operator is enough.
     pub ballots: Option<String>,
     /// Keys whose votes this console has sent or sends, JSON; the same.
     pub sent: Option<String>,
@@ -121,7 +120,7 @@ pub struct Filter {
     pub until: Option<Timestamp>,
 }
 
-/// What a decision says, as it stands on the stream or is queued on its way there.
+/// What a decision says, stored on the stream or queued on its way there.
 macro_rules! said {
     ($column:literal, $path:literal) => {
         concat!(

@@ -1,9 +1,9 @@
 //! Brings what is committed to the disk, apart from the connection that commits.
 //!
-//! With `synchronous=FULL` SQLite waits for the disk inside of every commit. With `NORMAL` it does not, and
-//! only a power cut can tell the difference: the file stays whole, and the last commits may be missing from it
-//! (<https://www.sqlite.org/pragma.html#pragma_synchronous>). A commit stands once the write-ahead log is on
-//! the disk as it was after it; who waits for that makes no difference.
+//! With `synchronous=FULL` SQLite waits for the disk inside of every commit. With `NORMAL` it does not, and only a
+//! power cut shows the difference: the file stays whole, and the last commits may be missing from it
+//! (<https://www.sqlite.org/pragma.html#pragma_synchronous>). A commit is durable once the write-ahead log is on the
+//! disk as it was after it, whoever waits for that.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -45,8 +45,7 @@ impl LogSync {
         })
     }
 
-    /// Returns when everything that was committed before stands, whatever happens to the machine. Blocks for
-    /// as long as the disk takes.
+    /// Returns when everything committed earlier is durable. Blocks for as long as the disk takes.
     ///
     /// # Errors
     /// [`StoreError::NotDurable`]: a second try proves nothing, since a system may forget what it could not

@@ -14,7 +14,7 @@ pub const AGENTS_IN_FORCE: &str = "agents_in_force";
 /// Key of the last decision that the watch over the delivery ladder has passed.
 pub const LADDER_SWEPT: &str = "ladder_swept";
 
-/// Key of the last answer that the exporter has told.
+/// Key of the last answer that the exporter has sent.
 pub const ANSWERS_TOLD: &str = "answers_told";
 
 /// Reads one value as a transaction sees it.

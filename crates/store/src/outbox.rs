@@ -219,8 +219,8 @@ pub async fn settle(
     .await
 }
 
-/// Closes a row of which the stream's leader said that another decision stands there. Returns its
-/// subject, none when it was closed already.
+/// Closes a row whose subject holds another decision, as the stream's leader said. Returns its subject, none when it
+/// was closed already.
 pub async fn close_lost(
     tx: &mut SqliteConnection,
     decision_id: &str,

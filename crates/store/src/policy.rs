@@ -87,7 +87,7 @@ pub async fn forget_revisions(tx: &mut SqliteConnection) -> Result<(), StoreErro
     Ok(())
 }
 
-/// Replaces a value. False when the same value stood there already.
+/// Replaces a value. False when it had this value already.
 pub async fn put(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<bool, StoreError> {
     let written = sqlx::query(
         "INSERT INTO policy(key, revision, payload, signer, sig) VALUES (?1, ?2, ?3, ?4, ?5)

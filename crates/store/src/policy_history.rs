@@ -1,6 +1,6 @@
 //! Table `policy_history`: every signed value of the shared policy that this console accepted.
 //!
-//! Refuses to forget: a value is added and never changed.
+//! A value is added, never changed and never removed.
 
 use sqlx::SqliteConnection;
 

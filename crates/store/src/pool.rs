@@ -49,8 +49,8 @@ impl Writer {
         self.apply_page_limit().await
     }
 
-    /// Commits without waiting for the disk from now on: whoever has the log must [`LogSync::sync`] it before
-    /// a commit is called one that stands.
+    /// Commits without waiting for the disk from now on: whoever has the log must [`LogSync::sync`] it before a commit
+    /// counts as durable.
     ///
     /// # Errors
     /// [`StoreError`]; every commit then waits for the disk, as before.
@@ -126,9 +126,9 @@ impl Writer {
         version.await
     }
 
-    /// Copies the write-ahead log back into the file. SQLite does so by itself only when the last
-    /// connection to close is one that may write; a console's readers outlive its writer. Without it
-    /// the file alone is no copy, and pages in the log hide what happens to those in the file.
+    /// Copies the write-ahead log back into the file. SQLite does so only when the last connection to close is one that
+    /// may write; a console's readers outlive its writer. Without it the file alone is not a copy, and pages in the log
+    /// hide what happens to those in the file.
     ///
     /// Somebody who reads for longer than a second leaves a part of it to the next start.
     ///
@@ -149,8 +149,8 @@ impl Writer {
         self.connection.close().await
     }
 
-    /// Replaces the connection. After a failed transaction SQLite may have rolled back by itself, which
-    /// the old connection's bookkeeping does not know.
+    /// Replaces the connection. After a failed transaction SQLite may have rolled back on its own, which the old
+    /// connection's bookkeeping does not know.
     ///
     /// # Errors
     /// [`StoreError::Sqlite`]; the old connection then stays.
@@ -204,7 +204,7 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
     open_telling(path, &Updates::default()).await
 }
 
-/// As [`open`], and tells how far it is where an update of the store takes its time.
+/// As [`open`], and reports the progress of an update of the store that takes long.
 pub async fn open_telling(path: &Path, told: &Updates) -> Result<(Writer, Reader), StoreError> {
     let mut writer = writing(path).create_if_missing(true).connect().await?;
     bring_up(&MIGRATIONS, &mut writer, told).await?;
@@ -250,7 +250,7 @@ pub(super) async fn quick_check(connection: &mut SqliteConnection) -> Result<(),
 /// Opens an existing file for reading only.
 ///
 /// # Errors
-/// [`StoreError`] when there is no such file.
+/// [`StoreError`] when the file is missing.
 pub async fn open_read_only(path: &Path) -> Result<Reader, StoreError> {
     let options = options(path)
         .read_only(true)

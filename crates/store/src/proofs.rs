@@ -14,7 +14,7 @@ fn parts(key: &str) -> Option<(&str, &str, &str)> {
     Some((parts.next()?, parts.next()?, parts.next()?))
 }
 
-/// What is told of a request, and its bytes.
+/// A request's facts, and its bytes.
 #[derive(Debug, sqlx::FromRow)]
 pub struct ToldRequest {
     /// Payload as received.
@@ -51,7 +51,7 @@ pub async fn request(reader: &Reader, name: &str) -> Result<Option<ToldRequest>,
     .await?)
 }
 
-/// What is told of a decision, and its bytes.
+/// A decision's facts, and its bytes.
 #[derive(Debug, sqlx::FromRow)]
 pub struct ToldDecision {
     /// Payload as stored.

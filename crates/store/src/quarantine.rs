@@ -57,10 +57,10 @@ pub async fn count(tx: &mut SqliteConnection, sender: &str, day: i64) -> Result<
     .await?)
 }
 
-/// A decision that stands on the bus where this console keeps another one.
+/// A decision on the bus where this console keeps another one.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct Contradicting {
-    /// Where it stands in the stream.
+    /// Its position in the stream.
     pub stream_seq: i64,
     /// Its bytes.
     pub raw: Vec<u8>,

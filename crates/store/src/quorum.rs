@@ -1,6 +1,6 @@
 //! Column `requests.approvals_needed`: how many operators must agree because a rule says so.
 //!
-//! Refuses to lower the number once somebody has voted.
+//! The number never falls once somebody has voted.
 
 use super::{StoreError, WriteConnection};
 

@@ -19,7 +19,7 @@ pub struct EarlierCall {
     pub verdict: Option<String>,
     /// JSON `{name, key}`.
     pub decided_by: Option<String>,
-    /// What the operator told the agent.
+    /// The operator's words to the agent.
     pub message: Option<String>,
     /// The server's stamp of the decision, ms.
     pub decided_at: i64,

@@ -1,6 +1,6 @@
 //! When tools were last defined otherwise than before, or may have been.
 //!
-//! Refuses to take a tool that no hello defines here for one that was never defined, where that is not known.
+//! A tool that no hello defines here counts as never defined only where that is known.
 
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;

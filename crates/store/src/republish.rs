@@ -1,4 +1,4 @@
-//! Decisions and votes as they go to a bus that lost them, and where they stand once they are on it again.
+//! Decisions and votes as they go to a bus that lost them, and their places once they are on it again.
 
 use countersign_wire::{PublicKey, RequestKey, Stream};
 use sqlx::{AssertSqlSafe, SqliteConnection};
@@ -103,7 +103,7 @@ pub async fn page(
         .await?)
 }
 
-/// A message as it came, and where it stands now.
+/// A message as it came, and its place now.
 #[derive(Debug, Clone, Copy)]
 pub struct Again<'a> {
     /// The request.
@@ -120,8 +120,8 @@ pub struct Again<'a> {
     pub seq: i64,
 }
 
-/// Notes where the very same message stands in a stream that was made or numbered anew; the stamp of its
-/// first storing (ms). None when another one is known, or this one at this epoch.
+/// Notes the place of the very same message in a stream that was made or numbered anew; the stamp of its first storing
+/// (ms). None when another one is known, or this one at this epoch.
 pub async fn moved(tx: &mut SqliteConnection, again: Again<'_>) -> Result<Option<i64>, StoreError> {
     let (table, of_voter, stamp) = match again.voter {
         None => ("decisions", "?8 IS NULL", "stored_at"),

@@ -62,8 +62,8 @@ pub async fn change_states(
     tx.direct(|sqlite| write_states(sqlite, changes)).await
 }
 
-/// As [`change_states`] where most rows tell the same verdict already, as those of a decision that comes back
-/// from the stream do: what stays the same is not taken out of its indexes and put back.
+/// As [`change_states`] where most rows have the same verdict already, as those of a decision that comes back from the
+/// stream do: what stays the same is not taken out of its indexes and put back.
 pub(super) fn confirm_states(sqlite: &Connection, changes: &[StateChange]) -> rusqlite::Result<()> {
     let mut confirm = sqlite.prepare_cached(
         "UPDATE requests SET state = ?2, decided_at = ?5, delivery = ?6

@@ -70,7 +70,7 @@ pub struct NewRequest<'m> {
     pub error: Option<(String, String)>,
     /// Seen a `tighten` already.
     pub tightened_at: Option<Timestamp>,
-    /// Digest of what it tells of its tool beyond the name.
+    /// Digest of what it says about its tool beyond the name.
     pub tool_digest: Option<String>,
 }
 
@@ -264,8 +264,8 @@ fn known(found: Vec<Read>) -> Result<Vec<RequestRecord>, StoreError> {
     found.into_iter().filter_map(Result::transpose).collect()
 }
 
-/// Notes where the very same request stands in a stream that was made or numbered anew; its stamps stay.
-/// False when another one is known, or this one at this epoch.
+/// Notes the place of the very same request in a stream that was made or numbered anew; its stamps stay. False when
+/// another one is known, or this one at this epoch.
 pub async fn moved(tx: &mut SqliteConnection, row: &NewRequest<'_>) -> Result<bool, StoreError> {
     let done = sqlx::query(
         "UPDATE requests SET stream_epoch = ?5, stream_seq = ?6

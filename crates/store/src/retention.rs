@@ -1,7 +1,7 @@
 //! What retention finds, and what it takes away: payloads of requests that have ended, receipts,
 //! messages that were set aside, and spans.
 //!
-//! Refuses to touch the audit log, a digest or a decision, and a request that has not ended.
+//! The audit log, digests, decisions and requests that have not ended stay.
 
 use sqlx::SqliteConnection;
 

@@ -1,7 +1,7 @@
 //! Tables `request_text` and `requests_fts`: the words of requests, for a text search.
 //!
-//! Refuses to be written together with its requests: the words cost more than the rows. It follows
-//! them in steps, each of which says in its own transaction how far it came.
+//! It is not written together with its requests: the words cost more than the rows. It follows them in steps, and each
+//! one records its progress in its own transaction.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -29,7 +29,7 @@ pub struct Unread {
     pub id: i64,
     /// Payload as received; empty when retention took it away.
     pub raw: Vec<u8>,
-    /// What the operator told the agent.
+    /// The operator's words to the agent.
     pub message: Option<String>,
     /// Its words in the index; none when it is not there.
     pub before: Option<String>,
@@ -42,7 +42,7 @@ pub struct LaterMessage {
     pub id: i64,
     /// Its words in the index.
     pub hay: String,
-    /// What the operator told the agent.
+    /// The operator's words to the agent.
     pub message: String,
 }
 
@@ -166,7 +166,7 @@ pub async fn put(tx: &mut WriteConnection, step: &Step, hays: &[Hay]) -> Result<
         )?;
         let mut add = sqlite.prepare("INSERT INTO requests_fts(rowid, hay) VALUES (?, ?)")?;
         for hay in hays {
-            // The index does not tell small letters from capitals: it has these words.
+            // The index ignores case: it has these words.
             if hay
                 .before
                 .as_ref()
@@ -219,8 +219,8 @@ pub async fn remove(tx: &mut SqliteConnection, id: i64) -> Result<(), StoreError
 pub(super) const MATCHING: &str =
     "SELECT rowid AS id FROM requests_fts WHERE requests_fts MATCH ? AND rowid";
 
-/// The query as FTS5 reads it: every word is in quotation marks, so that none is an operator. None where
-/// there is no word.
+/// The query as FTS5 reads it: every word is in quotation marks, so that none is an operator. None for a query without
+/// words.
 pub(super) fn expression(query: &TextQuery) -> Option<String> {
     let term = |term: &Term| {
         let star = if term.prefix { " *" } else { "" };

@@ -1,6 +1,6 @@
 //! Payloads of spans, as received.
 //!
-//! Refuses to hold more than some megabytes of them in memory: a trace of 20,000 spans may be many gigabytes.
+//! Some megabytes at most are in memory: a trace of 20,000 spans may be many gigabytes.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

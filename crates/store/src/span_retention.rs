@@ -1,6 +1,6 @@
 //! What retention finds and takes away of `spans`: a few rows of one block at a time.
 //!
-//! Refuses to let a block begin to go before the last write of all its rows is old enough.
+//! A block is removed only when the last write of all its rows is old enough.
 
 use sqlx::SqliteConnection;
 

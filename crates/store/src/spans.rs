@@ -157,7 +157,7 @@ pub async fn upsert(
                     |row| row.get(0),
                 )
                 .optional()?;
-            // None where a later one stands already.
+            // None where a later one is stored already.
             if let Some(id) = written {
                 times.add(id, row.stored_at);
             }

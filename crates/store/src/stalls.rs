@@ -17,7 +17,7 @@ pub struct Watched {
     pub agent: String,
     /// From the subject.
     pub request_id: String,
-    /// Where it stands.
+    /// Its state.
     pub state: State,
     /// How far it has come.
     pub delivery: Delivery,

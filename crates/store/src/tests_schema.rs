@@ -1,4 +1,4 @@
-//! What the schema costs, and what it refuses.
+//! What the schema costs, and what its constraints reject.
 
 use sqlx::Row as _;
 

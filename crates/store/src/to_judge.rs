@@ -77,8 +77,8 @@ pub struct ToJudge {
     pub redefined_at: Option<Timestamp>,
 }
 
-/// What a judgement needs of these requests, in their order; none where a row is not known. Whether its
-/// payload is wanted stands beside each: what has just arrived is still at hand.
+/// What a judgement needs of these requests, in their order; none where a row is not known. Each says whether its
+/// payload is wanted: what has just arrived is still at hand.
 pub async fn read(
     tx: &mut WriteConnection,
     wanted: &[(i64, bool)],

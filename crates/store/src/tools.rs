@@ -24,14 +24,13 @@ pub struct ToolRow {
     pub def_digest: Option<String>,
     /// Since when it reads so, ms.
     pub changed_at: Option<i64>,
-    /// The entry that stood when a person last approved a call.
+    /// The entry at the time of a person's last approval of a call.
     pub approved_def: Option<String>,
     /// Its digest.
     pub approved_digest: Option<String>,
     /// When that was, ms.
     pub approved_at: Option<i64>,
-    /// Digest of what the call that a person approved last told of the tool; none when it told no more
-    /// than the name.
+    /// Digest of how the call that a person approved last described the tool; none when it gave only the name.
     pub call_digest: Option<String>,
     /// When that was, ms; none when no call was approved.
     pub call_approved_at: Option<i64>,
@@ -45,7 +44,7 @@ const COLUMNS: &str = "ws, agent, name, place, def, def_digest, changed_at, appr
 /// Tools of one agent that no hello lists any more, and no person ever approved, that are remembered.
 const UNLISTED_MAX: i64 = 1_000;
 
-/// A definition that is no longer the one that a person approved.
+/// A definition that differs from the one that a person approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
     /// Digest that a person approved.
@@ -56,7 +55,7 @@ pub struct Changed {
 
 /// How an agent's tools are defined in a hello.
 pub struct Definitions<'a> {
-    /// In the order of the hello; none where it says nothing of them: those of the one before stand.
+    /// In the order of the hello; none where it does not list them: those of the one before stay.
     pub all: Option<&'a [ToolDefinition]>,
     /// The server's stamp of the hello.
     pub at: Timestamp,
@@ -68,9 +67,8 @@ pub struct Definitions<'a> {
     pub unread: bool,
 }
 
-/// Puts the tools of a hello in the place of those of the one before. What is no longer listed is remembered:
-/// a tool that comes back otherwise is a changed one. Returns what changed since it was approved. To be called before
-/// the hello is noted with its agent.
+/// Replaces the tools of the previous hello. What is not listed any more is remembered: a tool that comes back otherwise
+/// is a changed one. Returns what changed since it was approved. To be called before the hello is noted with its agent.
 pub async fn replace(
     tx: &mut WriteConnection,
     agent: &AgentKey,

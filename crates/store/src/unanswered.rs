@@ -79,10 +79,10 @@ pub async fn of(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<i64>, Stor
     Ok(found)
 }
 
-/// Characters of a reason that an agent is told.
+/// At most this many characters of a reason reach the agent.
 const WHY_MAX: i64 = 1_000;
 
-/// Why a request is rejected, as its agent is told: `code: what is wrong`.
+/// Why a request is rejected, as its agent receives it: `code: what is wrong`.
 pub async fn why(tx: &mut SqliteConnection, id: i64) -> Result<Option<String>, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT substr(error_code || ': ' || coalesce(error_detail, ''), 1, ?2) FROM requests WHERE id = ?1",
@@ -93,7 +93,7 @@ pub async fn why(tx: &mut SqliteConnection, id: i64) -> Result<Option<String>, S
     .await?)
 }
 
-/// What another console had room for is no rejected message here.
+/// A request that another console had room for is not a rejected message here.
 pub async fn forgive(tx: &mut SqliteConnection, id: i64) -> Result<(), StoreError> {
     sqlx::query("UPDATE requests SET error_code = NULL, error_detail = NULL WHERE id = ?")
         .bind(id)

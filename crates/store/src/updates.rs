@@ -1,7 +1,7 @@
-//! Brings a store of an earlier version to this one, one migration after the other, and tells how far it is.
+//! Brings a store of an earlier version to this one, one migration after the other, and reports its progress.
 //!
-//! Refuses to be half done: each step is a transaction of its own, and one that is stopped leaves no trace. sqlx keeps the list
-//! of what was done and compares its checksums.
+//! No update is half done: each step is a transaction of its own, and one that is stopped leaves no trace. sqlx keeps
+//! the list of what was done and compares its checksums.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -17,7 +17,7 @@ use super::pool::{MIGRATIONS, Reader};
 
 /// Where sqlx lists what was done.
 const DONE: &str = "_sqlx_migrations";
-/// A step that takes longer is told again, and again after as long.
+/// A step that takes longer is reported again, and again after as long.
 const AGAIN: Duration = Duration::from_secs(10);
 
 /// A step of bringing a store to this version.
@@ -33,10 +33,10 @@ pub struct UpdateStep {
     pub since: Instant,
 }
 
-/// Where the step is told that goes on; none before the first and after the last.
+/// Where the current step is reported; none before the first and after the last.
 pub type Updates = watch::Sender<Option<UpdateStep>>;
 
-/// Runs what is missing. A store that is made just now is not told of: that takes no time.
+/// Runs what is missing. A new store is not reported: that takes no time.
 ///
 /// May be dropped at any time: the steps that were finished stay, and the next start goes on with the one that was not.
 pub(super) async fn bring_up(
@@ -118,7 +118,7 @@ async fn one(
     }
 }
 
-/// Takes back what was told, also when the update is stopped.
+/// Clears the report, also when the update is stopped.
 struct Over<'a>(&'a Updates);
 
 impl Drop for Over<'_> {

@@ -224,7 +224,7 @@ pub async fn voted(
     })
 }
 
-/// Where a vote stands.
+/// The state of a vote.
 pub async fn state(reader: &Reader, vote_id: &str) -> Result<Option<String>, StoreError> {
     Ok(
         sqlx::query_scalar("SELECT state FROM vote_outbox WHERE vote_id = ?")

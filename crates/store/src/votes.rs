@@ -64,7 +64,7 @@ pub struct StoredVote {
     pub key: String,
     /// UUID.
     pub vote_id: Option<String>,
-    /// `approve` or `modify` where it stands.
+    /// `approve` or `modify` where it is valid.
     pub verdict: Option<String>,
     /// Digest of the arguments that may run.
     pub args_digest: Option<String>,
@@ -188,7 +188,7 @@ pub async fn adopt(
     Ok(())
 }
 
-/// The votes on a request that stand, in the order of the stream.
+/// The valid votes on a request, in the order of the stream.
 pub async fn standing(
     tx: &mut SqliteConnection,
     request: i64,
@@ -206,7 +206,7 @@ pub async fn of_request(reader: &Reader, request: i64) -> Result<Vec<StoredVote>
     standing(&mut *reader.0.acquire().await?, request).await
 }
 
-/// Rows of waiting requests behind `after` on which votes stand, at most `limit`.
+/// Rows of waiting requests behind `after` with valid votes, at most `limit`.
 pub async fn undecided(
     tx: &mut SqliteConnection,
     after: i64,

@@ -1,4 +1,4 @@
-//! What kind of failure a span tells of.
+//! What kind of failure a span reports.
 
 /// Kinds that a person treats in different ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
-//! How a span stands, once the tree is known.
+//! The state of a span, once the tree is known.
 
-/// What a bar is drawn as: the words of the protocol, and what only the tree can tell.
+/// What a bar is drawn as: the words of the protocol, and what only the tree shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Look {
     /// It goes on.
@@ -25,7 +25,7 @@ pub enum Look {
     Ended,
 }
 
-/// How a span stands. `ended` and `parent_ended` say whether an end is known.
+/// The state of a span. `ended` and `parent_ended` say whether an end is known.
 #[must_use]
 pub fn span_state(status: Option<&str>, ended: bool, parent_ended: bool) -> Look {
     match status {

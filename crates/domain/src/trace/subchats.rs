@@ -1,6 +1,6 @@
 //! Conversations that a call began and may wait for.
 //!
-//! Refuses to guess: a run is a subchat only where it and something above it name their conversations, and these differ.
+//! A run is a subchat only where it and something above it name their conversations, and these differ.
 
 /// What is looked at of one line of the call tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

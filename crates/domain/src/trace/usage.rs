@@ -1,10 +1,10 @@
 //! What spans cost, summed up the tree.
 //!
-//! Refuses figures that are no finite, positive number: an agent writes them.
+//! Only finite, positive figures count: an agent writes them.
 
 use super::Place;
 
-/// What a span used, by itself or with all below it.
+/// What a span used, alone or with all below it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Used {
     /// Tokens that were charged for.
@@ -29,7 +29,7 @@ impl Used {
         "cost_usd",
     ];
 
-    /// The figures by name; what is no finite, positive number counts as none.
+    /// The figures by name; one that is not a finite, positive number counts as none.
     pub fn of(figure: impl Fn(&str) -> Option<f64>) -> Self {
         let [charged, time, input, output, cost] = Self::NAMES
             .map(|name| figure(name).filter(|value| value.is_finite() && *value > 0.0))

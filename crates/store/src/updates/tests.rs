@@ -32,7 +32,7 @@ async fn done(store: &mut SqliteConnection) -> Vec<i64> {
     done.iter().map(|step| step.version).collect()
 }
 
-/// Everything that is told from now on.
+/// Every report from now on.
 fn listen(told: &Updates) -> tokio::task::JoinHandle<Vec<(usize, usize, String)>> {
     let mut news = told.subscribe();
     tokio::spawn(async move {
@@ -98,7 +98,7 @@ async fn an_update_that_is_stopped_keeps_its_finished_steps_and_goes_on_at_the_n
     let all = steps(&[first, second, ("count", SLOW)]);
     let told = Updates::default();
     let mut news = told.subscribe();
-    // Its borrow would keep the update from taking back what it told.
+    // Its borrow would keep the update from clearing its report.
     let counting = async {
         let second = |step: &Option<UpdateStep>| step.as_ref().is_some_and(|step| step.number == 2);
         let step = news.wait_for(second).await.unwrap().clone();
