@@ -1,4 +1,4 @@
-//! Three servers that keep one JetStream, as whoever wants no single machine to stop everything runs it.
+//! Three servers that keep one JetStream: any one machine may stop.
 
 use std::net::TcpListener;
 use std::process::{Command, Stdio};

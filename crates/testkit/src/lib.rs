@@ -1,6 +1,4 @@
 //! A real nats-server per test, with the accounts of the product, gone when the test ends.
-//!
-//! Refuses to reuse a server between tests and to fake one: what a test sees is what nats-server does.
 
 #![allow(clippy::expect_used)]
 

@@ -1,4 +1,4 @@
-//! An outside server as many run it: one default account, no credentials, no permissions.
+//! An outside server as many run it: one default account, without credentials and permissions.
 
 use crate::TempData;
 use crate::server::KilledOnDrop;
@@ -72,7 +72,7 @@ impl PlainServer {
         &self.url
     }
 
-    /// Connects a console to it, accepting the default account if told so.
+    /// Connects a console to it; accepts the default account if `allow_single_account` is true.
     pub async fn console(&self, allow_single_account: bool) -> Result<Bus, BusError> {
         Bus::connect(BusOptions {
             url: self.url.clone(),

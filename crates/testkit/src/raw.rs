@@ -1,4 +1,4 @@
-//! An agent that writes NATS's lines by itself: bytes that no client library sends.
+//! An agent that writes NATS's lines itself: bytes that no client library sends.
 
 use crate::AgentCredentials;
 use base64::Engine;

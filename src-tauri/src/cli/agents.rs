@@ -1,6 +1,6 @@
 //! `agents`: who is there, with which tools, and what is wrong with that.
 //!
-//! Refuses to repeat a word of an agent without escaping it.
+//! Every word of an agent is escaped.
 
 use countersign_core::domain::StrictFault;
 use countersign_core::domain::Timestamp;

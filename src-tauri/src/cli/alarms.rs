@@ -1,7 +1,6 @@
-//! `alarms`: what a person must look at, and that it was seen.
+//! `alarms`: what a person must look at, and acknowledging it.
 //!
-//! Refuses to let an alarm vanish: an acknowledged one stays in this list until its cause is gone, and both
-//! in the audit log.
+//! An acknowledged alarm stays in this list until its cause is gone, and both in the audit log.
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;

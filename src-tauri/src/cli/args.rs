@@ -1,7 +1,6 @@
 //! The commands and their flags, as clap reads them.
 //!
-//! Refuses to hold a default that the environment or `config.toml` may give: that is
-//! [`super::config`]'s part.
+//! Defaults that the environment or `config.toml` may give are in [`super::config`].
 
 mod alarms;
 mod bridge;
@@ -143,7 +142,7 @@ pub(crate) enum Command {
     History(History),
     /// Write the history with its decisions and audit references, secrets hidden.
     ///
-    /// The file is readable by you alone and appears when it is whole. The audit log tells of it.
+    /// The file is readable by you alone and appears when it is whole. The audit log records it.
     Export(Export),
     /// Show the call tree of a trace, or of a request's trace.
     Trace(TraceId),
@@ -300,7 +299,7 @@ pub(crate) struct Id {
 pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) id: Id,
-    /// Show what looks like a secret too; the audit log then tells that you looked.
+    /// Show what looks like a secret too; the audit log records that you looked.
     #[arg(long)]
     pub(crate) reveal: bool,
 }
@@ -402,16 +401,16 @@ pub(crate) enum Operators {
         #[arg(long)]
         keep_console: bool,
     },
-    /// Set how far an operator may allow anything, from now on; without a flag: no limits.
+    /// Set how far an operator may allow anything, from now on; without a flag the limits are removed.
     ///
-    /// The limits bind what that operator's console answers by itself, too.
+    /// The limits also bind the automatic answers of that operator's console.
     Limit {
         /// Public key, `U…`.
         key: String,
         #[command(flatten)]
         limits: Limits,
     },
-    /// Let new consoles wait until an operator accepts their keys; without a word, tell how it is.
+    /// Let new consoles wait until an operator accepts their keys; without a word, show the current setting.
     Approval {
         /// Whether they wait.
         state: Option<Switch>,
@@ -474,7 +473,7 @@ pub(crate) enum BusCommand {
     /// Original bytes and signatures, in the original order. What is stored there is left; can be run
     /// again at any time.
     Recover {
-        /// Only tell what would be done.
+        /// Only show what would be done.
         #[arg(long)]
         dry_run: bool,
     },

@@ -1,6 +1,6 @@
 //! `ask`: asks as an agent, so that any shell script can be gated.
 //!
-//! Refuses to end with success unless a person allowed exactly the arguments that it prints.
+//! It ends with success only when a person allowed exactly the arguments that it prints.
 
 use std::env;
 use std::os::unix::fs::PermissionsExt as _;

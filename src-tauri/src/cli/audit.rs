@@ -1,6 +1,6 @@
 //! `audit verify` and `audit head`.
 //!
-//! Refuses to call a log whole that it did not read to its end.
+//! A log counts as whole only when it was read to its end.
 
 use countersign_core::ops::audit_verify::Verification;
 use countersign_core::store::audit::hex;

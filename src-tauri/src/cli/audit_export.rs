@@ -1,7 +1,7 @@
 //! `audit export`.
 //!
-//! Refuses to let data out before the audit log says so, to pour it over a terminal, and to show an
-//! unfinished file under its name.
+//! The audit log records the export before data leaves. The bundle goes to a file or a pipe, and appears under its name
+//! when it is whole.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ async fn write(app: &App, out: Output, file: Option<&Path>) -> Result<(), Failur
     let shows = !out.json && io::stderr().is_terminal();
     let progress = |done: i64, all: i64| {
         if shows {
-            // Progress that nobody sees is no failure.
+            // Progress may go unread.
             let _ = write!(io::stderr(), "\r{:>3} %", done * 100 / all.max(1));
         }
     };

@@ -1,6 +1,6 @@
 //! `backup` and `restore`.
 //!
-//! Refuses to call a backup made before it lies on the disk under its name.
+//! A backup is reported as made once it is on the disk under its name.
 
 use std::io::{IsTerminal, Write};
 
@@ -36,7 +36,7 @@ pub(crate) async fn make(settings: &Settings, out: Output, backup: Backup) -> Re
     let progress = |done: u64, all: u64| {
         if shows {
             let percent = done * 100 / all.max(1);
-            // Progress that nobody sees is no failure.
+            // Progress may go unread.
             let _ = write!(std::io::stderr(), "\r{percent:>3} %");
         }
     };

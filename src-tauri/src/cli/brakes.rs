@@ -1,6 +1,6 @@
 //! `panic`, `pause`, `resume` and `stop`.
 //!
-//! Refuses to say that a brake is set before the bus has it.
+//! A brake is reported as set once the bus has stored it.
 
 use countersign_core::App;
 use countersign_core::ops::agents::AgentReport;
@@ -71,8 +71,8 @@ pub(crate) async fn stop(settings: &Settings, out: Output, agent: &Agent) -> Res
     set(settings, out, agent, (AgentBrake::Stopped, None)).await
 }
 
-/// A brake can be meant for an agent that is yet to come, and be a slip of the pen in an emergency. What
-/// cannot be read is no slip: the brake is set.
+/// A brake can be meant for an agent that is yet to come, and be a slip of the pen in an emergency. When the agents
+/// cannot be read, the brake is set.
 pub(super) async fn is_known(app: &App, agent: &AgentKey) -> bool {
     let is = |at: &AgentReport| {
         at.workspace == agent.workspace.as_ref() && at.agent == agent.agent.as_ref()

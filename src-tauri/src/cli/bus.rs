@@ -1,6 +1,6 @@
 //! `bus init` and `bus permissions`: preparing an outside server.
 //!
-//! Refuses to change a stream that is there, but for the limit that config.toml gives the stream of requests.
+//! An existing stream stays as it is, but for the limit that config.toml gives the stream of requests.
 
 use std::fs;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! `bypass`: calls of one agent that need not ask for a while.
+//! `bypass`: calls of one agent that run without asking for a while.
 //!
-//! Refuses to say that a bypass is set, or is over, before the bus has it.
+//! A bypass is reported as set, or as over, once the bus has stored it.
 
 use countersign_wire::Risk;
 use serde_json::json;

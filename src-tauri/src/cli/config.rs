@@ -1,7 +1,6 @@
 //! Settings: flags, then the environment, then `config.toml` in the data folder.
 //!
-//! Refuses a setting it does not know and a word that is neither yes nor no: a misspelt line must
-//! not silently leave a default in force.
+//! An unknown setting is refused, and so is a bad value: a misspelt line must not silently leave a default in force.
 
 mod otlp;
 
@@ -106,7 +105,7 @@ pub(crate) struct Settings {
     pub(crate) stall_limits: StallLimits,
     /// More waiting requests than these from one agent are rejected; none for the usual number.
     pub(crate) waiting_limit: Option<u32>,
-    /// On how many servers of a cluster each stream stands that is made from here.
+    /// How many servers of a cluster keep each stream that is made from here.
     pub(crate) stream_replicas: usize,
     /// The limit of the stream of requests; none leaves it as it is.
     pub(crate) requests_max_mib: Option<u32>,
@@ -318,7 +317,7 @@ fn from_file(data_dir: &Path) -> Result<Layer, Failure> {
         }
     };
     let mut layer: Layer = toml::from_str(&text).map_err(|error| {
-        // Without the line itself, which the error would show too: a URL with a password may stand there.
+        // Without the line itself, which the error would show too: it may hold a URL with a password.
         let line = error.span().map_or(1, |at| {
             text[..at.start.min(text.len())].matches('\n').count() + 1
         });
@@ -393,7 +392,7 @@ impl Login {
     }
 }
 
-/// A name stands in every decision and on every other console, on one line.
+/// A name is part of every decision and shown on every other console, on one line.
 fn operator_name(name: String) -> Result<String, Failure> {
     let shown = !name.trim().is_empty() && !name.chars().any(countersign_wire::is_hostile);
     if shown && name.chars().count() <= OPERATOR_CHARS {

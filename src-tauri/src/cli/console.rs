@@ -1,6 +1,6 @@
 //! The console that a command works with: only read, or decided on.
 //!
-//! Refuses to leave a console behind: what a command starts it stops, whatever came of it.
+//! What a command starts it stops, whatever came of it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -84,7 +84,7 @@ pub(crate) async fn deciding<T>(
     finish(app, work).await
 }
 
-/// What to tell who signs under the name of another operator.
+/// The warning for an operator who signs under the name of another one.
 pub(crate) fn borrowed_name(app: &App) -> Option<String> {
     let key = app.borrowed_name()?;
     let name = plain(&app.identity().operator);

@@ -1,7 +1,6 @@
 //! The operator's verdicts.
 //!
-//! Refuses to say "approved" before the stream has acknowledged it, and to hold anything back: a
-//! command cannot be undone.
+//! A verdict is reported once the stream has acknowledged it. It is sent at once: a command cannot be undone.
 
 use countersign_core::App;
 use countersign_core::ops::DecideCommand;
@@ -209,7 +208,7 @@ async fn report(
     Ok(())
 }
 
-/// One of several votes stands on the stream; the request waits for the others.
+/// One of several votes is on the stream; the request waits for the others.
 fn voted(
     out: Output,
     row: &LineRow,

@@ -1,6 +1,6 @@
-//! `doctor`: looks at everything that must be right and says what is not.
+//! `doctor`: checks everything that must be right and reports what is wrong, read-only.
 //!
-//! Refuses to repair anything, and to call right what it could not look at.
+//! A failed look is reported, too.
 
 mod checks;
 mod folder;

@@ -1,6 +1,6 @@
 //! `enroll` and `revoke`.
 //!
-//! Refuses to print a seed: it goes into a file that only its owner can read.
+//! A seed goes into a file that only its owner can read, and is never printed.
 
 use std::path::Path;
 

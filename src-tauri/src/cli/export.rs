@@ -1,6 +1,6 @@
 //! `export`: the history with its decisions and what the audit log says about them.
 //!
-//! Refuses to let data out before the audit log says so, and to show an unfinished file under its name.
+//! The audit log records the export before data leaves, and the file appears under its name when it is whole.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
@@ -73,7 +73,7 @@ async fn write(app: &App, out: Output, wanted: &Export) -> Result<(), Failure> {
 
 fn told(out: Output, file: &Path, count: u64, shows: bool) -> Result<(), Failure> {
     if shows {
-        // Progress that nobody sees is no failure.
+        // Progress may go unread.
         let _ = write!(io::stderr(), "\r      \r");
     }
     let name = file.display().to_string();

@@ -1,6 +1,6 @@
 //! How a command ends when it did not do what was asked.
 //!
-//! Refuses to print text of agents as it came: every message passes the escaper and loses its secrets.
+//! Every message passes the escaper and loses its secrets.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     Waiting(Vec<WaitingCall>),
     /// Whoever read our output has had enough; nothing failed.
     NobodyReads,
-    /// The command has already told how it ended on standard output.
+    /// The command has already reported on standard output how it ended.
     Told(ErrorCode),
 }
 
@@ -47,8 +47,8 @@ impl Failure {
         Self::new(ErrorCode::Environment, message)
     }
 
-    /// How a command ends whose exit code is an answer of its own: whether anybody read what it told
-    /// takes nothing from that.
+    /// How a command ends whose exit code is an answer of its own: the code stays the same whether or not anybody read
+    /// its output.
     pub(crate) fn answered(told: Result<(), Self>, answer: Result<(), Self>) -> Result<(), Self> {
         match (told, answer) {
             (Ok(()) | Err(Self::NobodyReads), answer) => answer,
@@ -95,7 +95,7 @@ impl Failure {
 }
 
 fn tell(code: ErrorCode, text: &str) -> ExitCode {
-    // With standard error gone there is nobody left to tell.
+    // With standard error gone nobody would read it.
     let _ = writeln!(io::stderr(), "{text}");
     code.exit_code().into()
 }

@@ -1,7 +1,7 @@
-//! What comes from files and standard input.
+//! Reads files and standard input.
 //!
-//! Refuses input larger than any message of the protocol, and JSON that could mean two things: the
-//! bytes that were checked must be the arguments that run.
+//! Input larger than any message of the protocol, or JSON that could mean two things, is refused: the bytes that were
+//! checked must be the arguments that run.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -18,7 +18,7 @@ const LARGEST: u64 = DECISION_MAX_BYTES as u64;
 /// Whether standard input was read.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// Text of a flag where `-` stands for standard input; one line end at the end is dropped.
+/// Text of a flag where `-` means standard input; one line end at the end is dropped.
 pub(crate) fn text(flag: &str, value: String) -> Result<String, Failure> {
     if value != "-" {
         return Ok(value);
@@ -73,7 +73,7 @@ pub(crate) fn text_of(path: &Path) -> Result<String, Failure> {
     utf8(&name, read(&name, file)?)
 }
 
-/// Standard input, whole. It can stand for one value only: a second one would be empty, and nobody would be told.
+/// Standard input, whole. Only one value can use it: a second one would be empty without a warning.
 fn standard_input(flag: &str) -> Result<Vec<u8>, Failure> {
     if TAKEN.swap(true, Ordering::Relaxed) {
         return Err(Failure::usage(format!(
@@ -110,8 +110,8 @@ fn parse(flag: &str, text: &str) -> Result<Value, Failure> {
     }
 }
 
-/// Reads the text where it will stand: inside a decision, with the protocol's strict reader. What
-/// that refuses would be refused by the agent, or run as something else than what stands here.
+/// Reads the text where it will be: inside a decision, with the protocol's strict reader. What that refuses would be
+/// refused by the agent, or run as something else than what is written here.
 fn as_an_agent_reads_it(text: &str) -> Result<(), RejectionCode> {
     const SUBJECT: &str = "countersign.v1.decision.a.a.a";
     let decision = format!("{{\"edited_args\":{text}}}");

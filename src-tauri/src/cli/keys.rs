@@ -1,6 +1,6 @@
 //! `keys`: where the seeds of the signing keys are.
 //!
-//! Refuses to print a seed, and to move one under a running console.
+//! A seed is never printed, and moves only while the console is stopped.
 
 use countersign_core::App;
 use countersign_core::identity::KeyPlace;

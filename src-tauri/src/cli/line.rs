@@ -1,6 +1,6 @@
 //! One line of `inbox` and `history` (command line, "Lines of `inbox` and `history`").
 //!
-//! Refuses to repeat a name that an agent wrote without escaping it.
+//! Every name that an agent wrote is escaped.
 
 use comfy_table::{Cell, Table};
 use countersign_core::domain::Timestamp;
@@ -81,7 +81,7 @@ pub(crate) fn add_repeats(line: &mut Map<String, Value>, earlier: Option<&Earlie
     line.insert("repeats".to_owned(), json!(earlier.map(repeats)));
 }
 
-/// The same call asked before, as `repeats` tells it.
+/// The same call asked before, as the field `repeats` shows it.
 pub(crate) fn repeats(earlier: &EarlierCall) -> Value {
     let by: Option<Value> = earlier
         .decided_by

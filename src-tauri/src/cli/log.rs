@@ -1,7 +1,7 @@
 //! The log of the program, on standard error: standard output belongs to the result.
 //!
-//! Refuses the details of other libraries, whatever `RUST_LOG` asks for: they write whole messages,
-//! and so the arguments of agents, at the levels below `info`.
+//! Details of other libraries are left out, whatever `RUST_LOG` asks for: they write whole messages, and so the
+//! arguments of agents, at the levels below `info`.
 
 use std::io::{self, Write};
 
@@ -11,8 +11,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, fmt};
 
-/// What a console tells. The client library tells every connection twice; this program tells what
-/// matters of it.
+/// What a console logs. The client library logs every connection twice; this program logs what matters of it.
 pub(super) const SERVING: &str = "info,async_nats=warn";
 /// A command that ends at once says everything in its result.
 pub(super) const OFF: &str = "off";
@@ -25,7 +24,7 @@ pub(super) fn start(default: &str) {
     let asked = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     let colours = anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never;
     let lines = fmt::layer().with_writer(io::stderr).with_ansi(colours);
-    // A second call only happens in tests, where the first one stands.
+    // A second call only happens in tests, where the first one remains in force.
     let _ = tracing_subscriber::registry()
         .with(asked)
         .with(filter_fn(may_be_told))
@@ -33,12 +32,12 @@ pub(super) fn start(default: &str) {
         .try_init();
 }
 
-/// A panic tells its place and no more: the standard library quotes the text that was cut wrongly, and that may
-/// be an agent's.
+/// A panic is logged by its place alone: the standard library quotes the text that was cut wrongly, and that may be an
+/// agent's.
 pub(super) fn tell_panics_by_place() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| (at.file(), at.line()));
-        // With standard error gone there is nobody left to tell.
+        // With standard error gone nobody would read it.
         let _ = writeln!(io::stderr(), "{}", fault(place));
     }));
 }

@@ -1,7 +1,7 @@
 //! The command line: one way to do everything that an operator does.
 //!
-//! Refuses to guess: a wrong word ends with exit code 2 and says what is allowed, and nothing is
-//! printed as done before the stream has acknowledged it.
+//! A wrong word ends with exit code 2 and the list of allowed ones. A result is printed as done once the stream has
+//! acknowledged it.
 
 mod agents;
 mod alarms;
@@ -209,7 +209,7 @@ fn not_understood(error: &clap::Error, json: bool) -> ExitCode {
         return Failure::usage(first_paragraph(&error.render().to_string())).report(true);
     }
     let text = error.render().to_string();
-    // Help that nobody reads is no failure.
+    // Help may go unread.
     let _ = if !asked && is_secret_value(&text) {
         // A wrong word may be a password, or a URL with one.
         writeln!(io::stderr(), "{}", Secrets::Hidden.block(&text))

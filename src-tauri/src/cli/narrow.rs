@@ -1,6 +1,6 @@
 //! Which requests `history` and `export` are about.
 //!
-//! Refuses a word that it does not know: nothing found would read as if there were nothing.
+//! An unknown word is refused: an empty list would read as if there were nothing.
 
 use std::time::Duration;
 

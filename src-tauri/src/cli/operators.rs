@@ -1,6 +1,6 @@
 //! `operators`: who may decide in this realm.
 //!
-//! Refuses to print a name as it came, and to call anything changed before it is on the bus.
+//! Names are escaped, and a change is reported once it is on the bus.
 
 use countersign_core::ops::operators::{Change, Limits, Listed, ListedState};
 use countersign_wire::{KeyRole, PublicKey};

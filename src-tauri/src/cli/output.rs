@@ -1,7 +1,7 @@
 //! What commands print: JSON lines for programs, tables and text for people.
 //!
-//! Refuses to print colours where nobody sees them, and a character that hides or forges text where
-//! somebody does: text of agents must come through [`plain`], JSON is written ASCII-safe.
+//! Colours are for terminals only. Text of agents must come through [`plain`], which marks characters that hide or
+//! forge text; JSON is written ASCII-safe.
 
 use std::io::{self, Write};
 
@@ -62,7 +62,7 @@ impl Output {
     /// A remark beside the result; nothing under `--json`, where the result says it all.
     pub(crate) fn remark(self, text: &str) {
         if !self.json {
-            // A remark that nobody can read is no failure.
+            // A remark may go unread.
             let _ = writeln!(io::stderr(), "{text}");
         }
     }

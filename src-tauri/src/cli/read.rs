@@ -1,6 +1,4 @@
-//! `inbox` and `history`.
-//!
-//! Refuses to start anything: both read the store as it is.
+//! `inbox` and `history`: both read the store as it is.
 
 use comfy_table::Table;
 use countersign_core::store::history::Page;

@@ -1,6 +1,6 @@
 //! `bus recover`: gives a bus that lost its streams what this console knows of it.
 //!
-//! Refuses to call a bus recovered before the console has joined it again.
+//! A bus counts as recovered once the console has joined it again.
 
 use countersign_core::ops::operators::ListRecovery;
 use countersign_core::ops::recover::Recovery;
@@ -15,7 +15,7 @@ use super::output::{Output, wrong};
 /// How many decisions lie between two remarks about the progress.
 const REMARK_EVERY: u64 = 5_000;
 
-/// Recovers, or tells what would be done.
+/// Recovers, or shows what would be done.
 pub(crate) async fn run(settings: &Settings, out: Output, dry_run: bool) -> Result<(), Failure> {
     let recovery = deciding(settings, async |app| {
         let mut told = 0;

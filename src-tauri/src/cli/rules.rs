@@ -1,6 +1,6 @@
-//! `rules`: what need not ask.
+//! `rules`: what runs without asking.
 //!
-//! Refuses to apply a file with any problem in it, and to say that a change stands before the bus has it.
+//! A file applies as a whole or leaves the rules as they are, and a change is reported once the bus has stored it.
 
 mod flips;
 mod import;
@@ -308,7 +308,7 @@ async fn simulate(
         let terminal = !out.json && std::io::stderr().is_terminal();
         let told = |Progress { done, of }: Progress| {
             if terminal {
-                // Progress that nobody can read is no failure.
+                // Progress may go unread.
                 let _ = write!(std::io::stderr(), "\r{done} of {of} requests");
             }
             true

@@ -1,6 +1,6 @@
 //! `serve`: the console without a window.
 //!
-//! Refuses to print anything on standard output but the one line that says it is ready.
+//! Standard output gets one line, which says that the console is ready.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -120,8 +120,8 @@ impl Stop {
     }
 }
 
-/// Listening would take back that it is ignored. Where the system does not tell, it counts as ignored:
-/// then the signal does what it did before.
+/// Listening would take back that it is ignored. Where the system does not say, it counts as ignored: then the signal
+/// does what it did before.
 fn hangup_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,6 +1,6 @@
 //! `setup`: the setup keys of agents, and which of them spare a question.
 //!
-//! Refuses to say that a change stands before the bus has it.
+//! A change is reported once the bus has stored it.
 
 use std::collections::BTreeSet;
 
@@ -148,7 +148,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
     Ok(())
 }
 
-/// None of the keys of such a declaration counts, so all of it is told, each place by its path.
+/// None of the keys of such a declaration counts, so all of it is reported, each place by its path.
 fn tell_unreadable(out: Output, agent: &AgentKey, problems: &[Problem]) -> Result<(), Failure> {
     if out.json {
         let faults: Vec<Value> = problems

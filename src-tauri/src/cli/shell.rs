@@ -1,6 +1,4 @@
-//! Completions and the manual, made from the commands themselves.
-//!
-//! Refuses to be written by hand: what clap knows is what is documented.
+//! Completions and the manual, made from the commands themselves: what clap knows is what is documented.
 
 use std::io::{self, Write};
 

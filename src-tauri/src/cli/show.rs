@@ -1,7 +1,7 @@
 //! `show`: one request whole.
 //!
-//! Refuses to shorten or to change what the agent sent: `request` and `decision` of the JSON are as received, for
-//! programs that check digests. What a person reads is escaped, and secrets are hidden in it.
+//! `request` and `decision` of the JSON are exactly as received, for programs that check digests. What a person reads
+//! is escaped, and secrets are hidden in it.
 
 mod asked;
 mod human;
@@ -49,7 +49,7 @@ struct Shown<'a> {
     withdraw_reason: Option<String>,
     warnings: Vec<Value>,
     votes: Vec<Value>,
-    // Which rule asks or nearly let it pass; without rules and setup key there is nothing to tell.
+    // Which rule asks or nearly let it pass; empty without rules and setup key.
     why: Option<&'a Why>,
     receipts: Vec<Value>,
     trace: Option<Value>,
@@ -61,7 +61,7 @@ struct Shown<'a> {
     repeats: Option<Value>,
 }
 
-/// Prints one request. With `--reveal` also what looks like a secret, after the audit log was told.
+/// Prints one request. With `--reveal` also what looks like a secret, once the audit log has recorded it.
 pub(crate) async fn run(settings: &Settings, out: Output, show: &Show) -> Result<(), Failure> {
     let id = &show.id.id;
     let secrets = match show.reveal {
@@ -232,7 +232,7 @@ fn as_json(
     Ok(text_ascii_safe(&text))
 }
 
-/// Where the call stands in the trace of its agent, if the request named one.
+/// The call's place in the trace of its agent, if the request named one.
 fn trace(line: &LineRow) -> Option<Value> {
     let id = line.trace_id.as_deref().map(plain)?;
     Some(json!({ "trace_id": id, "span_id": line.span_id.as_deref().map(plain) }))
@@ -242,7 +242,7 @@ fn alarm(alarm: &Alarm) -> Value {
     json!({ "code": alarm.code, "at": Timestamp(alarm.at).rfc3339() })
 }
 
-/// What stands on the bus instead of the decision that is kept here.
+/// The decision on the bus instead of the one that is kept here.
 fn on_bus(stands: &Contradicting, secrets: Secrets) -> Value {
     let said = json_value(&stands.raw).unwrap_or_default();
     let text = |value: &Value| value.as_str().map(|text| secrets.line(text));

@@ -1,6 +1,4 @@
-//! `status`: how the console is.
-//!
-//! Refuses to call anything fine that it could not look at: what is not known is null.
+//! `status`: how the console is. What is unknown is null.
 
 use countersign_core::data_dir::DataDir;
 use countersign_core::domain::Timestamp;

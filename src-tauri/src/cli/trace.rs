@@ -1,7 +1,7 @@
 //! `trace`: the call tree of agents, with the decisions that it waited for.
 //!
-//! Refuses to take a span for a fact: names are escaped, secrets in inputs and outputs are hidden, and
-//! what had to be repaired is said.
+//! A span is a claim of its agent: names are escaped, secrets in inputs and outputs are hidden, and what had to be
+//! repaired is said.
 
 mod tree;
 

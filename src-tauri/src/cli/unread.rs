@@ -1,6 +1,6 @@
-//! What stands on the bus and is not read in this folder.
+//! What is on the bus and unread in this folder.
 //!
-//! Refuses to wait for a bus that hangs: somebody may look just because it does.
+//! The wait is short: somebody may look just because the bus hangs.
 
 use std::time::Duration;
 

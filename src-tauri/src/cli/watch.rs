@@ -1,6 +1,6 @@
 //! `watch`: what happens, as it happens.
 //!
-//! Refuses to miss anything: it follows the audit log, where every change of state is a row.
+//! It follows the audit log, where every change of state is a row.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -42,7 +42,7 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
 
 async fn follow(app: &App, out: Output) -> Result<(), Failure> {
     let mut seq = app.audit_head().await?.seq;
-    // Said only now: what happens from here on is told.
+    // Said only now: what happens from here on is reported.
     out.remark("following; Ctrl+C ends");
     let (mut looked, mut runs) = (None::<Instant>, true);
     loop {
@@ -106,14 +106,14 @@ async fn line_of<'k>(
     row: &Row,
 ) -> Option<&'k LineRow> {
     if !known.contains_key(&row.subject) {
-        // An alarm may be about something that is no request.
+        // An alarm may be about something other than a request.
         let line = app.find(&row.subject).await.ok();
         known.insert(row.subject.clone(), line);
     }
     known.get(&row.subject).and_then(Option::as_ref)
 }
 
-/// Whether a vote of somebody else must not be told to who has yet to vote.
+/// Whether a vote of somebody else must stay hidden from an operator who has yet to vote.
 fn is_hidden(row: &Row, line: Option<&LineRow>) -> bool {
     row.action == "vote" && line.is_none_or(votes_are_hidden)
 }

@@ -1,6 +1,6 @@
 //! Points in time: as a person names them, and as a person reads them.
 //!
-//! Refuses a time that it would have to guess: no local time zone, no words such as "yesterday".
+//! A time that must be guessed is refused: one in a local time zone, or a word such as "yesterday".
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! An agent and a console for tests: the protocol by hand, so that nothing checks itself.
+//! An agent and a console for tests: the protocol by hand, independent of the code under test.
 
 use std::time::Duration;
 

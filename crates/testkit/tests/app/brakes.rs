@@ -335,7 +335,7 @@ async fn a_persons_approval_that_a_stop_meets_before_the_bus_does_not_go_out() {
     room(&desk, "CS_DECISIONS", None).await;
     assert_eq!(agent.decision("r1").await["verdict"], "deny");
     assert_eq!(other.decision("unharmed").await["verdict"], "approve");
-    // It may have been told as queued: five seconds are the limit.
+    // It may have been reported as queued: five seconds are the limit.
     let _ = unharmed.await.unwrap();
     let rows = desk.app.audit_after(0, 1_000).await.unwrap();
     let back: Vec<_> = rows

@@ -199,7 +199,7 @@ async fn the_same_call_asked_again_is_linked_and_waits_like_any_other() {
             "denied this exact call 1 h ago: not this one".to_owned()
         )
     );
-    // What was asked before the decision is no re-ask, nor is another tool, argument or agent.
+    // A request from before the decision does not repeat it, nor does another tool, argument or agent.
     for id in ["first", "beside", "tool", "args", "other"] {
         let story = desk.app.show(id).await.unwrap();
         assert_eq!(
@@ -255,7 +255,7 @@ async fn a_console_without_room_takes_what_another_one_decided_first() {
         })
         .await;
     }
-    // The one without room looks again after its turn, which does not come: the clock stands.
+    // The one without room looks again after its turn, which does not come: the clock is stopped.
     let id_of = |app: &App| countersign_wire::ConsoleId::from(app.identity().console_id);
     let live = [id_of(&narrow.app), id_of(&wide)];
     let mut later = (0..100)

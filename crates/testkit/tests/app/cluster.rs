@@ -72,7 +72,7 @@ async fn goes_the_whole_way(app: &App, agent: &Agent, id: &str) {
     tokio::time::timeout(ELECTED, listed).await.unwrap();
     let decided = async {
         while let Err(error) = app.decide(verdict(&key, Verdict::Approve)).await {
-            // Queued while the bus has no leader; it goes out by itself.
+            // Queued while the bus has no leader; it is sent automatically.
             if error.code == ErrorCode::AlreadyDecided {
                 return;
             }

@@ -1,4 +1,4 @@
-//! No change of state without its audit row.
+//! Every change of state has its audit row.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

@@ -10,7 +10,7 @@ use crate::agent::{Desk, caught_up, colleague, in_state, listed, options, until,
 use crate::recover::{counts, loses, recovered};
 
 /// Somebody denied on the bus that was made anew what this console had approved before: both can be read here, and the
-/// approval, which no agent reads, is no stalled one.
+/// approval, which no agent reads, does not count as stalled.
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_conflict_the_decision_that_agents_read_is_shown_beside_the_one_that_was_known() {
     let desk = Desk::open().await;

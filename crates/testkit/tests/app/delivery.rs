@@ -38,7 +38,7 @@ fn told(alarms: &[Alarm]) -> Vec<(String, String)> {
     told
 }
 
-/// How often the audit log tells of each alarm.
+/// How often the audit log names each alarm.
 async fn audited(app: &App, code: &str, subject: &str) -> usize {
     let rows = app.audit_after(0, 10_000).await.unwrap();
     rows.iter()

@@ -1,4 +1,4 @@
-//! A disk that takes what is written and then refuses to keep it: the real look at the disk fails.
+//! A disk that takes what is written and then fails to keep it: the real look at the disk fails.
 
 use std::os::fd::{IntoRawFd, RawFd};
 use std::time::Duration;

@@ -16,7 +16,7 @@ use crate::agent::{
 };
 use crate::operators::{put_approval_of, put_list, sees};
 
-/// The list that stands in the bucket, and who signed it.
+/// The list in the bucket, and who signed it.
 async fn stands(app: &App) -> (u64, OperatorList, String) {
     let value = app.bus().unwrap().policy_get("operators").await;
     let value = value.unwrap().unwrap();

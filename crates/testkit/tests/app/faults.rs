@@ -1,4 +1,4 @@
-//! What goes wrong around votes, and a bus that has no room.
+//! What goes wrong around votes, and a bus without room.
 
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ async fn forged_votes_are_an_alarm_and_never_count() {
         assert_eq!(listed(app, "r1").await.state, "pending");
         assert_eq!(alarm_codes(app).await, ["void_vote"]);
     }
-    // Whose name was taken is told so, and not of a vote that nobody gave.
+    // The operator whose name was taken reads that, and nothing of a vote that nobody gave.
     let taken = cid.decide(verdict(&key, Verdict::Approve)).await;
     let taken = taken.unwrap_err();
     assert_eq!(taken.code.as_str(), "not_approvable");

@@ -1,4 +1,4 @@
-//! A stream of requests that is full: it is told, and there is a way out.
+//! A full stream of requests: the alarm, and the way out.
 
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
@@ -76,7 +76,7 @@ async fn of_two_consoles_with_different_limits_the_wider_one_stands() {
     desk.app.shutdown().await;
 }
 
-/// What `status` tells of it.
+/// What `status` reports of it.
 async fn alarms(app: &App) -> Vec<(String, String)> {
     let alarms = app.status().await.unwrap().alarms;
     let told = alarms.into_iter().map(|alarm| (alarm.code, alarm.subject));

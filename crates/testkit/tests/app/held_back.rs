@@ -178,8 +178,8 @@ async fn waiting(desk: &Desk, id: &str) -> Waiting {
         .unwrap()
 }
 
-/// A console that is started under panic does not know whether its last life sent what lies in the outbox:
-/// what the stream holds stands, the rest goes back.
+/// A console that is started under panic does not know whether its last life sent what lies in the outbox: what the
+/// stream holds counts, the rest goes back.
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_restart_under_panic_what_the_stream_holds_stands_and_the_rest_goes_back() {
     let mut desk = Desk::open().await;

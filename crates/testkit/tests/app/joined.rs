@@ -1,4 +1,4 @@
-//! Who may decide from now on is told until somebody has read it.
+//! The alarm about a new operator, until somebody has read it.
 
 use countersign_core::App;
 use countersign_testkit::TempData;
@@ -12,7 +12,7 @@ async fn tells(app: &App, of: &App) -> bool {
     has_alarm(app, JOINED, of.identity().human_key().as_str()).await
 }
 
-/// How many such alarms stand, seen or not.
+/// How many such alarms are active, seen or not.
 async fn count(app: &App) -> usize {
     let alarms = app.alarms().await.unwrap();
     alarms.iter().filter(|alarm| alarm.code == JOINED).count()
@@ -33,7 +33,7 @@ async fn each_console_tells_who_joined_after_it_until_its_operator_has_read_it()
     for app in [&desk.app, &grace] {
         until("the others tell of Lena", || tells(app, &lena)).await;
     }
-    // Nobody is told of the founder, of who was there before, and of oneself.
+    // The founder, who was there before, and oneself raise no alarm.
     assert_eq!(
         (
             count(&desk.app).await,

@@ -1,4 +1,4 @@
-//! A bus that lets the console in and does not answer for its streams.
+//! A bus that lets the console in but does not answer for its streams.
 
 use countersign_core::{App, Options};
 use countersign_testkit::{PlainServer, TempData};

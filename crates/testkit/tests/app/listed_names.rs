@@ -1,4 +1,4 @@
-//! Who decided is told by the name that the realm's list has for the key.
+//! Who decided, by the name that the realm's list has for the key.
 
 use countersign_core::ops::listed_names::shown_name;
 use countersign_testkit::TempData;

@@ -269,7 +269,7 @@ pub(crate) async fn put_approval(app: &App, agent: &Agent, key: &RequestKey, sig
     put_approval_of(app, &raw, key, signer).await;
 }
 
-/// The same of a request that stands there in these bytes.
+/// The same of a request that is stored in these bytes.
 pub(crate) async fn put_approval_of(app: &App, raw: &[u8], key: &RequestKey, signer: &KeyPair) {
     let row = listed(app, key.request_id.as_ref()).await;
     let decision = ApprovalDecision {
@@ -386,7 +386,7 @@ async fn an_approval_beyond_the_limits_is_refused_and_one_that_is_stored_is_void
             );
         }
     }
-    // Who stands under limits changes nobody's.
+    // An operator under limits changes nobody's.
     let widen = Change::Limit(grace, Limits::default());
     let refused = second.change_operators(&widen).await.unwrap_err();
     assert_eq!(refused.code.as_str(), "read_only");
@@ -431,7 +431,7 @@ async fn a_vote_is_not_signed_when_its_operator_is_limited_while_it_is_held() {
     }
 }
 
-/// Writes a list by hand over what stands there.
+/// Writes a list by hand over the one in the bucket.
 pub(crate) async fn put_list(app: &App, list: &OperatorList, signer: &KeyPair) {
     let bus = app.bus().unwrap();
     let subject = policy_subject("operators");

@@ -35,7 +35,7 @@ async fn what_is_set_in_a_policy_that_was_made_anew_counts_at_once_and_after_a_r
     apply(app, APPROVES).await;
     bot.ask(&bot.request("before")).await;
     assert_eq!(bot.decision("before").await["origin"], "rule");
-    // While it is connected: nothing but the stream itself tells.
+    // While it is connected: only the stream itself shows it.
     let (bus, realm) = (app.bus().unwrap(), app.realm().unwrap());
     delete_stream(&desk, "KV_CS_POLICY").await;
     bus.restore(realm, 1).await.unwrap();

@@ -59,7 +59,7 @@ async fn a_console_whose_machine_lost_its_power_has_its_own_bus_whole_again_and_
     }
 }
 
-/// A copy of the server's folder from long ago is no power cut, whatever ended the console.
+/// A copy of the server's folder from long ago is a rollback and not a power cut, whatever ended the console.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bus_that_lacks_more_than_the_last_minutes_waits_for_a_person() {
     let desk = Desk::open().await;

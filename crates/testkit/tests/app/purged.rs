@@ -68,7 +68,7 @@ async fn a_purge_ends_a_flood_everywhere_and_costs_nobody_else_a_request() {
     for key in [&before, &after] {
         listed(&joining, &key.to_string()).await;
         match joining.decide(verdict(key, Verdict::Deny)).await {
-            // Everything that the flood cost is still being written: it goes out by itself.
+            // Everything that the flood cost is still being written: it is sent automatically.
             Ok(_) => {}
             Err(error) if error.is_queued() => {}
             Err(error) => panic!("{error}"),

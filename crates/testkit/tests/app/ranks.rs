@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::agent::{Agent, Desk, colleague_with, in_state, listed, troubles, until};
 
-/// A clock that stands until it is moved.
+/// A clock that is stopped until it is moved.
 pub(crate) struct SetClock(AtomicI64);
 
 impl SetClock {

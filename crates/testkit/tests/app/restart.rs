@@ -32,7 +32,7 @@ async fn after_a_restart_everything_waits_once_and_can_still_be_answered() {
     app.decide(verdict(&agent.key("b"), Verdict::Deny))
         .await
         .unwrap();
-    // The agent has reconnected to the same port by itself.
+    // The agent has reconnected to the same port automatically.
     assert_eq!(agent.decision("b").await["verdict"], "deny");
     assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
     app.shutdown().await;

@@ -1,4 +1,4 @@
-//! What stands in the place of a setup or of rules does not count: what they held back is held back still.
+//! A value in the place of a setup or of rules that does not count: what they held back is held back still.
 
 use countersign_core::App;
 use countersign_core::ops::setup::{Declared, Saved, SetupChange};

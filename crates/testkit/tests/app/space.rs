@@ -1,4 +1,4 @@
-//! A store that takes no more, and one that is broken.
+//! A store that is full, and one that is broken.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +17,7 @@ fn large(agent: &Agent, id: &str) -> serde_json::Value {
     request
 }
 
-/// Waits until `status` tells, or no longer tells, that the store takes no writes.
+/// Waits until `status` says, or stops saying, that the store takes no writes.
 async fn told_as(app: &App, failed: bool) {
     let told = async {
         loop {
@@ -80,7 +80,7 @@ async fn a_full_disk_stops_the_intake_tells_who_decides_and_loses_nothing() {
     let waiting = inbox_ids(&desk.app).await;
     expected.retain(|id| id != &ids[0] || waiting.contains(id));
     assert_eq!(waiting, expected);
-    // Told after the commit that can be read already.
+    // Reported after the commit that can be read already.
     let sound = health.wait_for(|health| health.store_failed.is_none());
     let sound = tokio::time::timeout(crate::agent::LIMIT, sound).await;
     drop(sound.unwrap().unwrap());

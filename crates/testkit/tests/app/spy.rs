@@ -1,6 +1,6 @@
 //! Triggers that write down every change of every table, and the audit rows that must explain them.
 //!
-//! Refuses to let a table pass unnoticed: one that is not named here must at least come with some audit row.
+//! A table that is not named here must at least come with some audit row.
 
 use countersign_core::store;
 use countersign_testkit::TempData;
@@ -414,7 +414,7 @@ pub(crate) async fn log_of(data: &TempData) -> Vec<Logged> {
         .unwrap()
 }
 
-/// The spy itself: a change without a row, or with the row of another subject, is told.
+/// The spy itself: a change without a row, or with the row of another subject, is reported.
 #[test]
 fn a_change_without_its_row_is_seen() {
     let change = |kind: i64, subject: &str| (Some(kind), None, Some(subject.to_owned()));

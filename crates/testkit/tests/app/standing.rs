@@ -183,7 +183,7 @@ async fn a_bypass_beyond_the_limits_of_who_sets_it_is_refused() {
     desk.app.shutdown().await;
 }
 
-/// The list that stands, and when it was stored.
+/// The list in force, and when it was stored.
 async fn list_that_stands(app: &App) -> (OperatorList, time::OffsetDateTime) {
     let value = app.bus().unwrap().policy_get("operators").await;
     let value = value.unwrap().unwrap();
@@ -192,7 +192,7 @@ async fn list_that_stands(app: &App) -> (OperatorList, time::OffsetDateTime) {
     (serde_json::from_slice(&payload).unwrap(), value.stamp)
 }
 
-/// When the list that stands was signed and stored.
+/// When the list in force was signed and stored.
 async fn list_times(app: &App) -> (Timestamp, time::OffsetDateTime) {
     let (list, stamp) = list_that_stands(app).await;
     (list.at.unwrap(), stamp)

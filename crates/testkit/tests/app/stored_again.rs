@@ -17,7 +17,7 @@ use crate::recover::{becomes_read_only, delete_stream, recovered};
 
 const HOUR: std::time::Duration = std::time::Duration::from_secs(3_600);
 
-/// What stands under a key: revision and bytes.
+/// The current value of a key: revision and bytes.
 async fn stands(app: &App, key: &str) -> (u64, Vec<u8>) {
     let value = app.bus().unwrap().policy_get(key).await.unwrap().unwrap();
     (value.revision, value.value.to_vec())

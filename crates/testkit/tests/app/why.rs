@@ -1,4 +1,4 @@
-//! What a card and the matrix tell of rules, in the console and beside it.
+//! What a card and the matrix show of rules, in the console and beside it.
 
 use countersign_core::App;
 use countersign_core::ops::operators::{Change, Limits};

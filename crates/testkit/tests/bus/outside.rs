@@ -1,4 +1,4 @@
-//! How a console reaches a server that is not its own: TLS and the four ways to log in.
+//! How a console reaches an outside server: TLS and the four ways to log in.
 
 use countersign_core::bus::{Bus, BusError, BusOptions, Credentials, Insecure};
 use countersign_testkit::{
@@ -99,7 +99,7 @@ async fn whatever_is_wrong_with_tls_is_named_with_a_way_out() {
     assert!(error.to_string().contains("/nowhere/ca.pem"), "{error}");
 }
 
-/// A server in the middle says that it has no TLS, to be told the password.
+/// A server in the middle says that it has no TLS, to get the password.
 #[tokio::test]
 async fn nothing_of_the_login_is_sent_without_tls() {
     let authority = Authority::new();

@@ -40,7 +40,7 @@ const HEADERS: [&[u8]; 22] = [
     b"HELLO\r\n\r\n",
 ];
 
-/// What stands in the place of a request's id; the server takes these bytes.
+/// What comes in the place of a request's id; the server takes these bytes.
 const IDS: [&[u8]; 7] = [
     b"\xff\xfe",
     b"\xc3",

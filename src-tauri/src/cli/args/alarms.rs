@@ -10,7 +10,7 @@ pub(crate) struct Alarms {
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(crate) enum AlarmsWhat {
-    /// Say that you have seen an alarm: `status` tells it no longer, the list of alarms does. Audited.
+    /// Acknowledge an alarm: `status` omits it, the list of alarms keeps it. Audited.
     Ack {
         /// Its number, from `countersign alarms`.
         id: i64,

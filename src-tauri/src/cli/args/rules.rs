@@ -19,7 +19,7 @@ pub(crate) enum Rules {
         /// TOML; `-` reads standard input.
         file: PathBuf,
     },
-    /// Put the rules of a file in the place of the workspace's rules, and tell what changed.
+    /// Replace the workspace's rules with those of a file, and show what changed.
     Apply {
         /// TOML; `-` reads standard input. `version` is counted by the console.
         file: PathBuf,
@@ -47,7 +47,7 @@ pub(crate) enum Rules {
         #[command(flatten)]
         accept: Accept,
     },
-    /// Say that what a rule, a setup key or a bypass decided was wrong: it is suspended. The decision stands.
+    /// Say that what a rule, a setup key or a bypass decided was wrong: it is suspended. The decision itself is final.
     Regret {
         /// The request: `ID` or `WS/AGENT/ID`.
         #[arg(value_name = "ID")]
@@ -59,11 +59,11 @@ pub(crate) enum Rules {
         #[arg(long)]
         accept_flips: bool,
     },
-    /// Read rules from the policy of another system, and tell what could not be carried over.
+    /// Read rules from the policy of another system, and list what could not be carried over.
     Import(ImportRules),
     /// Suggest rules for what people approved at least 5 times in 30 days and nobody denied.
     Suggest,
-    /// Tell what the rules of a file would have done with the requests of the past.
+    /// Show what the rules of a file would have done with the requests of the past.
     Simulate {
         /// TOML; `-` reads standard input.
         file: PathBuf,

@@ -26,7 +26,7 @@ pub(super) struct Section {
     export: Option<Export>,
 }
 
-/// Where this console's answers are told.
+/// Where this console's answers are exported to.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Export {

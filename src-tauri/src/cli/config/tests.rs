@@ -150,7 +150,7 @@ fn otlp_listens_where_the_first_source_says_and_not_at_all_without_one() {
     assert_eq!(found.grpc, None);
     assert_eq!(found.workspace.to_string(), "w");
     assert!(!found.allow_remote && !found.require_token);
-    // Read only when the receiver starts: there is no such file.
+    // Read only when the receiver starts: the file does not exist.
     assert_eq!(found.token_files[0].1, machine.folder.path().join("token"));
     for file in [
         "[otlp]\nhttp = 'localhost'",

@@ -1,6 +1,6 @@
 //! The checks themselves.
 //!
-//! Refuses to print a secret: files are named, never quoted.
+//! Files are named and never quoted: they may hold secrets.
 
 use std::time::Duration;
 
@@ -97,7 +97,7 @@ async fn is_heard(app: &App) -> bool {
     tokio::time::timeout(PATIENCE, heard).await.is_ok()
 }
 
-/// Why there is no bus.
+/// Why the bus is missing.
 pub(super) async fn no_bus(settings: &Settings, app: &App) -> Check {
     if let Some(why) = outside_server(settings) {
         return Check::new("bus", Failed, why);
@@ -306,7 +306,7 @@ pub(super) async fn storage(bus: &Bus, missing: &[&'static str], replicas: usize
     }
 }
 
-/// Whether each stream that refuses what is new when it is full has room; the worst is told.
+/// Whether each stream that refuses what is new when it is full has room; the worst is reported.
 async fn rooms(bus: &Bus) -> Check {
     let mut rooms = match bus.rooms().await {
         Ok(rooms) => rooms,

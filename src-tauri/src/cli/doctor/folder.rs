@@ -1,6 +1,6 @@
 //! The data folder and the files that hold secrets: who may read them, and whether there is room.
 //!
-//! Refuses to read any of them.
+//! Only their metadata is read.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,6 @@
-//! What agents can do on the bus, found out by trying it with their logins and with none.
+//! What agents can do on the bus, found out by trying it with their logins and without a login.
 //!
-//! Refuses to call a bus safe that nobody tried.
+//! A bus counts as safe only after the trial.
 
 use std::fs;
 use std::path::{Path, PathBuf};

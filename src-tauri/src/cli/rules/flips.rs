@@ -1,6 +1,6 @@
-//! What people denied, held against a change of the rules.
+//! What people denied, compared with a change of the rules.
 //!
-//! Refuses the change unless the operator has said that it may contradict them.
+//! Such a change needs the operator's word that it may contradict them.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(super) async fn refuse(
     }
 }
 
-/// Why a change is refused; `flips` are none where telling took too long.
+/// Why a change is refused; `flips` are none where the search took too long.
 pub(super) fn refusal(flips: Option<&[Flip]>) -> Failure {
     let Some(flips) = flips else {
         return Failure::new(

@@ -1,6 +1,6 @@
 //! `rules import`: rules from the policies of other systems.
 //!
-//! Refuses to change anything unless told to, and to touch a rule that is there already.
+//! It changes rules only with `--apply`, and leaves existing ones as they are.
 
 use std::path::Path;
 
@@ -20,8 +20,7 @@ use crate::cli::failure::{Failure, ids};
 use crate::cli::input;
 use crate::cli::output::{Output, doubtful, plain};
 
-/// Reads a policy and tells what becomes of each entry; puts the rules beside the workspace's own with
-/// `--apply`.
+/// Reads a policy and reports what becomes of each entry; puts the rules beside the workspace's own with `--apply`.
 pub(super) async fn run(
     settings: &Settings,
     out: Output,

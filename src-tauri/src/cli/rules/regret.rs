@@ -1,7 +1,7 @@
-//! `rules regret`: what decided by itself was wrong.
+//! `rules regret`: an automatic decision was wrong.
 //!
-//! Refuses to say that a rule is suspended before the bus has it, and to take away what stood over an approval without
-//! a word about what people denied.
+//! A rule is reported as suspended once the bus has stored it. One that overrode an approval goes only with a word
+//! about what people denied.
 
 use countersign_core::ops::regrets::{Denied, Regrets, Regretting, Suspended};
 use serde_json::{Value, json};

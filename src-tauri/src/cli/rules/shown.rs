@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::cli::failure::Failure;
 use crate::cli::output::plain;
 
-/// The lines of a rule file; text of agents is escaped, so that what would hide stands there as its number.
+/// The lines of a rule file; text of agents is escaped, so that a hidden character shows as its number.
 pub(super) fn toml_of(rules: &[Rule]) -> Result<String, Failure> {
     let list: Vec<Value> = rules
         .iter()

@@ -1,6 +1,4 @@
-//! `rules suggest`: what people approve again and again.
-//!
-//! Refuses to change anything: a suggestion is text until somebody applies it.
+//! `rules suggest`: what people approve again and again. A suggestion is text until somebody applies it.
 
 use countersign_core::ops::suggest::Suggestion;
 use serde_json::{Value, json};

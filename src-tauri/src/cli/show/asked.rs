@@ -1,6 +1,6 @@
-//! What was asked, for a person: every field of the request.
+//! What was asked, for a person: every field of the request, known or unknown.
 //!
-//! Refuses to leave a field out, known or not, and to let the agent's words pass for facts.
+//! The agent's words are marked as such.
 
 use countersign_core::store::lines::LineRow;
 use serde_json::{Map, Value};

@@ -1,6 +1,6 @@
 //! One request for a person at a terminal, in the order of the operator's desk.
 //!
-//! Refuses to mix the agent's words with facts: they stand apart and are marked as such.
+//! The agent's words are kept apart from facts and marked as such.
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;

@@ -1,6 +1,4 @@
-//! Reasons to look twice at a request.
-//!
-//! Refuses to calm: no warning proves nothing.
+//! Reasons to look twice at a request. A missing warning proves little.
 
 use std::collections::BTreeSet;
 

@@ -34,7 +34,7 @@ struct Open {
     fields: Map<String, Value>,
     /// Last child first.
     children: Vec<Value>,
-    /// By itself and by the children so far.
+    /// What the entry and its children so far used.
     used: Used,
 }
 
