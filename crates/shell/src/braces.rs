@@ -5,8 +5,17 @@ use crate::posix::Letter;
 /// The most words of one brace expansion that are listed.
 const WORDS_MAX: usize = 64;
 
+/// The most open braces of a word that are looked at.
+const BRACES_MAX: usize = 16;
+
 /// Where the first brace expansion begins, and every word it gives (none where they are too many or a range).
 pub(crate) fn expand(letters: &[Letter]) -> Option<(usize, Vec<Vec<Letter>>)> {
+    let mut braces = (0..letters.len()).filter(|at| letters[*at] == Letter::Bare('{'));
+    let first = braces.next()?;
+    // So many are not listed, and take no time.
+    if braces.count() > BRACES_MAX {
+        return Some((first, Vec::new()));
+    }
     let open = (0..letters.len()).find(|at| group(letters, *at).is_some())?;
     let (close, commas) = group(letters, open)?;
     if commas.is_empty() {

@@ -7,6 +7,9 @@ use crate::script::{Assignment, Before, Command, How, Out, Reason, Word, base_na
 use crate::wrappers::{Form, WRAPPERS, Wrapper, operands, subcommands};
 use crate::{DEPTH_MAX, Shell, posix, read_into};
 
+/// The most places where a wrapper's command may begin; where there are more, nobody knows.
+const PLACES_MAX: usize = 16;
+
 /// What a command runs.
 #[derive(Debug, Clone)]
 enum Inner {
@@ -168,10 +171,14 @@ fn by_row(row: &Wrapper, name: &str, words: &[Word], begin: usize) -> Vec<Inner>
                 .iter()
                 .flat_map(|at| operands(words, at + 1, row.values, row.flags).0)
                 .collect();
+            places.sort_unstable();
             places.dedup();
+            places.truncate(PLACES_MAX + 1);
         }
     }
-    if unsure || row.form == Form::Unknown {
+    let many = places.len() > PLACES_MAX;
+    places.truncate(PLACES_MAX);
+    if unsure || many || row.form == Form::Unknown {
         found.push(Inner::Unknown);
     }
     for at in places.into_iter().filter(|at| *at < words.len()) {

@@ -224,7 +224,8 @@ impl Said {
                 let long = table(program).filter(|(short, _)| *short == letter);
                 self.long.extend(long.map(|(_, long)| long.to_owned()));
                 self.letters.insert(letter);
-                if at > 0 {
+                // Options before a value; a longer cluster is none.
+                if (1..8).contains(&at) {
                     self.glued.push(cluster[at..].to_owned());
                 }
             }

@@ -199,7 +199,7 @@ impl Reader<'_, '_> {
             return self.inner().map(|()| hole);
         }
         if self.take("${") {
-            return self.parameter(quoted);
+            return self.deeper(|reader| reader.parameter(quoted));
         }
         self.step(1);
         let name = self.name();

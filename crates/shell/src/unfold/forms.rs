@@ -78,6 +78,9 @@ fn option(words: &[Word], option: &str) -> Vec<Inner> {
     }
 }
 
+/// The most commands of one `find`; where there are more, nobody knows.
+const ACTIONS_MAX: usize = 64;
+
 /// `-exec … ;` and its like.
 fn find(words: &[Word]) -> Vec<Inner> {
     let actions = ["-exec", "-execdir", "-ok", "-okdir"];
@@ -93,6 +96,10 @@ fn find(words: &[Word]) -> Vec<Inner> {
             }
             found.push(Inner::Unknown);
             continue;
+        }
+        if found.len() > ACTIONS_MAX {
+            found.push(Inner::Unknown);
+            break;
         }
         let rest = &words[at + 1..];
         let end = rest
