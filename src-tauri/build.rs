@@ -1,6 +1,4 @@
-//! Build script of the application.
-//!
-//! Refuses to do anything for a headless build: only the window needs Tauri's generated context.
+//! Build script of the application: generates Tauri's context, which only the window needs.
 
 fn main() {
     println!("cargo:rerun-if-changed=migrations");

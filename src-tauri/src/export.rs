@@ -1,6 +1,6 @@
 //! The history as an export writes it, page by page, for the command line and the window.
 //!
-//! Refuses to hold more than a page in memory, and to write what looks like a secret.
+//! Memory holds one page, and what looks like a secret is hidden.
 
 mod csv;
 

@@ -1,6 +1,6 @@
 //! The application: the command line, and with feature `gui` the window.
 //!
-//! Refuses to decide anything itself: both are subscribers of [`countersign_core::App`].
+//! Both subscribe to [`countersign_core::App`], which alone decides.
 
 pub mod cli;
 mod export;

@@ -1,7 +1,7 @@
 //! OTLP beside a console: what other programs' tracing sends becomes events on the bus, and this console's answers are
-//! told to a collector.
+//! exported to a collector.
 //!
-//! Refuses to listen or to send unless it is told to, and to take part in any decision.
+//! It listens and sends only where settings say so, and takes part in none of the decisions.
 
 mod export;
 
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// How long a page that is being told may hold up the end of the console.
+/// How long a page that is being exported may hold up the end of the console.
 const STOP_LIMIT: Duration = Duration::from_secs(2);
 /// A token of fewer characters could be guessed.
 const TOKEN_MIN: usize = 16;
@@ -135,7 +135,7 @@ impl Otlp {
     pub(crate) async fn stop(mut self) {
         self.stop.send_replace(true);
         let ended = async { while self.exporter.join_next().await.is_some() {} };
-        // A page that is told and not noted is told once more.
+        // A page that is exported and not noted is exported once more.
         if tokio::time::timeout(STOP_LIMIT, ended).await.is_err() {
             self.exporter.shutdown().await;
         }

@@ -1,6 +1,6 @@
 //! Which workspaces are marked as production, so that a person sees at once where a call would run.
 //!
-//! Refuses to be a guard: the mark changes what is shown and nothing that is decided.
+//! The mark changes only what is shown.
 
 use countersign_wire::WorkspaceName;
 

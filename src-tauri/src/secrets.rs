@@ -1,7 +1,6 @@
-//! What looks like a secret, on its way to a person.
+//! Hides what looks like a secret, on its way to a person.
 //!
-//! Refuses to rely on the places that print: each text for people passes here and is hidden, unless
-//! `show --reveal` has told the audit log first.
+//! Each text for people passes here and is hidden, unless the audit log has first recorded a `show --reveal`.
 
 use std::sync::{LazyLock, OnceLock};
 
@@ -30,9 +29,9 @@ pub(crate) fn hiding() -> &'static Hiding {
 /// Whether a person at a terminal sees what looks like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Secrets {
-    /// Its length and 8 digits of a keyed digest stand for it.
+    /// Its length and 8 digits of a keyed digest replace it.
     Hidden,
-    /// As it is; the audit log tells who looked.
+    /// As it is; the audit log records who looked.
     Revealed,
 }
 

@@ -67,7 +67,7 @@ async fn an_alarm_says_what_happened_and_is_told_until_a_person_has_seen_it() {
     assert_eq!(desk.json(&["alarms", "ack", &id, "--json"]), seen);
     let (exit, code, _) = desk.run(&["alarms", "ack", "4711", "--json"]).error();
     assert_eq!((exit, code.as_str()), (3, "not_found"));
-    // Another one is told again, and the log tells who saw what.
+    // Another one is reported again, and the log says who saw what.
     runs_what_was_denied(&desk, &agent, "r2").await;
     standing(&desk, 1);
     let verified = desk.json(&["audit", "verify", "--json"]);
@@ -190,7 +190,7 @@ async fn who_deletes_from_the_shared_policy_lets_go_of_no_brake_and_of_no_rule()
             .await
             .unwrap();
     }
-    // Each is told as one that nobody has signed.
+    // Each is reported as one that nobody has signed.
     eventually_told((true, 1, 1, 3));
     console.stop(nix::sys::signal::Signal::SIGTERM);
     let console = Console::start(&desk);
@@ -201,7 +201,7 @@ async fn who_deletes_from_the_shared_policy_lets_go_of_no_brake_and_of_no_rule()
     desk.run(&["panic", "on"]).success();
     desk.run(&["rules", "apply", rules]).success();
     eventually_told((true, 0, 1, 0));
-    // The bucket still holds what was put right; nobody is told of it again.
+    // The bucket still holds what was put right; it is not reported again.
     console.stop(nix::sys::signal::Signal::SIGTERM);
     let console = Console::start(&desk);
     desk.run(&["panic", "off"]).success();

@@ -1,4 +1,4 @@
-//! What an agent must not be able to do on the bus (protocol, section 1), tried with its own login.
+//! Attacks of an agent on the bus (protocol, section 1), tried with its own login.
 
 use std::time::Duration;
 

@@ -153,7 +153,7 @@ async fn a_chain_that_was_cut_is_not_excused_by_an_earlier_restore() {
     let agent = Agent::connect(console.agent_json()).await;
     ask_and_deny(&desk, &agent, "r1").await;
     console.stop(Signal::SIGTERM);
-    // Its last row is the start of a console, which stands nowhere else.
+    // Its last row is the start of a console, recorded nowhere else.
     Console::start(&desk).stop(Signal::SIGTERM);
     verified(&desk);
     let store = format!("sqlite://{}", desk.path().join("countersign.db").display());

@@ -35,7 +35,7 @@ impl Keys {
         permissions_block(&[console], &[self.agent.access()]).unwrap()
     }
 
-    /// What stands between the brackets of the agents' users.
+    /// The text between the brackets of the agents' users.
     fn agents_user(&self) -> String {
         let block = self.right();
         let from = block.find(AGENTS).unwrap() + AGENTS.len();

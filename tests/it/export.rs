@@ -1,4 +1,4 @@
-//! The bundle of `audit export`, checked by the script that knows nothing of this program.
+//! The bundle of `audit export`, checked by the script that is independent of this program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -140,7 +140,7 @@ async fn an_export_says_what_the_history_says_and_what_the_audit_log_knows() {
                 .starts_with("sha256:")
         );
     }
-    // It does not replace a file, and the log told of it before.
+    // It does not replace a file, and the log recorded it before.
     assert_eq!(
         desk.run(&["export", "--format", "jsonl", "--out", &name])
             .code,

@@ -145,7 +145,7 @@ async fn metadata_that_no_value_can_hold_hides_nothing_else() {
     assert_eq!(found.len(), 3, "two requests and the end: {found:?}");
 }
 
-/// Text that serde_json by itself reads as JSON of a thousand levels.
+/// Text that plain serde_json reads as JSON of a thousand levels.
 fn bomb() -> Value {
     (0..10).fold(json!(1), |inside, _| {
         let nested = format!("{}{inside}{}", "[".repeat(100), "]".repeat(100));

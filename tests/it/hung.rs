@@ -1,4 +1,4 @@
-//! A console or a server that is there and does nothing.
+//! A console or a server that hangs.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! The seeds of the signing keys in a real keychain: GNOME Keyring on a session bus of the test's own.
 //!
-//! Refuses to meet the keychain of the person who runs the tests: bus and folders are the test's.
+//! Bus and folders are the test's, apart from the keychain of the person who runs the tests.
 
 use std::fs;
 use std::io::{Read, Write};

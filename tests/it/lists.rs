@@ -305,7 +305,7 @@ async fn watch_tells_arrival_decision_and_receipt_as_they_happen() {
     let console = Console::start(&desk);
     let mut watch = Running(desk.start(&["watch", "--json"], Stdio::null()));
     let mut lines = BufReader::new(watch.0.stdout.take().unwrap()).lines();
-    // It follows from its start on: asked again and again until the first one is told.
+    // It follows from its start on: asked again and again until the first one is reported.
     let agent = Agent::connect(console.agent_json()).await;
     let mut next = move |wanted: &str, id: &str| loop {
         let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();

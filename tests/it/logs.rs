@@ -1,4 +1,4 @@
-//! The log and the errors of the real program, at their most talkative, tell no secret.
+//! The log and the errors of the real program, at their most talkative, contain no secret.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ async fn a_console_and_an_agent_at_work_tell_no_seed_and_no_argument() {
     agent
         .ask(&agent.request("r1").args(json!([ARGUMENT])))
         .await;
-    // Bytes that are no request are kept, and told by their code alone.
+    // Rejected bytes are kept, and reported by their code alone.
     let broken = format!("{{\"v\": 1, \"{ARGUMENT}\": \"{ARGUMENT}\"");
     agent.publish("request", "r2", broken.clone()).await;
     let subject = |word: &str| format!("countersign.v1.{word}.default.local.r1");
@@ -85,7 +85,7 @@ async fn a_console_and_an_agent_at_work_tell_no_seed_and_no_argument() {
     for (what, text) in [("serve", &log), ("ask", &asked.err), ("deny", &denied.err)] {
         tells_none(text, &secrets, what);
     }
-    // The setting took hold: without it nothing of this library is told.
+    // The setting took hold: without it nothing of this library is logged.
     assert!(log.contains("async_nats"), "{log}");
 }
 

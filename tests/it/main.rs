@@ -1,6 +1,6 @@
 //! The program from outside: the real binary, a real nats-server, temporary data folders.
 //!
-//! Refuses to look inside: what a person or a script sees is what is tested.
+//! What a person or a script sees is what is tested.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 

@@ -168,7 +168,7 @@ async fn what_the_collector_did_not_take_is_told_after_a_restart_and_holds_up_no
     let console = Console::start(&desk);
     let spans = told(&taken, &["r1"]);
     assert_eq!(spans.len(), 1);
-    // And not once more: what was told is remembered.
+    // And not once more: what was exported is remembered.
     console.stop(Signal::SIGTERM);
     let console = Console::start(&desk);
     let agent = Agent::connect(console.agent_json()).await;

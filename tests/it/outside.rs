@@ -1,4 +1,4 @@
-//! Consoles on a bus that is not their own.
+//! Consoles on an outside bus.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -88,7 +88,7 @@ async fn a_server_with_one_account_for_all_is_refused_unless_the_risk_is_accepte
     let mut serve = crate::desk::Running(serve.stdout(Stdio::piped()).spawn().unwrap());
     let mut ready = BufReader::new(serve.0.stdout.take().unwrap());
     ready.read_line(&mut String::new()).unwrap();
-    // Who only looks need not accept the risk to be told of it.
+    // Who only looks need not accept the risk to read of it.
     let status = desk.json(&["status", "--json"]);
     assert_eq!(status["bus"]["connected"], true, "{status}");
     let insecure = status["bus"]["insecure"].as_array().unwrap();

@@ -53,7 +53,7 @@ async fn no_log_level_prints_arguments() {
         for text in [&log, &approved.err, &asked.err, &shown.err] {
             assert!(!text.contains(SECRET), "{level}: {text}");
         }
-        // The setting took hold: without it nothing of this library is told.
+        // The setting took hold: without it nothing of this library is logged.
         assert!(log.contains("async_nats"), "{level}: {log}");
     }
 }

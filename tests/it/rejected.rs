@@ -1,4 +1,4 @@
-//! Messages that are no requests: kept, shown with their code, answered, never approvable.
+//! Rejected messages: kept, shown with their code, answered, never approvable.
 
 use serde_json::{Value, json};
 

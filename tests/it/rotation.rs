@@ -81,7 +81,7 @@ fn agents_that_wait_across_rotations_get_their_answers_and_accept_them() {
     let heard = ended(python.wait_with_output().unwrap()).success();
     assert_eq!(heard.out, format!("approve {third}\napprove {last}\n"));
 
-    // Nothing of before is worth less: here, and for who trusts only the first key.
+    // Earlier decisions keep their worth: here, and for who trusts only the first key.
     let audit = desk.json(&["audit", "verify", "--json"]);
     assert_eq!(audit["ok"], true, "{audit}");
     let bundle = desk.path().join("bundle.jsonl");

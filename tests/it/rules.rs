@@ -119,7 +119,7 @@ async fn a_rule_that_a_person_called_wrong_is_turned_on_by_no_file_until_that_wa
     }
     let done = told(&rules, &["--accept-regrets"]);
     assert_eq!(done["added"], json!(["mails"]));
-    // An id that is given out again is told of.
+    // An id that is given out again is reported.
     assert_eq!(done["added_again"], json!(["mails"]));
     // What acts goes on.
     assert_eq!(told(&rules, &[])["unchanged"], 1);
@@ -203,7 +203,7 @@ async fn a_rule_that_would_approve_what_a_person_denied_is_in_force_only_when_th
     desk.run(&["rules", "enable", "mails", "--accept-flips"])
         .success();
     assert_eq!(enabled(), true);
-    // It is asked once: what stands already does not begin.
+    // It is asked once: a rule that is there already does not begin.
     desk.run(&["rules", "apply", &on]).success();
     desk.run(&[&import[..], &["--accept-flips"]].concat())
         .success();
@@ -303,7 +303,7 @@ async fn calls_that_wait_are_named_before_a_rule_approves_them_and_nothing_chang
         assert_eq!(before(), stood, "{command:?}");
         assert_eq!(show(&desk, "r1")["state"], "pending");
     }
-    // Also where what stood over an approval goes.
+    // Also where a rule goes that overrode an approval.
     desk.run(&["rules", "apply", &beside]).success();
     for command in [
         &["rules", "disable", "people"][..],

@@ -12,12 +12,12 @@ use crate::desk::{Agent, Console, Desk, Request, Running, digest_of, ended, even
 
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
-/// Letters and digits that nobody can guess from the place they stand in.
+/// Letters and digits that nobody can guess from their place.
 fn letters(place: &str, count: usize) -> String {
     digest_of(&json!(place)).trim_start_matches("sha256:")[..count].to_owned()
 }
 
-/// Secrets whose shape alone tells, one of each kind for a place.
+/// Secrets that are known by their shape alone, one of each kind for a place.
 fn tokens(place: &str) -> Vec<String> {
     let l = |count| letters(place, count);
     let upper = l(16).to_uppercase();
@@ -161,7 +161,7 @@ async fn no_command_shows_a_secret_to_a_person() {
     agent.ask(&request).await;
     let shown = desk.show_in_state("r1", "pending");
     assert_eq!(shown["request"], request.0, "exact, as the contract says");
-    // A message that is no request holds some too, and so does the name of a tool.
+    // A rejected message holds some too, and so does the name of a tool.
     let broken = sentence("broken", &mut secrets);
     let broken = format!("{{\"v\": 1, \"note\": {}", json!(broken));
     agent.publish("request", "r2", broken).await;
@@ -240,7 +240,7 @@ async fn no_command_shows_a_secret_to_a_person() {
         lines.push_str(&line);
     }
     holds_none(&lines, &secrets, "watch");
-    // One value, one stand-in: in each run and place.
+    // One value, one placeholder: in each run and place.
     let password = request.0["args"]["password"].as_str().unwrap();
     let shown = desk.run(&["show", "r1"]).success().out;
     let stand_in = shown.split("\"password\": ").nth(1).unwrap();

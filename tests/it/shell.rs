@@ -1,4 +1,4 @@
-//! What a person meets in a shell: words that can find nothing, standard input, commands given at once.
+//! What a person meets in a shell: words without a match, standard input, commands given at once.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
@@ -180,7 +180,7 @@ fn a_rule_whose_time_is_over_is_remarked_and_no_mistake() {
     }
 }
 
-/// Each starts what it needs where no console runs; the one that is first is no console to lean on.
+/// Each starts what it needs where no console runs; the first one does not serve the others.
 #[test]
 fn commands_given_at_once_where_no_console_runs_are_all_done() {
     let desk = Desk::new();

@@ -92,7 +92,7 @@ async fn a_person_sees_every_field_of_a_request() {
             .find(text)
             .unwrap_or_else(|| panic!("{text} is not in {shown}"))
     };
-    // The agent's words stand under a heading that says so, before the arguments.
+    // The agent's words are under a heading that says so, before the arguments.
     assert!(place("The agent says") < place("word-explanation"));
     assert!(place("word-explanation") < place("Arguments at the gate"));
     assert!(place("Arguments at the gate") < place("word-args"));

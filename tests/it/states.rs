@@ -1,4 +1,4 @@
-//! A data folder that cannot be written, and a database that is not what it was.
+//! A data folder that cannot be written, and a database that was changed.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{FileExt, PermissionsExt, chown};

@@ -1,4 +1,4 @@
-//! `trace`: what agents tell of themselves becomes a call tree.
+//! `trace`: what agents report about themselves becomes a call tree.
 
 use serde_json::{Value, json};
 

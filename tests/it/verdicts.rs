@@ -141,7 +141,7 @@ async fn edited_arguments_that_the_tools_own_schema_forbids_exit_6_and_decide_no
     assert_eq!(desk.json(&["show", "r1", "--json"])["state"], "pending");
     approve("{\"to\": \"b\", \"copies\": 1}").success();
     assert_eq!(agent.decision("r1").await.unwrap()["verdict"], "modify");
-    // What is decided is told as that, whatever the edit is.
+    // What is decided is reported as that, whatever the edit is.
     let (exit, code, _) = approve("{\"copies\": \"two\"}").error();
     assert_eq!((exit, code.as_str()), (4, "already_decided"));
 }

@@ -468,7 +468,7 @@ pub(crate) enum Audit {
 pub(crate) enum BusCommand {
     /// Create the streams on an outside server that does not have them.
     Init,
-    /// Publish this console's decisions again on a bus that lost its streams or went back, and join it.
+    /// Publish this console's decisions again on a bus that lost its streams or was rolled back, and join it.
     ///
     /// Original bytes and signatures, in the original order. What is stored there is left; can be run
     /// again at any time.

@@ -43,7 +43,7 @@ pub(crate) async fn panic(
     Ok(out.line(&text)?)
 }
 
-/// The waiting calls that are approved by letting go; refused where that was not accepted.
+/// The waiting calls that resuming approves; an error where that was not accepted.
 fn accepted(calls: Vec<WaitingCall>, accept: AcceptWaiting) -> Result<Vec<WaitingCall>, Failure> {
     match calls.is_empty() || accept.accept_waiting {
         true => Ok(calls),

@@ -1,6 +1,6 @@
 //! The history as a table for spreadsheets.
 //!
-//! Refuses to write a cell that a spreadsheet would run.
+//! A cell that a spreadsheet would run is written as text.
 
 use std::io::{self, Write};
 
@@ -84,7 +84,7 @@ fn cell(value: Option<&Value>) -> String {
     }
 }
 
-/// A text that no spreadsheet takes for a formula: an apostrophe stands before what would begin one.
+/// A text that spreadsheets never take for a formula: an apostrophe comes before what would begin one.
 fn harmless(text: &str) -> String {
     let begins = text.trim_start_matches(' ').chars().next();
     let runs = [

@@ -1,6 +1,6 @@
-//! Tells a collector of the answers that this console knows, each at least once.
+//! Exports the answers that this console knows to a collector, each at least once.
 //!
-//! Refuses to hold up anything: it reads what is stored, and what the collector does not take waits in the store.
+//! It reads what is stored, and what the collector does not take waits in the store, so that decisions go on.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ const PAUSE: Duration = Duration::from_millis(200);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
-/// Works until it is stopped; a page that is being told then is told to its end.
+/// Works until it is stopped; a page that is being exported then is exported to its end.
 pub(super) async fn run(app: App, collector: Collector, mut stop: watch::Receiver<bool>) {
     let mut events = app.subscribe();
     let mut known = app.caught_up();
     tokio::select! {
         _ = stop.wait_for(|stop| *stop) => return,
-        // What was answered before it was switched on is not told; so the past must be known first.
+        // What was answered before it was switched on is left out; so the past must be known first.
         _ = known.wait_for(|known| *known) => {}
     }
     let mut wait = FIRST_RETRY;
@@ -53,7 +53,7 @@ pub(super) async fn run(app: App, collector: Collector, mut stop: watch::Receive
     }
 }
 
-/// Why a page was not told.
+/// Why a page was not exported.
 #[derive(Debug, thiserror::Error)]
 enum Untold {
     #[error(transparent)]
@@ -62,7 +62,7 @@ enum Untold {
     Collector(#[from] CollectorError),
 }
 
-/// Tells one page; whether there was one.
+/// Exports one page; whether there was one.
 async fn tell_page(app: &App, collector: &Collector) -> Result<bool, Untold> {
     let from = app.answers_told().await?;
     let (rows, up_to) = app.answered_after(from, PAGE).await?;

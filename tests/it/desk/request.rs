@@ -1,4 +1,4 @@
-//! Requests as the protocol page writes them, built by hand: not with the types under test.
+//! Requests as the protocol page writes them, built by hand, without the types under test.
 
 use nix::sys::time::TimeValLike;
 use serde_json::{Value, json};

@@ -48,7 +48,7 @@ fn what_a_person_answers_is_what_happens() {
         digest_of(&json!({"n": 1}))
     );
 
-    // Edited: told before the result.
+    // Edited: reported before the result.
     client.call(2, "pay", &json!({"n": 2, "to": "a"}));
     let id = waiting(&desk);
     desk.run_with(r#"{"n":3,"to":"a"}"#, &["approve", &id, "--args", "-"])

@@ -1,4 +1,4 @@
-//! What is no tool call goes through as it is, both ways.
+//! Every other message than a tool call goes through as it is, both ways.
 
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;

@@ -92,7 +92,7 @@ pub(super) fn take(shared: &Shared, key: &PolicyKey, came: &Came, place: Place) 
             Came::Older(row) => read(row).map(|(said, _)| said),
             _ => None,
         };
-        // A deletion too: nobody signs it, and what holds back is only let go by who signs for it.
+        // A deletion too: nobody signs it, and only a signed value relaxes what holds back.
         let said = Said::careful(key, &brakes, older.as_ref())?;
         Some((said, UNVERIFIED.to_owned(), String::new()))
     })?;

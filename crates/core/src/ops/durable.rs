@@ -61,7 +61,7 @@ where
 impl Durable {
     /// Has the last commit brought to the disk, and the replies given then.
     pub(crate) fn after(&self, replies: Vec<Reply>) {
-        // Nobody waits for the disk any more: it has failed, and whoever waits is let go with an error.
+        // Nobody waits for the disk any more: it has failed, and waiting callers get an error.
         let _ = self.commits.send(replies);
     }
 

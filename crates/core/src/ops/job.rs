@@ -269,7 +269,7 @@ pub(crate) enum Job {
         row: i64,
         done: oneshot::Sender<()>,
     },
-    /// Retention lets go of these.
+    /// Retention removes these.
     Remove {
         kind: Kind,
         items: Vec<Item>,

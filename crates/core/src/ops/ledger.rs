@@ -243,8 +243,7 @@ impl Ledger {
         self.trusted.standing(key, now) == Standing::Counts
     }
 
-    /// Who stopped the agent of a request, while it is stopped; also where it is not known for the moment
-    /// whether it was let go on.
+    /// Who stopped the agent of a request, while it is stopped; also while it is unknown whether it was resumed.
     pub(crate) fn stopped_by(&self, request: &RequestKey) -> Option<String> {
         let brakes = self.brakes.read();
         let stop = brakes.stop_of(&request.agent_key())?;

@@ -16,7 +16,7 @@ use crate::policy::{Effect, Enabled, Rule};
 use crate::runtime::{App, Shared};
 use crate::store::policy::PolicyRow;
 
-/// Whether a value that an operator signed lets go of no more than that operator may.
+/// Whether a value that an operator signed relaxes only what that operator may relax.
 pub(super) fn may_say(
     shared: &Shared,
     key: &PolicyKey,

@@ -67,7 +67,7 @@ pub(crate) struct Session {
     reconnects: u64,
     /// Events of the bus since then.
     events: broadcast::Receiver<BusEvent>,
-    /// The word of the last recovery of the bus.
+    /// What the last recovery of the bus recorded.
     recovered: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl Link {
     async fn start(&self, session: &Session) -> Result<(), Fault> {
         self.send(Job::Lagging).await?;
         let remembered = meta::get(&self.shared.reader, meta::REALM).await?;
-        // Before the bus is asked: what is stored meanwhile must not look as if the bus went back.
+        // Before the bus is asked: what is stored meanwhile must not look like a rollback of the bus.
         let mut positions = bus_stream::all(&self.shared.reader).await?;
         let create = remembered.is_none();
         let identity = match self.bus.ensure(create, self.shared.replicas).await {
@@ -159,7 +159,7 @@ impl Link {
             self.bus.clone(),
             session.stop.clone(),
         ));
-        // Until it is written, the audit log is not called whole; nothing else hangs on it.
+        // Until it is written, the audit log does not count as whole; nothing else depends on it.
         if let Err(error) = lost_anchors::note(&self.shared, &self.bus).await {
             tracing::warn!(%error, "the anchors that a restore lost are not named yet");
         }

@@ -212,7 +212,7 @@ impl Operators {
 
     /// Reads the list from the bucket's leader, with every list that came between.
     pub(super) async fn latest(&self) -> Result<Latest, Fault> {
-        // Before the bus is asked: a list that is written meanwhile does not look as if the bus went back.
+        // Before the bus is asked: a list that is written meanwhile must not look like a rollback of the bus.
         let seen = self.known().map_or(0, |known| known.revision);
         let value = self.bus.policy_get(KEY).await?;
         let last = match &value {

@@ -26,7 +26,7 @@ pub(super) enum Came {
     Signed(PolicyRow),
     /// An operator signed it before the value in force.
     Older(PolicyRow),
-    /// No operator in force signed it who may let go of what it lets go of.
+    /// It was not signed by an operator in force who may relax what it relaxes.
     Unverified,
     /// The key has no value any more.
     Deleted,
@@ -164,7 +164,7 @@ pub(super) async fn changed(
             shared.tell(Job::Policy(row, vec![entry])).await;
         }
         Came::Older(row) => shared.last_signed.refused(&row),
-        // Nobody signs a deletion: what holds back is only let go by who signs for it.
+        // Nobody signs a deletion: only a signed value relaxes what holds back.
         Came::Deleted if good => {
             shared.last_signed.deleted(key);
             shared.tell(deletion(shared, key, change.revision)).await;

@@ -47,7 +47,7 @@ const NAMED: usize = 20;
 pub struct Recovery {
     /// Streams that the bus lacks and that are made.
     pub created: Vec<&'static str>,
-    /// Streams that were made anew by somebody, or went back.
+    /// Streams that were made anew by somebody, or rolled back.
     pub changed: Vec<&'static str>,
     /// What becomes of the list of operators, where the bus has another one.
     pub operators: Option<ListRecovery>,
@@ -188,8 +188,8 @@ impl App {
         Ok(streams.map(|stream| stream.name).collect())
     }
 
-    /// A stream that went back would number its next messages as the lost ones were. Where one did, all streams begin
-    /// anew: what another one has lost may have been removed since from what is left of it.
+    /// A stream that was rolled back would number its next messages as the lost ones were. Where one was, all streams
+    /// begin anew: what another one has lost may have been removed since from what is left of it.
     async fn renew_epochs(&self, bus: &Bus, positions: &[Position]) -> Result<(), Fault> {
         let survey = bus.survey().await?;
         let known = self.stream_marks(positions).await?;

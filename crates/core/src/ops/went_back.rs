@@ -86,7 +86,7 @@ impl Remembered {
         })
     }
 
-    /// The streams that went back since, each asked from its leader. Errors as [`Bus::read_next`].
+    /// The streams that were rolled back since, each asked from its leader. Errors as [`Bus::read_next`].
     pub(crate) async fn went_back(
         &self,
         bus: &Bus,
@@ -202,7 +202,7 @@ pub(crate) fn is_renewed(stream: &StreamStatus, position: &Position) -> bool {
     stream.epoch == Some(epoch_after(&position.epoch))
 }
 
-/// The epoch of a stream that went back: the same for every console that notices it.
+/// The epoch of a stream that was rolled back: the same for every console that notices it.
 pub(crate) fn epoch_after(epoch: &str) -> Uuid {
     let text = format!("countersign-epoch-after\n{epoch}");
     let digest = countersign_wire::Sha256Digest::of_bytes(text.as_bytes()).hex();

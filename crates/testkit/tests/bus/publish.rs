@@ -1,4 +1,4 @@
-//! Publishing and the signs of life.
+//! Publishing and heartbeats.
 
 use crate::server::{publication, until};
 use countersign_core::bus::{Publication, PublishOutcome};

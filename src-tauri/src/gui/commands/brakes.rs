@@ -33,7 +33,7 @@ fn outcome(terminated: u64, waiting: Option<WaitingCalls>) -> BrakeOutcome {
     }
 }
 
-/// The waiting calls that letting go would approve, where the operator was not shown all of them.
+/// The waiting calls that resuming would approve, where the operator was not shown all of them.
 async fn waiting(
     desk: &Desk,
     agent: Option<&AgentKey>,

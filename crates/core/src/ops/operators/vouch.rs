@@ -56,7 +56,7 @@ fn vouch(list: &mut OperatorList, realm: &Uuid, own: &KeyPair, now: Timestamp) -
         .filter_map(|entry| Some((rank(list, realm, entry.key.as_str())?, entry.key.clone())))
         .filter(|(rank, _)| *rank > mine)
         .collect();
-    // Elders first: the word of one who is vouched for may do for others.
+    // Elders first: the endorsement of one who is endorsed here may serve others.
     later.sort();
     later.dedup();
     let mut vouched = false;

@@ -27,7 +27,7 @@ fn place(key: &str) -> u8 {
 }
 
 impl App {
-    /// Signed values as they were accepted, where the bucket has none or one that was replaced before it went back.
+    /// Signed values as they were accepted, where the bucket has none or one that was replaced before the rollback.
     pub(super) async fn republish_policy(&self, bus: &Bus) -> Result<(), Fault> {
         let mut rows = policy::all(self.reader()).await?;
         rows.sort_by_key(|row| place(&row.key));

@@ -16,7 +16,7 @@ fn entry(key: &PublicKey, from: i64) -> OperatorEntry {
     OperatorEntry::new(key.clone(), "Ada".into(), KeyRole::Human, from)
 }
 
-/// The word of a key for the one that takes over.
+/// The handover that an old key signs for the new one.
 fn word(old: &KeyPair, new: &PublicKey) -> Option<Box<SignedEnvelope>> {
     let at = Stamp::new(NOW.into());
     Some(Box::new(
