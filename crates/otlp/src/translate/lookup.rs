@@ -31,13 +31,13 @@ impl<'a> Attributes<'a> {
     /// Every name with its value.
     pub(super) fn all(self) -> impl Iterator<Item = (&'a str, &'a Value)> {
         let pairs = self.own.iter().chain(self.details);
-        pairs.filter_map(|pair| Some((&*pair.key, pair.value.as_ref()?.value.as_ref()?)))
+        pairs.filter_map(|pair| Some((&*pair.key, said(pair)?)))
     }
 
     pub(super) fn get(self, name: &str) -> Option<&'a Value> {
         let mut pairs = self.own.iter().chain(self.details);
         let found = pairs.find(|pair| pair.key == name)?;
-        found.value.as_ref()?.value.as_ref()
+        said(found)
     }
 
     /// What the AI SDK of Vercel does; before its version 4 a name of the caller's followed it.
@@ -86,4 +86,10 @@ impl<'a> Attributes<'a> {
     pub(super) fn first_quantity(self, names: &[&str]) -> Option<f64> {
         names.iter().find_map(|name| self.quantity(name))
     }
+}
+
+/// The value of a pair. An index into a table of strings, which only profiles have, says nothing: JSON has no word for it.
+fn said(pair: &KeyValue) -> Option<&Value> {
+    let value = pair.value.as_ref()?.value.as_ref()?;
+    (!matches!(value, Value::StringValueStrindex(_))).then_some(value)
 }
