@@ -1,4 +1,4 @@
-//! Which workspaces are marked as production, so that a person sees at once where a call would run.
+//! The workspaces marked as production, so that a person sees at once where a call would run.
 //!
 //! The mark changes only what is shown.
 

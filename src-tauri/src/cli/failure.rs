@@ -1,4 +1,4 @@
-//! How a command ends when it did not do what was asked.
+//! The end of a command that did not do what was asked.
 //!
 //! Every message passes the escaper and loses its secrets.
 

@@ -1,4 +1,4 @@
-//! Which requests `history` and `export` are about.
+//! The filter of requests for `history` and `export`.
 //!
 //! An unknown word is refused: an empty list would read as if there were nothing.
 

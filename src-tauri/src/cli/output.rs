@@ -1,4 +1,4 @@
-//! What commands print: JSON lines for programs, tables and text for people.
+//! Output of commands: JSON lines for programs, tables and text for people.
 //!
 //! Colours are for terminals only. Text of agents must come through [`plain`], which marks characters that hide or
 //! forge text; JSON is written ASCII-safe.

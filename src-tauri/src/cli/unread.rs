@@ -1,4 +1,4 @@
-//! What is on the bus and unread in this folder.
+//! Messages on the bus that are unread in this folder.
 //!
 //! The wait is short: somebody may look just because the bus hangs.
 

@@ -1,4 +1,4 @@
-//! What the commands of the window share.
+//! State that the commands of the window share.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! How the web view draws: with the graphics card, where there is one.
+//! Drawing of the web view: with the graphics card, where there is one.
 //!
 //! WebKit finds out itself what a card can do.
 

@@ -1,4 +1,4 @@
-//! Whether the desktop session is locked, as its screen saver and logind report.
+//! The lock of the desktop session, as its screen saver and logind report it.
 //!
 //! A silent desktop counts as unlocked, and what the window sees of its own focus counts as ever.
 

@@ -1,4 +1,4 @@
-//! Where the window may go: to its own page.
+//! Navigation of the window: to its own page only.
 //!
 //! Every other address is refused: a link or a file that is dropped on the window must not take the desk's place, and
 //! only this program's pages are drawn in a window of this name.

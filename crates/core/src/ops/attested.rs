@@ -1,4 +1,4 @@
-//! When a message of a recovered stream was stored first (`docs/recover.md`, "Stamps").
+//! The first stamp of a message of a recovered stream (`docs/recover.md`, "Stamps").
 //!
 //! An attestation that could make a late decision look early is ignored: one of a key that belongs to no console when
 //! the message is stored again, of a moment after that, or of the epoch in which the message is now.

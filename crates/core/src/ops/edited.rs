@@ -1,4 +1,4 @@
-//! Whether edited arguments fit their request's own schema.
+//! Check of edited arguments against their request's own schema.
 //!
 //! The schema is the agent's: one that is broken, or would keep the console busy, proves nothing and must not block a
 //! narrower edit.

@@ -1,4 +1,4 @@
-//! Whether `CS_AGENTS` holds a hello that lies before the position and was never read.
+//! Check for a hello in `CS_AGENTS` that lies before the position and was never read.
 //!
 //! The stream keeps one hello of each agent, so its last message proves too little: after a rollback in which all
 //! agents said hello again, only such a hello shows it.

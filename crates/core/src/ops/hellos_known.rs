@@ -1,4 +1,4 @@
-//! Up to which request every earlier hello is known.
+//! The request up to which every earlier hello is known.
 //!
 //! Requests and hellos are read side by side from two streams, so the leader of `CS_AGENTS` is asked after the requests
 //! were read.

@@ -1,4 +1,4 @@
-//! What the one writer can be asked to do.
+//! Jobs of the one writer.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

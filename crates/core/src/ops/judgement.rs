@@ -1,4 +1,4 @@
-//! How a stored decision reads, once it is known whether it verifies and what was stored before it.
+//! The reading of a stored decision: it depends on whether it verifies and what was stored before it.
 //!
 //! What verifies reads the same on every console, whoever decided. The first one that was stored counts, so whatever
 //! comes after a withdrawal reads as withdrawn.

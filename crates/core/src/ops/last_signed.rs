@@ -1,5 +1,5 @@
-//! When the values in force under the keys of the shared policy were signed: panic, pauses, bypasses, rules and setups.
-//! The list of operators keeps its own time.
+//! Signing times of the values in force in the shared policy: panic, pauses, bypasses, rules and setups. The list of
+//! operators keeps its own time.
 //!
 //! A value that was signed before the one in force never replaces it: its bytes and signature stay good for ever, and
 //! whoever may write the bucket can store them again.

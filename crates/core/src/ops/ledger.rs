@@ -1,4 +1,4 @@
-//! What the one writer keeps in memory, and what one transaction gathers.
+//! The state that the one writer keeps in memory, and the batch that one transaction gathers.
 
 mod projection;
 mod set_aside;

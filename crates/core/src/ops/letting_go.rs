@@ -1,4 +1,4 @@
-//! Who may relax what holds calls back for everybody: panic, a stop or a pause, a rule that denies or asks.
+//! Permission to relax what holds calls back for everybody: panic, a stop or a pause, a rule that denies or asks.
 //!
 //! This takes an operator who could let these calls run. Anybody may hold back.
 

@@ -1,6 +1,6 @@
-//! Who decided, by the name that the realm's list has for the key.
+//! Names of deciders, as the realm's list has them for their keys.
 //!
-//! The list's name wins over the one that they chose to sign with.
+//! The list's name wins over the name in the signed message.
 
 use countersign_wire::{KeyRole, PublicKey, json_value};
 use serde_json::{Value, json};

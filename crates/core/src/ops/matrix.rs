@@ -1,4 +1,4 @@
-//! What happens now to each tool of a workspace at each risk, by the same evaluation as automatic decisions.
+//! The matrix of a workspace's tools by risk, from the same evaluation as automatic decisions.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How quickly people decide today.
+//! The pace of people's decisions today.
 
 use crate::Fault;
 use crate::domain::Timestamp;

@@ -1,4 +1,4 @@
-//! What one rule would have done with a workspace's past, and which rule a card would make.
+//! Preview of one rule on a workspace's past, and the draft of a rule from a card.
 //!
 //! Both use the same evaluation as automatic decisions.
 

@@ -1,4 +1,4 @@
-//! What waits for the writer: people's jobs, what the streams bring, and spans.
+//! The writer's queues: people's jobs, messages of the streams, and spans.
 //!
 //! A request or a decision waits behind one batch of spans at most, and spans always advance: of two transactions one
 //! has a batch.

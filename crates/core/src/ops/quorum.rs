@@ -1,4 +1,4 @@
-//! How many operators must agree to a request: as many as it asks for, or more where a rule says so.
+//! The number of operators who must agree to a request: as many as it asks for, or more where a rule says so.
 //!
 //! Unreadable rules never lower the number, and another console's decision is judged without it. Two consoles learn of
 //! a change of rules at different moments, so what makes a stored decision void is the request's own number, which both

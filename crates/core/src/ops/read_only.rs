@@ -1,4 +1,4 @@
-//! Whether the bus is the one that this folder's console remembers (protocol, section 1, "Epoch").
+//! Check that the bus is the one that this folder's console remembers (protocol, section 1, "Epoch").
 //!
 //! Any other is read-only, also for a command beside the console that found out.
 

@@ -1,4 +1,4 @@
-//! Whether an answer fits what was asked (protocol, section 3).
+//! Check that an answer fits what was asked (protocol, section 3).
 
 use countersign_wire::{ApprovalRequest, RequestKind, Response};
 use serde_json::Value;

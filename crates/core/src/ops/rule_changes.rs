@@ -1,6 +1,6 @@
-//! Who changed a rule, what and when.
+//! The history of one rule: who changed it, what and when.
 //!
-//! Only sets that this console has verified are listed, and a limited number of changes.
+//! It lists a limited number of changes, and only of sets that this console has verified.
 
 use countersign_wire::{PolicyKey, WorkspaceName};
 use serde_json::Value;

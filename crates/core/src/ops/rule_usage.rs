@@ -1,4 +1,4 @@
-//! What a rule with a limit has approved already, and which console counts for it.
+//! Uses of a rule with a limit, and the console that counts them.
 
 use std::collections::HashMap;
 

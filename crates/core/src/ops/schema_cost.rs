@@ -1,4 +1,4 @@
-//! What it would cost to hold a value against a JSON Schema that an agent wrote.
+//! The cost of checking a value against a JSON Schema that an agent wrote.
 //!
 //! Thirty definitions that each name the next one twice are a kilobyte of text and a billion steps, during which the
 //! console would hang. An upper bound is counted; a schema beyond it, or with keywords of unknown cost, is refused.

@@ -1,4 +1,4 @@
-//! How the console is.
+//! The console's status.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a request's story needs beside the request: the audit log's rows about it and its traces.
+//! The details of a request beside the request: the audit log's rows about it and its traces.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

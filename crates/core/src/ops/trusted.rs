@@ -1,4 +1,4 @@
-//! Which keys may decide, since when and how much.
+//! The keys that may decide, since when and how much.
 //!
 //! Neither a pending nor a retired key may, and every answer is for a point in time.
 

@@ -1,4 +1,4 @@
-//! Whose turn it is to give an automatic answer, and when this console looks again.
+//! The claim on an automatic answer: whose turn it is, and when this console looks again.
 //!
 //! A silent console only costs its turn: every answer reaches its agent.
 

@@ -1,4 +1,4 @@
-//! What is typed before a critical call of a tool is approved.
+//! The text that is typed before a critical call of a tool is approved.
 //!
 //! Only an operator chooses it: an agent would choose what is typed without a thought.
 

@@ -1,4 +1,4 @@
-//! Why a request asks: which rule, which nearly let it pass, which setup key would have.
+//! The reasons why a request asks: which rule, which nearly let it pass, which setup key would have.
 //!
 //! It uses the same evaluation as automatic decisions.
 

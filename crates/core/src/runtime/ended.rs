@@ -1,4 +1,4 @@
-//! What a caller is answered whose work ended before it was done.
+//! The error for a caller whose work ended before it was done.
 
 use tokio::task::JoinError;
 

@@ -1,4 +1,4 @@
-//! How a console is started.
+//! Options with which a console is started.
 
 use std::path::PathBuf;
 use std::sync::Arc;

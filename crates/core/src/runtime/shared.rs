@@ -1,4 +1,4 @@
-//! What all parts of a running application share.
+//! State that all parts of a running application share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

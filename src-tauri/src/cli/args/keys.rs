@@ -1,4 +1,4 @@
-//! What `keys` takes.
+//! Arguments of `keys`.
 
 use clap::{Subcommand, ValueEnum};
 

@@ -1,4 +1,4 @@
-//! What agents can do on the bus, found out by trying it with their logins and without a login.
+//! A trial of what agents can do on the bus, with their logins and without a login.
 //!
 //! A bus counts as safe only after the trial.
 

@@ -1,4 +1,4 @@
-//! What people denied, compared with a change of the rules.
+//! Calls that people denied, compared with a change of the rules.
 //!
 //! Such a change needs the operator's word that it may contradict them.
 

@@ -1,4 +1,4 @@
-//! What was asked, for a person: every field of the request, known or unknown.
+//! The request for a person: every field of it, known or unknown.
 //!
 //! The agent's words are marked as such.
 

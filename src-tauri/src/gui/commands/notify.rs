@@ -1,4 +1,4 @@
-//! Which desktop notifications the page's operator wants.
+//! The level of desktop notifications that the operator chose.
 
 use countersign_view::{IpcError, Nothing, NotifyArgs};
 

@@ -1,4 +1,4 @@
-//! Who changed a rule, what and when.
+//! The history of one rule: who changed it, what and when.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How this console was started, read-only: flags, environment and file change it.
+//! The settings with which this console was started, read-only: flags, environment and file change them.
 
 use countersign_view::{FolderView, IpcError, Nothing, SettingsView};
 

@@ -1,4 +1,4 @@
-//! How the console is, what time it is, and how to connect an agent.
+//! The console's status, the time, and how to connect an agent.
 
 use std::path::Path;
 

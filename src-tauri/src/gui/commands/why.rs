@@ -1,4 +1,4 @@
-//! Why a request asks or was decided, and the matrix of tools by risks.
+//! The reasons why a request asks or was decided, and the matrix of tools by risks.
 
 use countersign_view::{IpcError, KeyArgs, MatrixCell, MatrixRow, MatrixView, RulesArgs, WhyView};
 use countersign_wire::escape;

@@ -1,4 +1,4 @@
-//! What the tray says: how many wait, and which brakes are on.
+//! Texts of the tray: how many wait, and which brakes are on.
 //!
 //! It shows operators' names through the escaper, and leaves out everything that an agent wrote.
 

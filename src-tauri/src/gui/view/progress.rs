@@ -1,4 +1,4 @@
-//! How far a request and its answer have come.
+//! The progress of a request and its answer.
 
 use countersign_core::domain::{Incident, Stall};
 use countersign_core::store::alarms::Alarm;

@@ -1,4 +1,4 @@
-//! What the Settings screen shows of a console.
+//! The Settings screen's view of a console.
 //!
 //! Of a key it shows the public half, and an address without its password.
 

@@ -1,4 +1,5 @@
-//! What is typed before a critical call is approved: the argument that an operator chose, else the tool's name.
+//! The text that is typed before a critical call is approved: the argument that an operator chose, else the tool's
+//! name.
 //!
 //! The agent never chooses it.
 

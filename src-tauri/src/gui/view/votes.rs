@@ -1,4 +1,4 @@
-//! How far several operators are. Who voted what stays hidden from who has yet to vote.
+//! The progress of a vote. Who voted what stays hidden from who has yet to vote.
 
 use countersign_core::ops::votes::told::{Approvals, ShownVote};
 use countersign_core::store::lines::LineRow;

@@ -1,5 +1,5 @@
-//! What the writer does about the bus as a whole: which one it is, whether its past is known, and whether this
-//! console may write.
+//! The writer's jobs about the bus as a whole: its identity, whether its past is known, and whether this console may
+//! write.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the writer does with signed decisions in the outbox that the publisher leaves to it.
+//! The writer's jobs about signed decisions in the outbox, where the publisher leaves them to it.
 
 use std::collections::HashMap;
 

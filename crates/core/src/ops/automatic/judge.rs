@@ -1,4 +1,4 @@
-//! What the rules in force say to one request, and the decision that follows from it.
+//! Evaluation of one request by the rules in force, and the decision that follows.
 //!
 //! The caller knows whose turn it is, and stores the decision.
 

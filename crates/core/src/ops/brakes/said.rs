@@ -1,4 +1,4 @@
-//! What a payload of a brake says, and what counts where it cannot be trusted.
+//! The value in a payload of a brake, and the value that counts where the payload cannot be trusted.
 //!
 //! An untrusted payload is never read as "off".
 

@@ -1,4 +1,4 @@
-//! How far the streams are to be read before anything is called known.
+//! The positions up to which the streams are read before the past counts as known.
 //!
 //! A position counts only under its own epoch, and a removed message is not waited for.
 

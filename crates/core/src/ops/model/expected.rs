@@ -1,5 +1,5 @@
-//! What the stored messages alone say of a request: the protocol's rules once more, written without a
-//! look at the projection.
+//! The expected state of a request from the stored messages alone: the protocol's rules once more, independent of the
+//! projection.
 
 use countersign_wire::{RequestKey, Stream, decision_subject, receipt_subject};
 use serde_json::Value;

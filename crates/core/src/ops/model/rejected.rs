@@ -1,4 +1,4 @@
-//! What is stored about a rejected request reads the same in whatever order it is read.
+//! A rejected request reads the same in whatever order its messages are read.
 
 use countersign_wire::{
     Context, DecidedBy, OperatorList, Sha256Digest, Stream, Verdict, Vote, args_digest,

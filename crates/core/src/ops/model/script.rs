@@ -1,4 +1,4 @@
-//! What can happen, in any order.
+//! Everything that can happen, in any order.
 
 use countersign_wire::{Stream, Verdict};
 use proptest::collection::vec;

@@ -1,4 +1,4 @@
-//! What a console does automatically while its own key is pending, and once it is active.
+//! A console's automatic answers while its own key is pending, and once it is active.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! What a signer who may not edit the list may add to it.
+//! Additions to the list by a signer who may not edit it: new keys, and an heir that the signer's own key has named.
 //!
-//! Only new keys, so that nobody's role, limits or name change, and only an heir that the signer's own key has named.
+//! Nobody's role, limits or name change.
 
 use countersign_wire::{KeyRole, OperatorEntry, OperatorList, WaitingKey};
 use uuid::Uuid;

@@ -1,4 +1,4 @@
-//! What the audit log says about a new list of operators: its differences from the list before.
+//! Audit entries for a new list of operators: its differences from the list before.
 
 use countersign_wire::{KeyRole, OperatorEntry, OperatorList, Sha256Digest, TrustedKey};
 use serde_json::{Value, json};

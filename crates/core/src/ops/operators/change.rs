@@ -1,4 +1,4 @@
-//! What can be done to the list of operators, as pure changes of it.
+//! Changes of the list of operators, as pure functions.
 //!
 //! Terms are only added and, once, ended, so that every older decision is judged for ever as on its day. A realm always
 //! keeps an operator.

@@ -1,4 +1,4 @@
-//! Whether a list of operators may replace the one that is known.
+//! The rules by which a list of operators may replace the known one.
 //!
 //! A newcomer adds only its own keys, an operator under limits edits nobody, a retired key signs no list, and a past
 //! term never changes.

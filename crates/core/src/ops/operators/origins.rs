@@ -1,4 +1,4 @@
-//! Who entered a term of the list, and when its console was last heard.
+//! The signer who entered a term of the list, and when its console was last heard.
 
 use std::collections::BTreeMap;
 

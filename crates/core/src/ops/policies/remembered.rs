@@ -1,7 +1,7 @@
-//! What a folder remembers of rules and setups from its console's earlier life.
+//! Rules and setups that a folder keeps from its console's earlier life.
 //!
-//! What held calls back is kept: behind what cannot be read, and behind a deletion, which nobody signs, lies the last
-//! value that was good.
+//! The last good value stays in force for what held calls back, behind what cannot be read and behind a deletion, which
+//! nobody signs.
 
 use countersign_wire::{AgentKey, PolicyKey};
 use serde_json::Value;

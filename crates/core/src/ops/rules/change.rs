@@ -1,4 +1,4 @@
-//! How a workspace's rules are changed, and what a change did.
+//! Changes of a workspace's rules, and their effect.
 
 use super::signed::Shift;
 use crate::Fault;

@@ -1,4 +1,4 @@
-//! What a change takes from rules that hold calls back. Pure.
+//! Rules that hold calls back and that a change loosens. Pure.
 
 use crate::domain::Timestamp;
 use crate::policy::{Effect, Enabled, Rule};

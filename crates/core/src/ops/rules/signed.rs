@@ -1,4 +1,4 @@
-//! Whose limits bind a rule: whoever changes one signs the whole set, and an approve counts only as far as that
+//! The limits that bind a rule: whoever changes one signs the whole set, and an approve counts only as far as that
 //! operator may allow. Pure.
 
 use countersign_wire::Risk;

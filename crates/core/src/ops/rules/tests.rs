@@ -1,4 +1,4 @@
-//! What a change of one rule keeps of what others changed.
+//! A change of one rule keeps what others changed.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! What became of an operator's vote, and what may be shown of the others'.
+//! The result of an operator's vote, and the part of the others' votes that may be shown.
 //!
 //! Whoever has yet to vote never sees what others voted: the second approver must not see the first verdict.
 

@@ -1,4 +1,4 @@
-//! What a card shows of earlier calls of its tool, and what follows for an approval.
+//! Earlier calls of its tool on a card, and what follows for an approval.
 
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::policy::read_file;

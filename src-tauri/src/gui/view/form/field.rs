@@ -1,4 +1,4 @@
-//! What the schema of one field says.
+//! The schema of one field of a form.
 
 use serde_json::{Map, Value};
 

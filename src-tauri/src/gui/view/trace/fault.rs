@@ -1,4 +1,4 @@
-//! What went wrong in a span.
+//! The error of a span.
 
 use countersign_core::domain::trace::FaultKind;
 use countersign_view::{SpanFault, SpanFaultKind};

@@ -1,4 +1,4 @@
-//! What a line of the tree needs of a span's payload.
+//! The part of a span's payload that a line of the tree shows.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! What a span put out, piece by piece, and what it keeps elsewhere.
+//! The outputs of a span, piece by piece, and references to what it keeps elsewhere.
 
 use countersign_view::{ArtifactView, ChainCall, PartView, ShortenedView};
 use countersign_wire::{Sha256Digest, escape};
