@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 /// Set once a command knows its console. One process works with one console.
 static OF_CONSOLE: OnceLock<Hiding> = OnceLock::new();
-/// Before that, and where there is no console: equal values look equal within one run.
+/// Before that, and without a console: equal values look equal within one run.
 static OF_PROCESS: LazyLock<Hiding> =
     LazyLock::new(|| Hiding::new(*Sha256Digest::of_bytes(Uuid::new_v4().as_bytes()).as_bytes()));
 

@@ -166,7 +166,7 @@ fn an_ask_that_only_its_own_timer_ends_names_the_time_out_as_who_decided() {
     console.kill9();
     let asked = end(child);
     let printed = asked.lines().remove(0);
-    // Somebody may have answered: it is no "nobody".
+    // Somebody may have answered, so "nobody" would be wrong.
     assert_eq!(asked.code, 7, "{printed}");
     assert_eq!(printed["request_id"], line["request_id"]);
     assert_eq!(

@@ -112,7 +112,7 @@ impl App {
         self.inner.shared.operators.read().clone()
     }
 
-    /// Waits until everything that was stored before is known, the console is read-only, there is no connection, or
+    /// Waits until everything that was stored before is known, the console is read-only, the connection is gone, or
     /// `limit` has passed; returns whether it is known.
     pub async fn ready(&self, limit: std::time::Duration) -> bool {
         let (mut caught_up, mut health) = (self.caught_up(), self.health());

@@ -1,6 +1,6 @@
 //! The lock of the desktop session, as its screen saver and logind report it.
 //!
-//! A silent desktop counts as unlocked, and what the window sees of its own focus counts as ever.
+//! A silent desktop counts as unlocked, and the window's own focus counts either way.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;

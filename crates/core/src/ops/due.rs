@@ -223,7 +223,7 @@ fn expired(id: i64, state: State, delivery: Delivery, now: Timestamp) -> StateCh
     }
 }
 
-/// A queued decision of which nothing is stored, and the deadline has passed: it expired.
+/// A queued decision missed the deadline before anything of it was stored: it expired.
 pub(crate) async fn late(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,

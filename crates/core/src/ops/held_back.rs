@@ -108,8 +108,8 @@ fn is_of_a_bypass_that_is_over(
     named.id == rule_id(agent) && in_force != Some(named.version)
 }
 
-/// Takes a decision out of the outbox of which the stream holds nothing: its request waits for people again,
-/// and for rules once the brake has ended. An answer that needs no person is given anew.
+/// Takes a decision out of the outbox that the stream does not hold: its request waits for people again, and for rules
+/// once the brake has ended. An automatic answer is given anew.
 pub(super) async fn take_back(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,

@@ -197,7 +197,7 @@ pub(crate) enum Job {
     Lost {
         decision_id: Uuid,
     },
-    /// A brake holds an automatic approval back of which nothing is stored.
+    /// A brake recalls an automatic approval before anything of it is stored.
     TakeBack {
         decision_id: Uuid,
         request: i64,

@@ -79,8 +79,7 @@ pub(super) async fn sweep(
     Ok(ledger.next_sweep)
 }
 
-/// Moves on along the stored decisions: those of which more is awaited, and when the next is to be looked
-/// at.
+/// Moves on along the stored decisions: those with a rung still to come, and when the next is to be looked at.
 async fn passed(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,

@@ -170,7 +170,7 @@ pub(crate) struct Counts {
     pub(crate) waiting: HashMap<AgentKey, i64>,
     pub(crate) orphans: i64,
     pub(crate) tombstones: i64,
-    /// Requests of which a receipt came before their decision.
+    /// Requests whose receipt came before their decision.
     pub(crate) early: i64,
     /// Answers whose next rung is awaited.
     pub(crate) watched: i64,

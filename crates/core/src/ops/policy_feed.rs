@@ -22,7 +22,7 @@ const FRESH: Duration = Duration::from_secs(3);
 /// A machine that slept this long has missed what the bus said meanwhile. Less is the moment between two clocks.
 const SLEPT: Duration = Duration::from_millis(500);
 
-/// The last word as of which the whole policy is known here; none before it was read.
+/// The last word of the bus at which the whole policy was known here; none before it was read.
 #[derive(Clone)]
 pub(crate) struct PolicyKnown(watch::Sender<Option<PolicyHeard>>);
 
@@ -66,7 +66,7 @@ struct Progress {
 }
 
 impl Progress {
-    /// The bus answered. Gives the word as of which everything is known.
+    /// The bus answered. Returns its last word at which everything is known.
     fn heard(&mut self, word: PolicyHeard) -> Option<PolicyHeard> {
         // Asked after that was applied, it would have it: this is another bucket, or an older copy, and what it
         // holds is not known here.
@@ -85,7 +85,7 @@ impl Progress {
         None
     }
 
-    /// A change is applied. Gives the word as of which everything is known.
+    /// A change is applied. Returns the last word of the bus at which everything is known.
     fn applied(&mut self, revision: u64, now: Instant) -> Option<PolicyHeard> {
         if revision > self.applied {
             (self.applied, self.applied_at) = (revision, Some(now));

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// `names` definitions of which each is made of the next one.
+    /// `names` definitions, each made of the next one.
     fn chain(names: usize, made_of: impl Fn(Value) -> Value) -> Value {
         let mut defs = Map::new();
         for at in 0..names {

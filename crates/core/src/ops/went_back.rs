@@ -60,8 +60,8 @@ enum Known {
 }
 
 impl Remembered {
-    /// Takes the positions; reads the last value of each key of the shared policy that this console knows, and of the
-    /// anchors, of which no stamp is kept, the last one.
+    /// Takes the positions; reads the last value of each key of the shared policy that this console knows, and the last
+    /// anchor, which has no stamp.
     pub(crate) async fn read(
         reader: &Reader,
         console: ConsoleId,
@@ -182,7 +182,7 @@ fn mark(stream: &'static str, seq: i64, is: Known) -> Option<Mark> {
     Some(Mark { stream, seq, is })
 }
 
-/// None of a stream of which nothing was read, or which is not projected.
+/// None for a stream without a message read, or without a projection.
 fn stamp_of_last(position: &Position) -> Option<Mark> {
     let stream = Stream::ALL
         .into_iter()

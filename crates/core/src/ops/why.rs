@@ -44,7 +44,7 @@ pub struct NamedRule {
     pub instead: Option<String>,
 }
 
-/// A rule of which exactly one matcher failed.
+/// A rule that failed by exactly one matcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Nearly {
     /// Its id.

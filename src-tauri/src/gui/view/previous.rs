@@ -263,7 +263,7 @@ mod tests {
                 (lines.iter().map(|line| (*line).to_owned()).collect(), true)
             );
         }
-        // One line, the same, and what was not there before are shown as ever.
+        // One line, the same, and what was not there before are shown as they were.
         for (then, now) in [
             (body("a"), body("b")),
             (body("a\nb"), body("a\nb")),

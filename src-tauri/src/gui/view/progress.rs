@@ -224,7 +224,7 @@ fn may_run(line: &LineRow) -> bool {
         }
 }
 
-/// Marks the rungs of which the console has an alarm: overdue, or reached without leave.
+/// Marks the rungs with an alarm: overdue, or reached without leave.
 fn alarmed(alarms: &[Alarm], rungs: &mut [Rung]) {
     for alarm in alarms {
         let (name, state) = match (Stall::from_code(&alarm.code), alarm.code.as_str()) {
