@@ -49,6 +49,17 @@ class Desk:
         assert not check or done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 
+    def text(self, *words: str) -> str:
+        """What a command prints for a person."""
+        done = subprocess.run(
+            [BINARY, *words], env=self.env, capture_output=True, text=True, timeout=60, cwd=self.folder
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def code(self, *words: str) -> int:
+        return subprocess.run([BINARY, *words], env=self.env, capture_output=True, timeout=60).returncode
+
     def enroll(self, agent: str) -> Path:
         [line] = self.cli("enroll", f"default/{agent}")
         return Path(line["agent_json"])

@@ -9,6 +9,7 @@ mod ask;
 mod call;
 mod claude;
 mod codex;
+mod connect;
 mod copilot;
 mod cursor;
 mod event;
@@ -22,6 +23,7 @@ mod respond;
 mod which;
 
 pub use answer::Answer;
+pub use connect::{Wanted, connect, connect_mcp, disconnect, disconnect_mcp};
 pub use event::LARGEST;
 pub use program::Program;
 pub use respond::{Options, respond};

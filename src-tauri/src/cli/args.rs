@@ -5,6 +5,7 @@
 mod alarms;
 mod bridge;
 mod bypass;
+mod connect;
 mod history;
 mod hook;
 mod keys;
@@ -21,8 +22,9 @@ use clap_complete::Shell;
 pub(crate) use alarms::{Alarms, AlarmsWhat};
 pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
+pub(crate) use connect::{Connect, Disconnect, Mode, Place, Scope as SettingsScope};
 pub(crate) use history::{Export, History};
-pub(crate) use hook::Hook;
+pub(crate) use hook::{Hook, program};
 pub(crate) use keys::{KeyPlaceWord, Keys};
 pub(crate) use mcp::{Elicitation, Mcp, McpProxy};
 pub(crate) use rules::{AcceptFile, ImportFrom, ImportRules, Rules};
@@ -116,6 +118,10 @@ pub(crate) enum Command {
     /// Guard the tools of a system with a bus of its own.
     #[command(subcommand)]
     Bridge(Bridge),
+    /// Put Countersign in front of a coding agent, the servers of an MCP configuration, or a framework.
+    Connect(Connect),
+    /// Take Countersign's entries out of a program's settings again.
+    Disconnect(Disconnect),
     /// Answer one event of a coding agent, from standard input: written into its settings by `connect`.
     ///
     /// Exit code 0 with JSON, or 2 with words on standard error, which refuses the call.

@@ -15,6 +15,7 @@ mod bridge;
 mod bus;
 mod bypass;
 mod config;
+mod connect;
 mod console;
 mod decide;
 mod doctor;
@@ -136,6 +137,8 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Export(wanted) => export::run(settings, out, wanted).await,
         Command::Trace(id) => trace::run(settings, out, &id.id).await,
         Command::Agents => agents::run(settings, out).await,
+        Command::Connect(asked) => connect::run(settings, out, asked).await,
+        Command::Disconnect(asked) => connect::undo(out, &asked),
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
         Command::Revoke(revoke) => enroll::revoke(settings, out, &revoke).await,
         Command::Operators(command) => operators::run(settings, out, command).await,

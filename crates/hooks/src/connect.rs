@@ -1,0 +1,79 @@
+//! Entries of Countersign in the settings of other programs: from a file's text to a file's text.
+//!
+//! Never rewrites what is not ours: the rest of a file keeps its bytes, its order and its comments.
+
+mod cst;
+mod json;
+mod mcp;
+mod toml;
+
+use crate::program::Program;
+
+pub use mcp::{connect_mcp, disconnect_mcp};
+
+/// What `connect` writes.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The program's path, or its bare name, and the words behind it.
+    pub command: Vec<String>,
+    /// Seconds that the program gives the hook.
+    pub timeout: u64,
+    /// Ask only where the program would have asked itself (Claude Code's permission prompt).
+    pub prompt: bool,
+}
+
+impl Wanted {
+    /// As a shell reads it.
+    pub(crate) fn shell(&self) -> String {
+        let words = self.command.iter().map(|word| quoted(word));
+        words.collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The settings with our entries, and nothing else changed; as they were where they have exactly these. None: there is
+/// no file yet. The error says why they cannot be read.
+pub fn connect(program: Program, text: Option<&str>, wanted: &Wanted) -> Result<String, String> {
+    match program {
+        Program::Codex => toml::connect(text.unwrap_or_default(), wanted),
+        Program::OpenCode => Ok(plugin(wanted)),
+        _ => json::connect(program, text.unwrap_or_default(), wanted),
+    }
+}
+
+/// The settings without our entries; None where the whole file is ours.
+pub fn disconnect(program: Program, text: &str) -> Result<Option<String>, String> {
+    match program {
+        Program::Codex => toml::disconnect(text).map(Some),
+        Program::OpenCode => Ok(None),
+        _ => json::disconnect(program, text).map(Some),
+    }
+}
+
+/// Whether a command of a hook is one that `connect` wrote for this program.
+pub(crate) fn is_ours(command: &str, program: Program) -> bool {
+    let name = program.name();
+    command
+        .split_once(" hook ")
+        .is_some_and(|(before, behind)| {
+            let file = before.trim_matches('\'').rsplit('/').next();
+            file == Some("countersign") && behind.split(' ').next() == Some(name)
+        })
+}
+
+/// As one word of a shell.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// The plugin file of OpenCode; an error in it stops the call.
+fn plugin(wanted: &Wanted) -> String {
+    let command = serde_json::Value::from(wanted.command.clone());
+    include_str!("connect/opencode.js").replace("[\"COMMAND\"]", &command.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Hooks of Codex, in `config.toml`.
+
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
+
+use super::{Wanted, is_ours};
+use crate::program::Program;
+
+const FOR_A_REPORT: i64 = 60;
+
+pub(super) fn connect(text: &str, wanted: &Wanted) -> Result<String, String> {
+    let mut settings = read(text)?;
+    let command = wanted.shell();
+    let ask = i64::try_from(wanted.timeout).unwrap_or(i64::MAX);
+    remove(&mut settings)?;
+    for (event, timeout) in [("PreToolUse", ask), ("PostToolUse", FOR_A_REPORT)] {
+        let mut hook = Table::new();
+        hook.insert("type", value("command"));
+        hook.insert("command", value(&command));
+        hook.insert("timeout", value(timeout));
+        let mut hooks = ArrayOfTables::new();
+        hooks.push(hook);
+        let mut entry = Table::new();
+        entry.insert("hooks", Item::ArrayOfTables(hooks));
+        let all = settings
+            .entry("hooks")
+            .or_insert_with(|| {
+                let mut table = Table::new();
+                table.set_implicit(true);
+                Item::Table(table)
+            })
+            .as_table_mut()
+            .ok_or("hooks is no table")?;
+        all.entry(event)
+            .or_insert(Item::ArrayOfTables(ArrayOfTables::new()))
+            .as_array_of_tables_mut()
+            .ok_or_else(|| format!("hooks.{event} is no list of tables"))?
+            .push(entry);
+    }
+    Ok(settings.to_string())
+}
+
+pub(super) fn disconnect(text: &str) -> Result<String, String> {
+    let mut settings = read(text)?;
+    remove(&mut settings)?;
+    Ok(settings.to_string())
+}
+
+fn read(text: &str) -> Result<DocumentMut, String> {
+    // Its message quotes the line, where a secret may stand.
+    text.parse::<DocumentMut>()
+        .map_err(|error| error.message().to_owned())
+}
+
+fn remove(settings: &mut DocumentMut) -> Result<(), String> {
+    let Some(hooks) = settings.get_mut("hooks") else {
+        return Ok(());
+    };
+    let hooks = hooks.as_table_mut().ok_or("hooks is no table")?;
+    let mut empty = Vec::new();
+    for (event, entries) in hooks.iter_mut() {
+        if let Some(entries) = entries.as_array_of_tables_mut() {
+            let before = entries.len();
+            entries.retain(|entry| !is_entry(entry));
+            if entries.is_empty() && before > 0 {
+                empty.push(event.to_string());
+            }
+        }
+    }
+    for event in empty {
+        hooks.remove(&event);
+    }
+    if hooks.is_empty() {
+        settings.remove("hooks");
+    }
+    Ok(())
+}
+
+fn is_entry(entry: &Table) -> bool {
+    let hooks = entry.get("hooks").and_then(Item::as_array_of_tables);
+    hooks.is_some_and(|hooks| {
+        hooks.iter().all(|hook| {
+            let command = hook.get("command").and_then(Item::as_str);
+            command.is_some_and(|command| is_ours(command, Program::Codex))
+        })
+    })
+}

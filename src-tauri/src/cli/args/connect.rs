@@ -1,0 +1,67 @@
+//! Arguments of `connect` and `disconnect`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::hook::Asks;
+
+#[derive(Debug, Args)]
+pub(crate) struct Connect {
+    /// claude-code, codex, gemini, cursor, copilot, opencode, mcp, or a framework such as pydantic-ai.
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Agent to ask as [default: `default/NAME`].
+    #[arg(long, value_name = "WS/NAME")]
+    pub(crate) agent: Option<String>,
+    /// Every call, or what the program would have asked about itself (Claude Code).
+    #[arg(long, value_enum, default_value_t = Mode::Gate)]
+    pub(crate) mode: Mode,
+    #[command(flatten)]
+    pub(crate) asks: Asks,
+    /// Leave calls waiting that no rule answers (Claude Code with `-p`).
+    #[arg(long)]
+    pub(crate) defer: bool,
+    /// Print the file as it would be and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Disconnect {
+    /// claude-code, codex, gemini, cursor, copilot, opencode or mcp.
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the file as it would be and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// Which file is changed.
+#[derive(Debug, Args)]
+pub(crate) struct Place {
+    /// Your own settings, this project's, or this project's that only you have (Claude Code).
+    #[arg(long, value_enum, default_value_t = Scope::User)]
+    pub(crate) scope: Scope,
+    /// The MCP configuration.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// Only these servers of the MCP configuration.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Scope {
+    User,
+    Project,
+    Local,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    Gate,
+    Prompt,
+}

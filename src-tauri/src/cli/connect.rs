@@ -1,0 +1,203 @@
+//! `connect` and `disconnect`: Countersign's entries in the settings of another program.
+//!
+//! Never writes a file that it could not read whole, nor one without a copy of what was there.
+
+mod frameworks;
+mod place;
+
+use std::path::Path;
+
+use countersign_core::ops::enroll::write_enrolment;
+use countersign_hooks::{Program, Wanted, connect_mcp, disconnect_mcp};
+use countersign_wire::{AgentKey, ErrorCode};
+use serde_json::json;
+
+use super::args::{Agent, Connect, Disconnect, Mode, Place, SettingsScope as Scope, program};
+use super::config::Settings;
+use super::console::deciding;
+use super::enroll::key;
+use super::failure::Failure;
+use super::output::Output;
+use place::{Target, file_of};
+
+/// Seconds that a hook has beside the answer.
+const BESIDE_THE_ANSWER: u64 = 60;
+const MCP: &str = "mcp";
+
+/// Enrols where that is missing, then writes our entries.
+pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Result<(), Failure> {
+    let of_program = program(&asked.name).ok();
+    let framework = frameworks::find(&asked.name);
+    if of_program.is_none() && framework.is_none() && asked.name != MCP {
+        return Err(Failure::usage(format!(
+            "{:?} is not known; use one of {}, mcp, {}",
+            asked.name,
+            Program::ALL.map(Program::name).join(", "),
+            frameworks::names()
+        )));
+    }
+    let name = asked.agent.clone();
+    let name = name.unwrap_or_else(|| format!("default/{}", asked.name));
+    let agent = key(settings, &Agent { agent: name })?;
+    let agent_json = settings
+        .data_dir
+        .join("agents")
+        .join(agent.workspace.to_string())
+        .join(agent.agent.to_string())
+        .join("agent.json");
+    let target = match (of_program, &framework) {
+        (Some(program), _) => Some(Target::read(&file_of(program, asked.place.scope)?)?),
+        (None, None) => Some(Target::read(mcp_file(&asked.place)?)?),
+        _ => None,
+    };
+    // What cannot be read is refused before anybody is enrolled.
+    let new = match (&target, of_program) {
+        (None, _) => None,
+        (Some(target), Some(program)) => {
+            let wanted = wanted(&asked, program, &agent_json)?;
+            let new = countersign_hooks::connect(program, target.text.as_deref(), &wanted);
+            Some(new.map_err(|why| target.unreadable(&why))?)
+        }
+        (Some(target), None) => {
+            let text = target.text.as_deref().unwrap_or_default();
+            let flags = flags(&asked, &agent_json);
+            let new = connect_mcp(text, &asked.place.server, &own(asked.place.scope)?, &flags);
+            Some(new.map_err(|why| target.unreadable(&why))?)
+        }
+    };
+    if asked.dry_run {
+        print!("{}", new.unwrap_or_default());
+        return Ok(());
+    }
+    enrolled(settings, &agent, &agent_json).await?;
+    let (Some(target), Some(new)) = (target, new) else {
+        return frameworks::tell(out, &asked.name, &agent_json);
+    };
+    let (backup, changed) = target.write(Some(&new))?;
+    tell(out, &target, backup.as_deref(), Some(&agent_json), changed)?;
+    if let Some(program) = of_program.filter(|_| !out.json) {
+        place::remarks(out, program, &target);
+    }
+    Ok(())
+}
+
+/// Takes our entries out.
+pub(crate) fn undo(out: Output, asked: &Disconnect) -> Result<(), Failure> {
+    let of_program = program(&asked.name).ok();
+    let file = match of_program {
+        Some(program) => file_of(program, asked.place.scope)?,
+        None if asked.name == MCP => mcp_file(&asked.place)?.to_owned(),
+        None => {
+            return Err(Failure::usage(format!(
+                "{:?} has no settings file",
+                asked.name
+            )));
+        }
+    };
+    let target = Target::read(&file)?;
+    let Some(text) = target.text.as_deref() else {
+        return tell(out, &target, None, None, false);
+    };
+    let new = match of_program {
+        Some(program) => countersign_hooks::disconnect(program, text),
+        None => disconnect_mcp(text, &asked.place.server).map(Some),
+    };
+    let new = new.map_err(|why| target.unreadable(&why))?;
+    if asked.dry_run {
+        print!("{}", new.unwrap_or_default());
+        return Ok(());
+    }
+    let (backup, changed) = target.write(new.as_deref())?;
+    tell(out, &target, backup.as_deref(), None, changed)
+}
+
+async fn enrolled(settings: &Settings, agent: &AgentKey, path: &Path) -> Result<(), Failure> {
+    if path.is_file() {
+        return Ok(());
+    }
+    deciding(settings, async |app| {
+        let enrolment = app.enroll(agent).await?;
+        Ok(write_enrolment(path, &enrolment)?)
+    })
+    .await
+}
+
+fn wanted(asked: &Connect, program: Program, agent_json: &Path) -> Result<Wanted, Failure> {
+    let mut command = vec![
+        own(asked.place.scope)?,
+        "hook".to_owned(),
+        asked.name.clone(),
+    ];
+    command.extend(flags(asked, agent_json));
+    if asked.defer {
+        command.push("--defer".to_owned());
+    }
+    Ok(Wanted {
+        command,
+        timeout: asked.asks.timeout + BESIDE_THE_ANSWER,
+        prompt: asked.mode == Mode::Prompt && program == Program::ClaudeCode,
+    })
+}
+
+/// A project's file names no path of this machine.
+fn flags(asked: &Connect, agent_json: &Path) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut flag = |name: &str, value: String| flags.extend([name.to_owned(), value]);
+    if asked.place.scope != Scope::Project {
+        flag("--agent-json", agent_json.display().to_string());
+    }
+    flag("--timeout", asked.asks.timeout.to_string());
+    let asks = &asked.asks;
+    asks.ask.iter().for_each(|glob| flag("--ask", glob.clone()));
+    asks.unasked
+        .iter()
+        .for_each(|glob| flag("--unasked", glob.clone()));
+    for (glob, risk) in &asks.risk {
+        flag("--risk", format!("{glob}={}", risk.as_str()));
+    }
+    flags
+}
+
+fn own(scope: Scope) -> Result<String, Failure> {
+    if scope == Scope::Project {
+        return Ok("countersign".to_owned());
+    }
+    let own = std::env::current_exe().map_err(|error| Failure::environment(error.to_string()))?;
+    Ok(own.display().to_string())
+}
+
+fn mcp_file(place: &Place) -> Result<&Path, Failure> {
+    let file = place.file.as_deref();
+    file.ok_or_else(|| Failure::usage("connect mcp needs --file FILE"))
+}
+
+fn tell(
+    out: Output,
+    target: &Target,
+    backup: Option<&Path>,
+    agent_json: Option<&Path>,
+    changed: bool,
+) -> Result<(), Failure> {
+    let file = target.file.display().to_string();
+    let shown = |path: &Path| path.display().to_string();
+    if out.json {
+        let line = json!({
+            "file": file, "backup": backup.map(shown), "agent_json": agent_json.map(shown), "changed": changed,
+        });
+        return Ok(out.json_line(&line)?);
+    }
+    let word = if changed { "changed" } else { "is as wanted" };
+    out.line(&format!("{file} {word}"))?;
+    match backup {
+        Some(backup) => Ok(out.line(&format!("what was there is in {}", shown(backup)))?),
+        None => Ok(()),
+    }
+}
+
+/// Settings that cannot be read, or written.
+pub(super) fn invalid(file: &Path, why: &str) -> Failure {
+    Failure::new(
+        ErrorCode::InvalidArgs,
+        format!("{}: {why}; nothing was changed", file.display()),
+    )
+}

@@ -1,0 +1,149 @@
+//! Where the settings of a program are, and how they are replaced.
+
+use std::env;
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use countersign_hooks::Program;
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use super::super::args::SettingsScope as Scope;
+use super::super::failure::Failure;
+use super::super::output::Output;
+use super::invalid;
+
+/// From this version on Claude Code knows `onFailure`.
+const KNOWS_ON_FAILURE: [u32; 3] = [2, 1, 295];
+
+/// A file, and its text where it is there.
+pub(super) struct Target {
+    /// The real file behind links.
+    pub(super) file: PathBuf,
+    pub(super) text: Option<String>,
+}
+
+impl Target {
+    pub(super) fn read(file: &Path) -> Result<Self, Failure> {
+        let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let text = match fs::read_to_string(&real) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(invalid(&real, &error.to_string())),
+        };
+        Ok(Self { file: real, text })
+    }
+
+    pub(super) fn unreadable(&self, why: &str) -> Failure {
+        invalid(&self.file, why)
+    }
+
+    /// Copies what is there, then replaces it, or removes it for None. The copy, and whether anything changed.
+    pub(super) fn write(&self, new: Option<&str>) -> Result<(Option<PathBuf>, bool), Failure> {
+        if self.text.as_deref() == new {
+            return Ok((None, false));
+        }
+        let done = || -> io::Result<Option<PathBuf>> {
+            let backup = self
+                .text
+                .as_ref()
+                .map(|text| self.back_up(text))
+                .transpose()?;
+            let Some(new) = new else {
+                fs::remove_file(&self.file)?;
+                return Ok(backup);
+            };
+            let folder = self.file.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder)?;
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(new.as_bytes())?;
+            if let Ok(about) = fs::metadata(&self.file) {
+                file.as_file().set_permissions(about.permissions())?;
+            }
+            file.as_file().sync_all()?;
+            file.persist(&self.file)?;
+            Ok(backup)
+        };
+        let backup = done().map_err(|error| invalid(&self.file, &error.to_string()))?;
+        Ok((backup, true))
+    }
+
+    fn back_up(&self, text: &str) -> io::Result<PathBuf> {
+        let format = format_description!("[year][month][day]T[hour][minute][second]");
+        let now = now().format(&format).unwrap_or_default();
+        let mut backup = self.file.clone().into_os_string();
+        backup.push(format!(".countersign-{now}.bak"));
+        let backup = PathBuf::from(backup);
+        fs::write(&backup, text)?;
+        fs::set_permissions(&backup, fs::Permissions::from_mode(0o600))?;
+        Ok(backup)
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the name of a copy; nothing is judged by it"
+)]
+fn now() -> OffsetDateTime {
+    OffsetDateTime::now_utc()
+}
+
+/// The settings file of a program.
+pub(super) fn file_of(program: Program, scope: Scope) -> Result<PathBuf, Failure> {
+    let home =
+        || dirs::home_dir().ok_or_else(|| Failure::environment("this system names no home folder"));
+    let named = |name: &str, folder: &str| match env::var_os(name).filter(|path| !path.is_empty()) {
+        Some(path) => Ok(PathBuf::from(path)),
+        None => Ok::<_, Failure>(home()?.join(folder)),
+    };
+    if scope == Scope::Local && program != Program::ClaudeCode {
+        return Err(Failure::usage("only Claude Code has --scope local"));
+    }
+    let user = scope == Scope::User;
+    Ok(match program {
+        Program::ClaudeCode if user => named("CLAUDE_CONFIG_DIR", ".claude")?.join("settings.json"),
+        Program::ClaudeCode if scope == Scope::Local => ".claude/settings.local.json".into(),
+        Program::ClaudeCode => ".claude/settings.json".into(),
+        Program::Codex if user => named("CODEX_HOME", ".codex")?.join("config.toml"),
+        Program::Codex => ".codex/config.toml".into(),
+        Program::Gemini if user => home()?.join(".gemini/settings.json"),
+        Program::Gemini => ".gemini/settings.json".into(),
+        Program::Cursor if user => home()?.join(".cursor/hooks.json"),
+        Program::Cursor => ".cursor/hooks.json".into(),
+        Program::Copilot if user => {
+            named("COPILOT_HOME", ".copilot")?.join("hooks/countersign.json")
+        }
+        Program::Copilot => ".github/hooks/countersign.json".into(),
+        Program::OpenCode if user => {
+            named("XDG_CONFIG_HOME", ".config")?.join("opencode/plugin/countersign.js")
+        }
+        Program::OpenCode => ".opencode/plugin/countersign.js".into(),
+    })
+}
+
+/// What a person must know about this program.
+pub(super) fn remarks(out: Output, program: Program, target: &Target) {
+    match program {
+        Program::ClaudeCode => {
+            if claude_version().is_some_and(|version| version < KNOWS_ON_FAILURE) {
+                out.remark("THIS CLAUDE CODE KNOWS NO onFailure: A HOOK THAT CRASHES LETS ITS CALL RUN. UPDATE TO 2.1.295 OR LATER");
+            }
+            let file = target.file.display();
+            out.remark(&format!("take over its permissions with: countersign rules import --from claude-code {file}"));
+        }
+        Program::Codex => out.remark("CODEX RUNS NO HOOK THAT YOU HAVE NOT TRUSTED, AND SAYS NOTHING: start codex, enter /hooks, and trust the hooks of countersign. Input to a running command (write_stdin) fires no hook"),
+        Program::Cursor => out.remark("Cursor asks no hook before it edits files: only shell commands and MCP calls are gated"),
+        _ => {}
+    }
+}
+
+fn claude_version() -> Option<[u32; 3]> {
+    let told = Command::new("claude").arg("--version").output().ok()?;
+    let text = String::from_utf8(told.stdout).ok()?;
+    let mut parts = text.split(|letter: char| !letter.is_ascii_digit());
+    let mut part = || parts.find(|part| !part.is_empty())?.parse().ok();
+    Some([part()?, part()?, part()?])
+}
