@@ -173,7 +173,7 @@ const byKeys = new Map<string, CommandId>(
 );
 const firstStrokes = new Set([...byKeys.keys()].filter((keys) => keys.includes(" ")).map((keys) => keys.split(" ")[0]));
 
-/** Keys that are held with others and are no stroke by themselves. */
+/** Keys that are held with others and are not a stroke alone. */
 const MODIFIERS: ReadonlySet<string> = new Set([
   "Shift",
   "Control",

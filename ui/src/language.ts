@@ -1,6 +1,6 @@
 /**
- * Imported before everything else: a desktop without a locale calls its language "C", which is no language tag, and
- * whoever asks for number formats with it throws.
+ * Imported before everything else: a desktop without a locale calls its language "C", which is not a language tag,
+ * and whoever asks for number formats with it throws.
  */
 export const languageOf = (told: string): string => {
   try {

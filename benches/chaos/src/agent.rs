@@ -1,6 +1,6 @@
 //! An agent: asks through the real SDK, runs what it may, writes down everything.
 //!
-//! Refuses to call anything run that its journal does not hold: the line is written first.
+//! The journal's line is written first: whatever runs is in the journal.
 
 use std::path::PathBuf;
 use std::sync::Arc;

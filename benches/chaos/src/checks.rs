@@ -1,6 +1,6 @@
 //! Whether the promises held. Pure: facts in, breaches out.
 //!
-//! Refuses to trust what consoles and agents say of themselves where the streams can tell.
+//! What consoles and agents say of themselves is not trusted where the streams show it.
 
 mod agents;
 mod automatic;

@@ -13,7 +13,7 @@ use crate::ground::{Disk, Island};
 use crate::process::{Kept, tied};
 use crate::proxy::Proxy;
 
-/// Longer than any command of the program takes to give up by itself.
+/// Longer than any command of the program takes to give up.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
 /// A console with everything of its own.
@@ -183,7 +183,7 @@ impl Console {
         Ok(seed.trim().to_owned())
     }
 
-    /// Process of its own nats-server, as it tells other processes.
+    /// Process of its own nats-server, as it publishes for other processes.
     pub(crate) fn server_pid(&self) -> Option<i32> {
         let text = std::fs::read(self.settings.data_dir.join("runtime.json")).ok()?;
         let runtime: Value = serde_json::from_slice(&text).ok()?;

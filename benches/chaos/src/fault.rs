@@ -1,6 +1,6 @@
 //! What goes wrong, when, and for how long: a plan drawn from a seed.
 //!
-//! Refuses to break one thing twice at the same time in the same way, so that every fault can be undone.
+//! One thing is never broken twice at the same time in the same way, so that every fault can be undone.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -79,7 +79,7 @@ pub(crate) fn find<'v, T>(
 /// What the bucket says of a revision.
 #[derive(Debug)]
 pub(crate) enum Found<'v, T> {
-    /// It stood until the stamp of the next one.
+    /// It was in force until the stamp of the next one.
     Stood(&'v Version<T>, Option<OffsetDateTime>),
     /// It is too long ago.
     Forgotten,

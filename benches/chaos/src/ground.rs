@@ -1,4 +1,4 @@
-//! What the run stands on: disks that can fill up and networks that can be unplugged.
+//! The ground of the run: disks that can fill up and networks that can be unplugged.
 //!
 //! With namespaces of its own (the runner was started with `--isolated`) disks are small tmpfs mounts
 //! and every console has a network of its own behind a veth pair; all of it is gone with the
@@ -38,7 +38,7 @@ pub(crate) async fn prepare_namespace() -> anyhow::Result<()> {
     system("ip", &["link", "set", "lo", "up"]).await
 }
 
-/// A folder that may stand on a small file system of its own.
+/// A folder that may be on a small file system of its own.
 pub(crate) struct Disk {
     pub(crate) path: PathBuf,
     size_mib: Option<u64>,

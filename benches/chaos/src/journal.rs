@@ -40,7 +40,7 @@ pub(crate) enum Event {
         decision_id: Option<String>,
         waited_ms: i64,
     },
-    /// The wait is over without one: the agent was told why and does not run the call.
+    /// The wait is over without one: the agent received the reason and does not run the call.
     Failed {
         key: String,
         code: String,

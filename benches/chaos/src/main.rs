@@ -1,8 +1,7 @@
 //! The fault runner. `cargo xtask chaos` builds it, gives it namespaces of its own where the system
 //! allows that, and runs `countersign-chaos run`.
 //!
-//! Refuses to call a run sound when a check could not be made, and to leave a process behind: every
-//! process that it starts dies with the one that started it.
+//! A run is sound only if every check was made. Every process that it starts dies with the one that started it.
 
 mod agent;
 mod bus;

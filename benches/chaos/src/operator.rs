@@ -1,7 +1,7 @@
 //! An operator: for some seconds decides what waits, through the core beside the console or with the
 //! commands of the program, at random and in no agreement with the operator of the other console.
 //!
-//! Refuses to look at what the other one decided: races are wanted.
+//! It does not look at the other one's decisions: races are wanted.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,7 +27,7 @@ use crate::child::die_with_parent;
 use crate::journal::{Event, Journal};
 use crate::round::{AGENTS, agent_key};
 
-/// Longer than any command of the program takes to give up by itself.
+/// Longer than any command of the program takes to give up.
 const COMMAND_LIMIT: Duration = Duration::from_secs(60);
 const READY_LIMIT: Duration = Duration::from_secs(15);
 /// Requests that one look at the inbox decides.

@@ -1,6 +1,6 @@
 //! One process that is kept running, and broken on purpose.
 //!
-//! Refuses to take an end that nobody asked for as normal: it is noted, with what the process said last.
+//! An end that nobody asked for is noted, with what the process said last.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ pub(crate) struct Kept {
     child: Option<Child>,
     wanted: bool,
     not_before: Instant,
-    /// Whether it may end by itself, and badly, too.
+    /// Whether it may end on its own, and badly, too.
     pub(crate) comes_and_goes: bool,
-    /// Whether it was told to end.
+    /// Whether it was asked to end.
     retired: bool,
     pub(crate) starts: u64,
     /// Starts that were ended by force.
@@ -98,7 +98,7 @@ impl Kept {
         self.retired = false;
     }
 
-    /// It is not started again once it has ended; an orderly end is no odd one.
+    /// It is not started again once it has ended; an orderly end is not an odd one.
     pub(crate) fn retire(&mut self) {
         self.wanted = false;
         self.retired = true;

@@ -1,6 +1,6 @@
 //! A wire that can be cut: a TCP proxy in front of the bus.
 //!
-//! Refuses to lose bytes of a connection that stays up: what was read is passed on or the connection ends.
+//! A connection that stays up loses no bytes: what was read is passed on or the connection ends.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! One agent: publishes requests and hears its decisions.
 //!
-//! Refuses to count a request that the stream did not acknowledge, or a decision that does not approve.
+//! A request counts once the stream acknowledged it, a decision if it approves.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

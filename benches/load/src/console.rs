@@ -1,4 +1,4 @@
-//! The console under test as a child process, and what it tells.
+//! The console under test as a child process, and its output.
 //!
 //! The child prints a ready line, then one line for each commit and each decision that it takes up;
 //! it ends when its standard input does, so that nothing is left behind.
@@ -26,11 +26,11 @@ const QUEUE: usize = 65_536;
 pub enum Mode {
     /// Lists it, decides nothing.
     Keep,
-    /// Approves it at once and tells nothing.
+    /// Approves it at once and reports nothing.
     Decide,
     /// The same by a rule of its own, where the console knows rules.
     ByRule,
-    /// Approves it 5 ms after it is listed, and tells when.
+    /// Approves it 5 ms after it is listed, and reports when.
     DecideLater,
 }
 

@@ -9,7 +9,7 @@ use time::format_description::well_known::Rfc3339;
 const SIZE: usize = 1024;
 /// The digest of `{"invoice_id":"INV-42"}` (protocol, section 9).
 const ARGS_DIGEST: &str = "sha256:30e64fe16d9c35d7dea1689837b3dd7e4c4a95c90b71eefec776582e94f00d95";
-/// Stands where the id goes: as long as the ids of [`crate::Agent`].
+/// Placeholder of the id: as long as the ids of [`crate::Agent`].
 const ID: &str = "00000000-0000-0000-0000-000000000000";
 
 /// One agent's requests, alike but for their id.

@@ -45,7 +45,7 @@ pub enum Phase {
     Accept,
     /// The whole way under load.
     RoundTrip,
-    /// The whole way under load, approved by a rule; by the approver again where there are no rules.
+    /// The whole way under load, approved by a rule; by the approver again where rules are missing.
     ByRule,
     /// One request at a time.
     Latency,

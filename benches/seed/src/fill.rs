@@ -1,6 +1,6 @@
 //! Writes the store.
 //!
-//! Refuses a folder that has one already: a store is filled once, so that its seed says what is in it.
+//! A folder must be empty: a store is filled once, so that its seed says what is in it.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -218,7 +218,7 @@ async fn batch(writer: &mut Writer, stories: &[Story], first: u64) -> anyhow::Re
     decisions::insert(&mut tx, &new).await?;
     request_states::change_states(&mut tx, &changes).await?;
     audit::append(&mut tx, &entries).await?;
-    // What was delivered long ago is no alarm when a console starts here.
+    // What was delivered long ago raises no alarm when a console starts here.
     if let Some((last, _)) = ids.last() {
         meta::put(&mut tx, meta::LADDER_SWEPT, &last.to_string()).await?;
     }

@@ -236,7 +236,7 @@ async fn counts(app: &App, filters: &[HistoryFilter], figures: &mut Figures) -> 
     Ok(())
 }
 
-/// The first page of each filter, so many times; the slowest filter is told on standard error.
+/// The first page of each filter, so many times; the slowest filter is printed on standard error.
 async fn pages(
     app: &App,
     name: &str,

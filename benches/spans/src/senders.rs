@@ -69,7 +69,7 @@ async fn one(
     Ok(sent)
 }
 
-/// The trace that a span stands in, and how many spans it has up to that one.
+/// The trace of a span, and how many spans it has up to that one.
 pub(crate) fn trace_of(sender: u64, number: u64) -> (String, usize) {
     let spans = usize::try_from(number % TRACE).unwrap_or(0) + 1;
     (

@@ -17,7 +17,7 @@ from hypothesis import settings
 from console import Console, Key
 from nats_server import NatsServer
 
-# A busy machine is no failure, and a failure found once is kept by the test table, not by a file.
+# A busy machine is not a failure, and a failure found once is kept by the test table, not by a file.
 settings.register_profile("countersign", deadline=None, database=None, max_examples=80)
 settings.load_profile("countersign")
 

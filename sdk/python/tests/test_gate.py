@@ -218,7 +218,7 @@ async def test_empty_hints_do_not_keep_the_agent_busy(gate, console, request_id,
     for _ in range(200):
         await console.nc.publish(seen.subject.replace(".request.", ".decided."), b"")
         await asyncio.sleep(0.001)
-    # Six in a second and a half are what hints bring, and a few come by themselves: not one for each of them.
+    # Six in a second and a half are what hints bring, and a few come on schedule: not one for each of them.
     assert looks < 10 + 4 * (ticks() - began)
     await console.decide(request_id)
     assert (await asyncio.wait_for(asking, SOON)).allowed

@@ -1,8 +1,8 @@
 //! Answers that come when nobody awaits them any more: after the agent's own timer, or
 //! after the question was taken back.
 //!
-//! Refuses to run anything for them. The console is told what became of them, because
-//! it takes an agent that says nothing of an approval for one that hangs.
+//! It never runs anything for them. The console learns what became of them, because it takes an agent that is silent
+//! about an approval for one that hangs.
 
 use std::iter;
 use std::sync::{Arc, Weak};
@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long to wait until the bus has a withdrawal.
 const TOLD: Duration = Duration::from_secs(2);
 
-/// A question that may stand on the bus and was not answered while somebody waited.
+/// A question that may be on the bus and was not answered while somebody waited.
 pub(crate) struct Afterwards {
     pub(crate) owner: Weak<Inner>,
     pub(crate) asked: Arc<Asked>,
@@ -46,7 +46,7 @@ pub(crate) enum Why {
 }
 
 impl Afterwards {
-    /// Looks until an answer stands or none can come; once more when the gate closes.
+    /// Looks until an answer is valid or none can come; once more when the gate closes.
     pub(crate) async fn watch(self, closing: CancellationToken) {
         let Self {
             owner,

@@ -1,7 +1,7 @@
 //! What to ask, in the words of a program.
 //!
-//! Refuses to guess what an agent can honour: editing is offered to the operator
-//! only if the agent says that it takes edited arguments.
+//! What an agent can honour is not guessed: editing is offered to the operator only if the agent says that it takes
+//! edited arguments.
 
 mod tool;
 
@@ -57,7 +57,7 @@ macro_rules! parts {
 }
 
 impl Ask {
-    /// May this tool be called with these arguments? The risk is `high` until told otherwise.
+    /// May this tool be called with these arguments? The risk is `high` unless set.
     pub fn tool(name: impl Into<String>, args: Value) -> Self {
         let mut draft = Draft::new(RequestKind::ToolCall, Risk::High);
         draft.tool = Some(Tool::named(name));
@@ -88,8 +88,8 @@ impl Ask {
 
     /// A request that the caller built and sent as it is: none of the setters changes it.
     ///
-    /// If its bytes stand on the bus already, from an earlier life of the agent, it is given the answer to those,
-    /// whatever was done with it then.
+    /// If its bytes are on the bus already, from an earlier life of the agent, it gets the answer to those, whatever
+    /// was done with it then.
     pub fn raw(request: ApprovalRequest) -> Self {
         let lifetime = match request.expires_at {
             Some(_) => Lifetime::Within(request.lifetime().unsigned_abs()),

@@ -1,8 +1,7 @@
 //! One question from its first byte to its answer.
 //!
-//! Refuses to leave a question open that nobody awaits any more: however this
-//! ends without an answer, the console is told. Never takes back a question that
-//! another asked, or one that the journal keeps for a later process.
+//! A question that nobody awaits any more is closed: however this ends without an answer, the console learns it. A
+//! question that another asked, or one that the journal keeps for a later process, is never taken back.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -188,8 +187,8 @@ async fn connected(inner: &Inner, timer: &Timer) -> Result<(), GateError> {
     Ok(())
 }
 
-/// A question that may stand on the bus. Unless it is settled, dropping it
-/// publishes a withdrawal, for which room was set aside.
+/// A question that may be on the bus. Unless it is settled, dropping it publishes a withdrawal, for which room was set
+/// aside.
 struct Open {
     owner: Weak<Inner>,
     /// It may be dropped outside.

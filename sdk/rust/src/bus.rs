@@ -1,8 +1,8 @@
 //! The connection of one agent: publish into a stream, read what is stored.
 //!
-//! Refuses to judge what it carries, to retry by itself, and to send while the
-//! connection is down, because that would leave much later. Never subscribes to
-//! `decision.>`, never makes a consumer, never sends a message id (protocol, section 1).
+//! It judges nothing that it carries, does not retry on its own, and does not send while the connection is down,
+//! because that would leave much later. It never subscribes to `decision.>`, makes a consumer or sends a message id
+//! (protocol, section 1).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,7 +83,7 @@ struct Refusal {
 }
 
 impl Bus {
-    /// Logs in within `login.within`; later losses reconnect by themselves, without end.
+    /// Logs in within `login.within`; later losses reconnect automatically, without end.
     pub(crate) async fn connect(enrolment: &Enrolment, login: &Login) -> Result<Self, GateError> {
         let LoggedIn {
             client,

@@ -1,7 +1,7 @@
 //! The agent's own timer, and its wall clock for display.
 //!
-//! Refuses the wall clock for deadlines: setting it must not lengthen one. The
-//! timer also counts while the machine sleeps, because the server's deadline does.
+//! Deadlines do not use the wall clock: setting it must not lengthen one. The timer also counts while the machine
+//! sleeps, because the server's deadline does.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ impl Timer {
     }
 }
 
-/// Sleep included where the system can tell.
+/// Sleep included where the system counts it.
 #[cfg(unix)]
 pub(crate) fn since_boot() -> Option<Duration> {
     use nix::time::{ClockId, clock_gettime};

@@ -1,6 +1,6 @@
 //! The answer, as the agent may use it.
 //!
-//! Refuses to hand out arguments that nobody allowed to run.
+//! Only approved arguments are handed out.
 
 use std::fmt;
 
@@ -84,7 +84,7 @@ impl Decision {
         }
     }
 
-    /// A decision that stands.
+    /// A valid decision.
     pub(crate) fn standing(
         asked: &Asked,
         verified: VerifiedDecision,
@@ -145,8 +145,8 @@ impl Decision {
         self.fault
     }
 
-    /// Why the bus could not be read at the deadline: an `expired` that this client concluded by itself. Somebody may
-    /// have answered in time; the call must not run all the same.
+    /// Why the bus could not be read at the deadline: an `expired` that this client concluded alone. Somebody may have
+    /// answered in time; the call must not run all the same.
     pub fn unread(&self) -> Option<&GateError> {
         self.unread.as_ref()
     }

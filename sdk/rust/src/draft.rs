@@ -1,7 +1,6 @@
 //! From what was asked to the bytes of a request.
 //!
-//! Refuses to send what a console would reject: the bytes are read back with the
-//! console's own reader before they leave.
+//! What a console would reject is not sent: the bytes are read back with the console's own reader before they leave.
 
 use std::time::Duration;
 

@@ -1,12 +1,12 @@
 //! What can go wrong between an agent and its answer.
 //!
-//! Refuses to turn any error into permission: whoever gets one does not run the call.
+//! An error is never a permission: whoever gets one does not run the call.
 
 use std::time::Duration;
 
 use countersign_wire::RequestId;
 
-/// Why there is no answer. Every variant means that the call must not run.
+/// Why an answer is missing. Every variant means that the call must not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GateError {
@@ -102,7 +102,7 @@ pub enum GateError {
         /// What the bus said when it last refused the request; none where it said nothing.
         refused: Option<String>,
     },
-    /// There is no stored decision that a receipt could speak of.
+    /// A receipt needs a stored decision, and none is there.
     #[error("nobody decided, so there is nothing to report on")]
     NoDecision,
     /// The gate was closed.

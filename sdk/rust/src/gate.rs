@@ -1,7 +1,6 @@
 //! The gate: one connection of one agent, through which it asks.
 //!
-//! Refuses to start without somebody to trust, and to answer for a console: it
-//! never makes up a yes.
+//! It does not start without somebody to trust, and it never makes up an approval.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -160,7 +159,7 @@ impl Gate {
     /// Says hello again, with other tools or credentials. Its agent's name, type and
     /// framework in requests stay those of the start.
     ///
-    /// Errors: `bus_forbidden`, `bus_refused`; when the bus is away it is told later.
+    /// Errors: `bus_forbidden`, `bus_refused`; when the bus is away it is sent later.
     pub async fn introduce(&self, introduction: &Introduction) -> Result<(), GateError> {
         let inner = &self.inner;
         let (subject, payload) = introduction.hello(&inner.key, &inner.info)?;
@@ -247,7 +246,7 @@ impl Inner {
     }
 }
 
-/// The subscription stands once the bus has answered something sent after it.
+/// The subscription is active once the bus has answered something sent after it.
 async fn barrier(bus: &Bus, key: &AgentKey, within: Duration) -> Result<(), GateError> {
     let unused = uuid::Uuid::new_v4();
     let subject = format!(

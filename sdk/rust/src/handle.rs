@@ -1,6 +1,6 @@
 //! Taking a question back, or asking for an earlier answer.
 //!
-//! Refuses to lengthen a deadline and to take a withdrawal back.
+//! A deadline only ever shortens, and a withdrawal is final.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -33,14 +33,14 @@ impl AskHandle {
         }
     }
 
-    /// Takes the question back: the answer reads `withdrawn`, whatever arrives, and
-    /// the console is told. Has no effect once the answer was given.
+    /// Takes the question back: the answer reads `withdrawn`, whatever arrives, and the console learns it. Has no
+    /// effect once the answer was given.
     pub fn cancel(&self, reason: impl Into<String>) {
         self.lock().get_or_insert_with(|| reason.into());
         self.shared.withdrawn.cancel();
     }
 
-    /// Waits no longer than this from now, and tells the console. Only ever shortens.
+    /// Waits no longer than this from now, and informs the console. Only ever shortens.
     pub fn tighten(&self, limit: Duration) {
         let Some(until) = tokio::time::Instant::now().checked_add(limit) else {
             return;

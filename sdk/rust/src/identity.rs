@@ -1,6 +1,6 @@
 //! As whom an agent logs in, and where.
 //!
-//! Refuses an enrolment whose parts belong to different keys, and to repeat a secret in an error.
+//! The parts of an enrolment must belong to the same keys, and an error never repeats a secret.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

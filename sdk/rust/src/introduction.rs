@@ -1,6 +1,6 @@
 //! How the agent introduces itself (protocol, section 6).
 //!
-//! Refuses to carry the value of a credential: only its state.
+//! It carries a credential's state, never its value.
 
 use bytes::Bytes;
 use countersign_wire::{AgentInfo, AgentKey, Credential, Hello, HelloTool, hello_subject};

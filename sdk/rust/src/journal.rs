@@ -76,8 +76,8 @@ impl Journal {
         })
     }
 
-    /// The entry of a key, which no other process or task has meanwhile, and what its last holder left.
-    /// Errors: `already_waiting` where one has it, `journal`, `invalid_request` for what is no key.
+    /// The entry of a key, which no other process or task has meanwhile, and what its last holder left. Errors:
+    /// `already_waiting` where one has it, `journal`, `invalid_request` for what is not a key.
     pub(crate) fn hold(&self, key: &str) -> Result<(Entry, Option<Pending>), GateError> {
         if key.is_empty() || key.chars().count() > LONGEST_KEY {
             return Err(GateError::InvalidRequest {

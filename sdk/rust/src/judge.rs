@@ -1,11 +1,9 @@
 //! Whether a stored decision lets the call run. Pure: no I/O, no clock.
 //!
-//! Refuses whatever cannot be proven. The proof that a decision was stored in
-//! time is the agent's own timer: it starts before the request is sent, so the
-//! server stored the request later, and the server's deadline lies later too. A
-//! decision that is read while the timer runs was stored before the deadline;
-//! one that is read afterwards is refused, even if its stamp might be early
-//! enough, because the agent is never told the stamp of its request.
+//! What cannot be proven is denied. The proof that a decision was stored in time is the agent's own timer: it starts
+//! before the request is sent, so the server stored the request later, and the server's deadline lies later too. A
+//! decision that is read while the timer runs was stored before the deadline; one that is read afterwards is refused,
+//! even if its stamp might be early enough, because the agent never learns the stamp of its request.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! The trust of a gate, and how it learns of new operators.
 //!
-//! Refuses to ask twice at once: whoever meets an unknown key shares one reading.
+//! One reading at a time: whoever meets an unknown key shares it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 //!
-//! Refuses to let silence, an error or a doubt run a call.
+//! Silence, an error or a doubt never runs a call.
 #![forbid(unsafe_code)]
 
 mod afterwards;

@@ -1,7 +1,6 @@
 //! Logging in, coming back, and hearing what the server forbids.
 //!
-//! Refuses to give up: a lost connection is restored without end, with growing
-//! pauses that differ from agent to agent.
+//! A lost connection is restored without end, with growing pauses that differ from agent to agent.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,7 +40,7 @@ pub(crate) struct LoggedIn {
     pub(crate) violations: Violations,
 }
 
-/// Who is told what the connection says.
+/// Who receives what the connection says.
 #[derive(Clone)]
 struct Told {
     reconnects: Arc<watch::Sender<u64>>,
@@ -140,7 +139,7 @@ impl Told {
     }
 }
 
-/// Of an attempt to come back the client tells no more than its kind of error, as text.
+/// Of an attempt to come back the client gives only its kind of error, as text.
 fn refuses_login(text: &str) -> bool {
     [
         ConnectErrorKind::Authentication,

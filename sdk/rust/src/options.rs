@@ -1,7 +1,6 @@
 //! How a gate is opened.
 //!
-//! Refuses defaults that trust: `insecure` has to be said, and only means
-//! something where the enrolment holds no key.
+//! No default trusts: `insecure` has to be said, and only means something where the enrolment holds no key.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Receipts and withdrawals on their way to the bus.
 //!
-//! Refuses to lose one silently: each is tried again, with growing pauses, until
-//! a stream has it, the bus refuses it for good, or ten minutes have passed.
+//! Each is retried, with growing pauses, until a stream has it, the bus refuses it for good, or ten minutes have
+//! passed.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Signs of life, and a fresh look at the operators after each reconnect.
 //!
-//! Refuses to outlive its gate, and to keep it alive.
+//! It ends with its gate, and does not keep it alive.
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
-//! What the agent tells about a decision (protocol, section 6).
+//! What the agent reports about a decision (protocol, section 6).
 //!
-//! Refuses to report what it does not know: the digest in a receipt is computed
-//! from the arguments that the caller says have run.
+//! It reports only what it knows: the digest in a receipt is computed from the arguments that the caller says have run.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! Ask, run what was allowed, report it.
 //!
-//! Refuses to run anything but the approved arguments, and to run one answer twice.
+//! Only the approved arguments run, and one answer runs once.
 
 use countersign_wire::Stage;
 use serde_json::Value;
@@ -23,8 +23,8 @@ pub enum Ran<T, E> {
 impl Gate {
     /// Asks, calls `tool` with the approved arguments if it may run, and sends the receipts.
     ///
-    /// An [`Ask::raw`] whose bytes stood on the bus before is given the answer that stands, and then runs again what
-    /// an earlier life may have run: the agent has to know that itself.
+    /// An [`Ask::raw`] whose bytes were on the bus before gets the stored answer, and then runs again what an earlier
+    /// life may have run: the agent has to know that itself.
     ///
     /// Allow `modify` with [`Ask::allow`] and the arguments are the edited ones. Errors
     /// as [`ask`](Self::ask); a receipt that the bus does not take at once is sent later.

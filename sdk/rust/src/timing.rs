@@ -1,6 +1,6 @@
-//! How long the gate waits for what, and when it looks for an answer by itself.
+//! How long the gate waits for what, and when it looks for an answer unprompted.
 //!
-//! Refuses to look less often than the protocol says by default; tests may shorten everything.
+//! By default it looks as often as the protocol says; tests may shorten everything.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub struct Timing {
     pub connect: Duration,
     /// How long one exchange with the bus may take. 2 s: a forbidden one is never answered.
     pub exchange: Duration,
-    /// When to look for an answer without being told, after the publish. 1, 2 and 5 s.
+    /// When to look for an answer without a hint, after the publish. 1, 2 and 5 s.
     pub looks: Vec<Duration>,
     /// And then every so often. 15 s.
     pub look_every: Duration,
@@ -71,7 +71,7 @@ impl<'a> Pace<'a> {
         self.first = Some(Instant::now() + AFTER_PUBLISH);
     }
 
-    /// When to look without being told.
+    /// When to look without a hint.
     pub(crate) fn next(&self) -> Instant {
         let regular = self.started + self.at(self.looked);
         let again = self.again.map(|(at, _)| at);

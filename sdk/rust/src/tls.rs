@@ -1,7 +1,6 @@
 //! TLS towards the bus.
 //!
-//! Refuses to go on without TLS once it was asked for, and to trust the system's authorities beside a
-//! private one.
+//! Once TLS was asked for, it never goes on without it, and beside a private authority it does not trust the system's.
 
 use std::error::Error;
 use std::fs::File;

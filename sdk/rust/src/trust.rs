@@ -1,7 +1,7 @@
 //! Whose signatures count.
 //!
-//! Refuses a list of operators that no human key in force without limits has signed, nor one that descends from such
-//! a key, and never goes back to one that was signed earlier (protocol, section 8, "Operators").
+//! A list of operators needs the signature of a human key in force without limits, or of one that descends from such a
+//! key, and a list that was signed earlier never replaces a later one (protocol, section 8, "Operators").
 
 use countersign_wire::{
     Context, Enrolment, KeyRole, OperatorList, Origin, PolicyKey, Risk, SignedEnvelope, Timestamp,
@@ -23,7 +23,7 @@ pub(crate) struct Trust {
 enum Keys {
     /// From `agent.json`: they count at any time.
     Enrolled(Vec<TrustedKey>),
-    /// From the bus; `revision` is the list's stream sequence, which tells the order of lists without a time.
+    /// From the bus; `revision` is the list's stream sequence, which orders lists without a time.
     Listed { list: OperatorList, revision: u64 },
     /// No key at all, and the agent said that this is all right.
     Anyone,
@@ -64,8 +64,8 @@ impl Trust {
         }
     }
 
-    /// Whether the limits of a key, as they stood at that server time, let it say more than no. Keys of
-    /// `agent.json` have none.
+    /// Whether the limits of a key, as they were at that server time, let it say more than no. Keys of `agent.json`
+    /// have none.
     pub(crate) fn may_allow(
         &self,
         key: &str,
@@ -88,7 +88,7 @@ impl Trust {
     }
 
     /// Whether a list that was signed at `at` takes the place of the one that is held. The bucket counts its revisions
-    /// anew when it is made anew, and an old list can be stored again: only what was signed tells.
+    /// anew when it is made anew, and an old list can be stored again: only the signed time counts.
     fn is_later(&self, at: Option<Timestamp>, revision: u64, stored_at: OffsetDateTime) -> bool {
         match &self.keys {
             Keys::Enrolled(_) => came_after(None, at, stored_at),
@@ -117,9 +117,9 @@ impl Trust {
         })
     }
 
-    /// The trust that follows from the stored value of `operators`; none when it is no later, or signed neither by a
-    /// human key in force without limits nor by one that descends from it. Then the list counts that its `base` has: its
-    /// signer could not write it any other way.
+    /// The trust that follows from the stored value of `operators`. None when it is not later, or signed neither by a
+    /// human key in force without limits nor by one that descends from it: then the list in its `base` counts, as its
+    /// signer could write nothing else there.
     pub(crate) fn take_over(
         &self,
         value: &[u8],

@@ -1,7 +1,6 @@
 //! One request's wait for its answer (protocol, section 1, "How an agent waits").
 //!
-//! Refuses an answer that is not stored, and any that is read after the agent's
-//! own timer has run out.
+//! Only a stored answer counts, read while the agent's own timer runs.
 
 use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
@@ -30,11 +29,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How a wait ends.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// A decision stands.
+    /// A valid decision.
     Stands(Box<VerifiedDecision>, StoredMessage),
     /// A decision is stored that does not count.
     Faulty(DecisionFault, StoredMessage),
-    /// Nobody answered in time, as far as the bus told.
+    /// Nobody answered in time, as far as the bus showed.
     Silence {
         /// From the start of the timer until the bus had the request, so by no more is
         /// the server's deadline later than the timer's.
@@ -95,7 +94,7 @@ impl Wait<'_> {
                 () = sleep_until(pace.next().min(end)) => {}
             }
             let last = self.timer.remaining().is_zero();
-            // Until then nobody knows how long raw bytes stood there, so how much of the timer is true.
+            // Until then nobody knows how long raw bytes were there, so how much of the timer is true.
             let mut unread = None;
             if placed || last || self.asked.first_sent != FirstSent::Unknown {
                 match self.look(&subject, &mut patience, last).await? {
@@ -178,9 +177,8 @@ impl Wait<'_> {
         judge(self.asked, stored, &trust, self.timer.remaining())
     }
 
-    /// The bus held the request already. Raw bytes may be from an earlier life of
-    /// this agent: whether an own attempt was stored without an answer cannot be
-    /// told apart, and only the agent's clock says for how long they stood.
+    /// The bus held the request already. Raw bytes may be from an earlier life of this agent: whether an own attempt
+    /// was stored without an answer is undecidable, and only the agent's clock says for how long they were there.
     fn stood_before(&mut self) {
         if self.asked.first_sent != FirstSent::Unknown {
             return;
@@ -244,11 +242,10 @@ fn may_be_new_key(fault: DecisionFault) -> bool {
     )
 }
 
-/// Stores the request, again after a loss. The bytes never change. "The subject
-/// is taken" ends it too: after a try without an answer it is most likely this request
-/// that stands there; if not, its decision names another `request_digest`. Without such
-/// a try, and where the caller does not repeat its own bytes, it is another's.
-/// What the bus said when it last refused it is left in `refused`.
+/// Stores the request, again after a loss. The bytes never change. "The subject is taken" ends it too: after a try
+/// without an answer it is most likely this request that is there; if not, its decision names another `request_digest`.
+/// Without such a try, and where the caller does not repeat its own bytes, it is another's. What the bus said when it
+/// last refused it is left in `refused`.
 async fn place(
     bus: &Bus,
     asked: &Asked,

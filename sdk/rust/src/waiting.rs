@@ -1,7 +1,7 @@
 //! Who waits, and the hints that wake them.
 //!
-//! Refuses to read what a hint says: only what is stored counts (protocol,
-//! section 1, "How an agent waits"), so a hint merely says when to look.
+//! A hint is not read: only what is stored counts (protocol, section 1, "How an agent waits"), so a hint merely says
+//! when to look.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -11,7 +11,7 @@ use crate::{Decision, GateError};
 
 /// Why the call of tool `name` did not run. `outcome` is what [`Gate::ask`](crate::Gate::ask) gave.
 ///
-/// A `respond` is told with its content: where that can take the place of the tool's result, use the content alone.
+/// A `respond` includes its content: where that can take the place of the tool's result, use the content alone.
 pub fn refusal_text(name: &str, outcome: Result<&Decision, &GateError>) -> String {
     let decision = match outcome {
         Ok(decision) => decision,

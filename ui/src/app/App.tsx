@@ -10,7 +10,7 @@ import { createDeskRouter } from "./router";
 
 const createQueries = (): QueryClient =>
   new QueryClient({
-    // Everything is local and news arrives by itself: no guessing when to read again.
+    // Everything is local and news arrives unasked: no guessing when to read again.
     defaultOptions: {
       queries: {
         networkMode: "always",

@@ -3,7 +3,7 @@ import { lateFailures, seenLate } from "../components/lateFailures";
 import { Region } from "../components/Region";
 import { useStore } from "../desk/store";
 
-/** What failed once nobody was there to be told: above every screen, and taking the keyboard from nobody. */
+/** Failures that arrive after their place was left: above every screen, without taking the keyboard. */
 export const LateFailures = () => {
   const failures = useStore(lateFailures);
   if (failures.length === 0) return null;

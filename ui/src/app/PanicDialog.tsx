@@ -15,7 +15,7 @@ interface PanicProps {
   readonly isLast: () => boolean;
 }
 
-/** Turning panic on asks nothing: it is safe, and there is no time. */
+/** Turning panic on asks nothing: it is safe, and time is short. */
 const PanicOn = ({ onClose, isLast }: PanicProps) => {
   const desk = useDesk();
   const asked = useRef(false);

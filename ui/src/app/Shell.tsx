@@ -42,7 +42,7 @@ export const Shell = () => {
   useCommand("alarms", () => {
     setOpen("alarms");
   });
-  // Asked again while its dialog stands, it is another question.
+  // Asked again while its dialog is open, it is another question.
   const [panicAsked, setPanicAsked] = useState(0);
   const lastAsked = useRef(0);
   useCommand("panic", () => {

@@ -28,7 +28,7 @@ const Alarms = ({ count }: { readonly count: number }) => {
   );
 };
 
-/** Why nothing is decided here; the whole of it and what to do stand in the list of alarms. */
+/** Why nothing is decided here; the list of alarms has the whole of it and what to do. */
 const ReadOnly = ({ why }: { readonly why: string }) => {
   const { run } = useCommandRunner();
   const plain = why.replaceAll("`", "");
@@ -113,7 +113,7 @@ export const StatusBar = () => {
           </>
         )}
       </div>
-      {/* Something without a width stands first: what comes first is never sent to the second line. */}
+      {/* An element without a width is first: what comes first is never sent to the second line. */}
       <div className={`${WHOLE_OR_NOT} -ml-5 min-w-0 flex-1 gap-x-5 before:h-7 before:w-0 before:content-['']`}>
         {status === null ? null : (
           <>

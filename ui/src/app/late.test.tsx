@@ -202,7 +202,7 @@ describe("a batch whose answers come late", () => {
 
   it("leaves its operator at the card that he has gone on to", async () => {
     const { console, give } = await sending(2);
-    // The calls are told as held before the answers are here: the card at the cursor takes the place of the batch.
+    // The calls are reported as held before the answers are here: the card at the cursor takes the place of the batch.
     act(() => {
       console.send(
         batch(

@@ -244,7 +244,7 @@ describe("what changes on a card", () => {
     });
     await pause(2_100);
     watch.disconnect();
-    // The seconds were told, and nothing came of it.
+    // The seconds passed, and nothing came of it.
     expect([...seen]).toEqual(["true"]);
   });
 });

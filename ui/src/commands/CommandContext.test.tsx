@@ -14,7 +14,7 @@ const Open = () => <output>{useOpenSequence()}</output>;
 const COMMANDS: readonly CommandId[] = ["approve", "approvePath", "agents", "rejected", "next", "back"];
 const open = (): string => screen.getByRole("status").textContent;
 
-/** Tells the window of something at a moment of the page's clock; whether the browser would go on with it. */
+/** Sends the window an event at a moment of the page's clock; whether the browser would go on with it. */
 const at = (ms: number, event: Event): boolean => {
   Object.defineProperty(event, "timeStamp", { value: ms });
   let goesOn = true;

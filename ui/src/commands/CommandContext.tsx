@@ -191,8 +191,8 @@ export const useCover = (): void => {
 };
 
 /**
- * Says that somebody writes while this component is on screen and `writes`: letters are no commands then, wherever the
- * focus is, as a button beside the field or a list of options has it for a moment.
+ * Says that somebody writes while this component is on screen and `writes`: letters are not commands then, wherever
+ * the focus is, as a button beside the field or a list of options has it for a moment.
  */
 export const useWriting = (writes: boolean): void => {
   const { write } = useCommandBus();

@@ -14,7 +14,7 @@ export const Bounded = ({ className, name, children }: BoundedProps) => {
   const look = (): void => {
     setScrolls(place.current !== null && place.current.scrollHeight > place.current.clientHeight);
   };
-  // What stands in it changes with the page, its height with the window.
+  // Its content changes with the page, its height with the window.
   useLayoutEffect(look);
   useEffect(() => {
     const observer = new ResizeObserver(look);

@@ -1,4 +1,4 @@
-/** A sentence of the console's own words in which commands stand between back quotes. */
+/** A sentence of the console's own words with commands in back quotes. */
 export const CommandText = ({ text }: { readonly text: string }) => (
   <>
     {text.split("`").map((part, place) =>

@@ -17,8 +17,8 @@ interface ConfirmProps {
   /** What the button says while it is done. */
   readonly doing?: string;
   /**
-   * Told whether the dialog that asked is still open: an answer that comes later belongs into no other one. `ASKS_MORE`
-   * leaves it open: there is one more question.
+   * Gets whether the dialog that asked is still open: an answer that comes later belongs into no other one.
+   * `ASKS_MORE` leaves it open: one more question follows.
    */
   readonly onConfirm: (here: Here) => Promise<unknown>;
   readonly onClose: () => void;

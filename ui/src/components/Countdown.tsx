@@ -3,7 +3,7 @@ import { useServerSecond } from "../desk/DeskContext";
 
 interface CountdownProps {
   readonly deadlineMs: number;
-  /** False when the agent set none: a dash stands for the longest lifetime. */
+  /** False when the agent set none: a dash means the longest lifetime. */
   readonly hasDeadline: boolean;
   readonly large?: boolean;
 }

@@ -32,7 +32,7 @@ interface DecisionProps {
   readonly workspace: string;
 }
 
-/** The decision that stands, and who or what gave it. */
+/** The valid decision, and who or what gave it. */
 export const Decision = ({ decision, workspace }: DecisionProps) => (
   <Section title="Decision">
     <div className="selectable border-l-2 border-accent pl-2.5 text-text-2" data-testid="decision">

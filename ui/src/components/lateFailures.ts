@@ -7,11 +7,11 @@ interface LateFailure {
   readonly why: string;
 }
 
-/** Whoever was away for long is told of the newest. */
+/** Whoever was away for long sees the newest. */
 const MOST = 20;
 let told = 0;
 
-/** What failed, or was not done, once the place that would have told it was left; each stays until it was seen. */
+/** What failed, or was not done, after its place was left; each stays until it was seen. */
 export const lateFailures = createStore<readonly LateFailure[]>([]);
 
 export const tellLate = (title: string, why: string): void => {

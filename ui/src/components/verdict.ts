@@ -1,4 +1,4 @@
-/** How a verdict reads once it stands. */
+/** How a verdict reads once it is stored. */
 const PAST: Record<string, string> = {
   approve: "approved",
   modify: "approved with edits",

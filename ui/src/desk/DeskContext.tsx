@@ -56,7 +56,7 @@ export const useListError = (): CallError | null => {
   return useSyncExternalStore(desk.subscribe, () => desk.view().listError);
 };
 
-/** Why the status could not be read again; null while it is what the console tells. */
+/** Why the status could not be read again; null while it is what the console sends. */
 export const useStatusError = (): CallError | null => {
   const desk = useDesk();
   return useSyncExternalStore(desk.subscribe, () => desk.view().statusError);

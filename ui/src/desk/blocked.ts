@@ -2,7 +2,7 @@
 import type { CallError } from "../ipc/transport";
 import type { StatusView } from "../ipc/generated";
 
-/** What of the status tells it. */
+/** What of the status shows it. */
 export type Standing = Pick<StatusView, "readOnly" | "caughtUp"> & {
   readonly bus: Pick<StatusView["bus"], "connected">;
 };

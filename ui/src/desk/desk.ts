@@ -53,7 +53,7 @@ export const createDesk = (transport: Transport): Desk => {
   };
   let clock: Clock = noClock;
   let snapshotRunning = false;
-  /** How many batches have told the status. */
+  /** How many batches have brought the status. */
   let told = 0;
   let attempts = 0;
   const timers = new Set<ReturnType<typeof setTimeout>>();
@@ -104,7 +104,7 @@ export const createDesk = (transport: Transport): Desk => {
     const before = told;
     try {
       const status = await call("status", {});
-      // It waits for the bus: what was told meanwhile is newer.
+      // It waits for the bus: what arrived meanwhile is newer.
       set(told === before ? { status, statusError: null } : { statusError: null });
     } catch (thrown) {
       set({ statusError: toCallError(thrown) });

@@ -8,8 +8,8 @@ interface Gathered {
 }
 
 /**
- * Runs `work` so long after something was told, and once more for what was told while it ran. Further news never put it
- * off: where they do not cease nothing would ever be read.
+ * Runs `work` so long after news, and once more for news while it ran. Further news never put it off: where they do
+ * not cease nothing would ever be read.
  */
 export const gather = (work: () => Promise<unknown>, afterMs: number): Gathered => {
   let timer: ReturnType<typeof setTimeout> | null = null;

@@ -1,4 +1,4 @@
-/** Tells whoever listens; one who listens no more is told nothing. */
+/** Calls each listener; one that has left is not called. */
 export interface News<T> {
   readonly tell: (news: T) => void;
   readonly subscribe: (listener: (news: T) => void) => () => void;

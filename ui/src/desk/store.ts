@@ -21,5 +21,5 @@ export const createStore = <T>(initial: T): Store<T> => {
   };
 };
 
-/** What stands in it, drawn anew with each change. */
+/** Its content, drawn anew with each change. */
 export const useStore = <T>(store: Store<T>): T => useSyncExternalStore(store.subscribe, store.get);

@@ -1,4 +1,4 @@
-/** One clock for everything on the page that counts by the second: what stands on two places reads the same on both. */
+/** One clock for everything on the page that counts by the second: two places never read differently. */
 
 export interface Ticks {
   /** The time as all of the page reads it. */
@@ -7,7 +7,7 @@ export interface Ticks {
 }
 
 /**
- * A time that is no older than this is left as it is: rows that come on screen one by one must not draw all others
+ * A time that is not older than this is left as it is: rows that come on screen one by one must not draw all others
  * anew.
  */
 const FRESH_MS = 50;

@@ -8,7 +8,7 @@ const HEARTBEAT_MS = 10_000;
 const COMMAND_MS = 90_000;
 
 /**
- * Rejects where the answer does not come in time. Only the heartbeat tells that the console is lost: what else takes
+ * Rejects where the answer does not come in time. Only the heartbeat shows that the console is lost: what else takes
  * long may be done yet.
  */
 export const limited = async <T>(name: CommandName | "subscribe", work: Promise<T>): Promise<T> => {

@@ -1,4 +1,4 @@
-//! What agents did and operators were told, against the streams.
+//! What agents did and operators saw, against the streams.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,8 +10,8 @@ use crate::journal::Event;
 /// The last look of an agent and one exchange with a bus that does not answer.
 const SLACK_MS: i64 = 5_000;
 
-/// A tool ran only on an approval that stands, with the arguments that it names, and never after the
-/// agent had taken its question back.
+/// A tool ran only on a valid approval, with the arguments that it names, and never after the agent had taken its
+/// question back.
 pub(crate) fn ran_only_what_was_approved(
     facts: &Facts,
     judged: &BTreeMap<String, Judged>,
@@ -146,7 +146,7 @@ pub(crate) fn requests_are_on_the_bus(facts: &Facts) -> Check {
     check
 }
 
-/// A verdict that an operator was told is stored is the one on the bus.
+/// A stored verdict shown to an operator is the one on the bus.
 pub(crate) fn operators_were_told_the_truth(facts: &Facts) -> Check {
     let mut check = Check::new("what operators were told is stored");
     for line in &facts.operators {

@@ -7,8 +7,8 @@ use super::Check;
 use super::stream::Judged;
 use crate::facts::{Braking, Facts, Stored};
 
-/// A console that has heard nothing of the shared policy for 3 s approves nothing by itself; until then it
-/// may not have heard of a brake. A second more for its estimate of the server's clock.
+/// A console that has heard nothing of the shared policy for 3 s approves nothing automatically; until then it may not
+/// have heard of a brake. A second more for its estimate of the server's clock.
 pub(super) const UNHEARD: Duration = Duration::seconds(4);
 /// What a console sent before it heard may lie in a stalled wire, in a paused server's queue, or with a
 /// device that is down, each for 12 s at most, and is then sent again with growing pauses.
@@ -30,8 +30,8 @@ impl Window<'_> {
     }
 }
 
-/// Nothing is approved by itself at a moment at which panic is on or the agent is paused or stopped, and what it approved before is
-/// not stored later on.
+/// Nothing is approved automatically at a moment at which panic is on or the agent is paused or stopped, and what it
+/// approved before is not stored later on.
 pub(crate) fn approves_nothing_under_a_brake<'a>(
     facts: &Facts,
     judged: impl Fn(&str) -> Option<&'a Judged>,

@@ -42,7 +42,7 @@ impl Automatic<'_> {
         self.decision.decided_at.get()
     }
 
-    /// Whether it was made while this version stood, as far as its console can have known.
+    /// Whether it was made while this version was in force, as far as its console can have known.
     fn was_made_in(&self, since: OffsetDateTime, until: Option<OffsetDateTime>) -> bool {
         let made_at = self.made_at();
         made_at >= since - ESTIMATE && until.is_none_or(|until| made_at < until + UNHEARD)
@@ -86,7 +86,7 @@ fn automatic<'a>(name: &'a str, stored: &Stored, request: &Stored) -> Option<Aut
     })
 }
 
-/// A bypass approves only while it stands, up to its risk, and nothing that asks all the same.
+/// A bypass approves only while it is in force, up to its risk, and nothing that asks all the same.
 pub(crate) fn bypasses_keep_their_limits<'a>(
     facts: &'a Facts,
     judged: impl Fn(&str) -> Option<&'a Judged>,
@@ -133,7 +133,7 @@ fn beyond_bypass(
     }
 }
 
-/// A setup key approves only with the value that its binding names, at the revision that the decision tells.
+/// A setup key approves only with the value that its binding names, at the revision in the decision.
 pub(crate) fn setup_keys_are_bound<'a>(
     facts: &'a Facts,
     judged: impl Fn(&str) -> Option<&'a Judged>,

@@ -1,4 +1,4 @@
-//! What the streams say by themselves.
+//! What the streams show alone.
 
 use std::collections::BTreeMap;
 

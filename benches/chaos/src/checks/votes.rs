@@ -34,7 +34,7 @@ pub(crate) fn are_known_everywhere(facts: &Facts) -> Check {
     check
 }
 
-/// A call that several must agree to is let run only by as many of their votes as stood on the bus before.
+/// A call that several must agree to is let run only by as many of their votes as were on the bus before.
 pub(crate) fn are_enough(facts: &Facts, judged: &BTreeMap<String, Judged>) -> Check {
     let mut check = Check::new("no call of several operators ran without their votes");
     for (name, decision) in &facts.streams.decisions {

@@ -85,7 +85,7 @@ class Bus:
             return min(servers, key=lambda server: server.reconnects), pause
 
         last: list[Exception] = []
-        # What trying again does not mend.
+        # What a retry does not fix.
         final: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         async def reported(error: Exception) -> None:

@@ -260,7 +260,7 @@ class Gate:
         try:
             prefix = f"countersign.v1.decided.{known.workspace}.{known.agent}"
             await self._bus.subscribe(f"{prefix}.*", self._asking.hint)
-            # The server answers in order: once this is answered the subscription stands (flush is no proof).
+            # The server answers in order: once this is answered the subscription is active (flush proves nothing).
             unused = f"countersign.v1.decision.{known.workspace}.{known.agent}.{uuid7()}"
             await self._bus.direct_get("CS_DECISIONS", unused, timeout=timeout)
             await self._refresh_trust()

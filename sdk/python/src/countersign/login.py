@@ -151,7 +151,7 @@ def _server(text: str) -> SplitResult:
     except ValueError:
         known = False
     if not known:
-        # Not quoted: a password may stand in it.
+        # Not quoted: it may contain a password.
         raise EnrolmentError("agent.json: `nats_url` names each server as nats://HOST:PORT or tls://HOST:PORT")
     return at
 

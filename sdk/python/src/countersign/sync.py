@@ -42,7 +42,7 @@ class SyncGate:
         self._thread: threading.Thread | None = None
         self._gate: Gate | None = None
         self._process = os.getpid()
-        # Held while something is handed to the loop, and while the loop is told to stop. A signal handler may come
+        # Held while something is handed to the loop, and while the loop is asked to stop. A signal handler may come
         # between, in the same thread.
         self._handing = threading.RLock()
         self._stopping = False

@@ -49,7 +49,7 @@ impl Kept {
         }
     }
 
-    /// None where there is no entry that can be read.
+    /// None where no entry can be read.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let text = match fs::read(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,

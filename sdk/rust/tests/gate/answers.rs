@@ -1,4 +1,4 @@
-//! Answers that stand, and questions that end without one.
+//! Valid answers, and questions that end without one.
 
 use std::time::Duration;
 

@@ -53,7 +53,7 @@ pub(crate) fn public(pair: &KeyPair) -> PublicKey {
     PublicKey::of(pair).unwrap()
 }
 
-/// Limits short enough for tests; it never looks for an answer without being told to.
+/// Limits short enough for tests; it never looks for an answer without a hint.
 pub(crate) fn quick() -> Timing {
     let mut timing = Timing::default();
     timing.looks = vec![Duration::from_secs(60)];
@@ -190,7 +190,7 @@ impl Console {
         assert!(self.store(self.approval(seen)).await);
     }
 
-    /// A vote as it stands in a decision.
+    /// A vote inside a decision.
     pub(crate) fn vote(&self, seen: &Seen, pair: &KeyPair) -> VoteAttachment {
         let vote = Vote {
             message: None,

@@ -93,7 +93,7 @@ async fn a_list_that_is_signed_while_the_answer_waits_is_in_time() {
 async fn an_approval_beyond_its_operators_limits_or_after_his_end_is_void_and_a_denial_is_not() {
     let mut console = Console::start().await;
     let human = copy(&console.human);
-    // Who stands under limits takes nobody out of them: another one signs.
+    // A limited operator lifts nobody's limits: another one signs.
     let boss = KeyPair::new_user();
     let mut enrolment = console.enrolment();
     enrolment.trusted_keys.push(TrustedKey {

@@ -41,7 +41,7 @@ export const look = EditorView.theme({
   },
   ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent)", color: "var(--accent-ink)" },
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "color-mix(in srgb, var(--text) 14%, transparent)" },
-  // The other half may only be far away: what is wrong is told by the checker.
+  // The other half may only be far away: the checker shows what is wrong.
   "&.cm-focused .cm-nonmatchingBracket": { backgroundColor: "transparent" },
   ".cm-completionDetail": { color: "var(--text-3)", fontStyle: "normal" },
 });

@@ -1,7 +1,7 @@
 import { Button } from "../Button";
 import type { RuleEdit } from "./useRuleEdit";
 
-/** Somebody else changed the rule: what stands, and what can be done with the own text. */
+/** Somebody else changed the rule: what is in force, and what can be done with the own text. */
 export const Conflict = ({ edit }: { readonly edit: RuleEdit }) => {
   const { conflict } = edit;
   if (conflict === null) return null;

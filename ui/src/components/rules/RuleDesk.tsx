@@ -21,7 +21,7 @@ interface RuleDeskProps {
   readonly workspace: string;
   readonly rule: RuleText;
   readonly words: RuleWords;
-  /** As it stands; none for one that stands nowhere yet. */
+  /** As it is stored; none for one that is not stored yet. */
   readonly state: RuleState | null;
   /** Beside each other where there is room for both. */
   readonly wide?: boolean;
@@ -55,7 +55,7 @@ export const RuleDesk = ({
   const problems = edit.check?.problems ?? NOTHING;
   const current = edit.checked === edit.text;
   const good = current && problems.length === 0;
-  // While somebody types, what was checked last stands.
+  // While somebody types, what was checked last stays.
   const preview = usePreview(workspace, problems.length === 0 ? edit.checked : null);
   const lost = useLost();
   const readOnly = useStatus()?.readOnly ?? null;

@@ -29,7 +29,7 @@ export const suggest = (
   const tail = /[A-Za-z_]*$/.exec(before)?.[0] ?? "";
   const from = before.length - tail.length;
   if (/^\s*when\s*=\s*['"]/.test(before)) {
-    // Behind a dot stands a name of the arguments, or a function of a value.
+    // A dot is followed by a name of the arguments, or a function of a value.
     const behindDot = before[from - 1] === ".";
     return {
       from,

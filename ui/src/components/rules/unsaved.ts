@@ -19,5 +19,5 @@ interface OwnRule {
   readonly rule: RuleText;
 }
 
-/** Told to the editor that is open by then, which need not be the one that saved it. */
+/** Given to the editor that is open by then, which need not be the one that saved it. */
 export const savedRules = createNews<OwnRule>();

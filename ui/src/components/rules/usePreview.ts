@@ -37,7 +37,7 @@ export const usePreview = (workspace: string, text: string | null): RulePreview 
     let wanted = true;
     let begun: number | null = null;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    // That it cannot be told is no trouble: nobody looks at it any more.
+    // A failure here does not matter: nobody looks at it any more.
     const stop = (of: number): void => {
       desk.call("stop_preview", { number: of }).catch(() => {});
     };

@@ -9,7 +9,7 @@ import { changedRules, savedRules, type ChangedRule } from "./unsaved";
 import { useRuleCheck } from "./useRuleCheck";
 import { questionOf, whyConflict, whyDenied, whyWaiting } from "./whyNot";
 
-/** What the operator was told and wants all the same. */
+/** What the operator has read and wants all the same. */
 export interface Accepted {
   /** Asked twice before a rule approves. */
   readonly sure?: boolean;
@@ -44,7 +44,7 @@ export interface RuleEdit {
   readonly checked: string | null;
   readonly busy: boolean;
   readonly trouble: string | null;
-  /** What stands instead of the version that was seen; nothing was saved. */
+  /** What replaced the version that was seen; nothing was saved. */
   readonly conflict: SavedRule | null;
   /** What the operator is asked about before it is saved. */
   readonly held: Held | null;
@@ -106,7 +106,7 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     },
     [place, put],
   );
-  /** It stands now. What was typed since, here or after a look elsewhere, goes on from there. */
+  /** It is stored now. What was typed since, here or after a look elsewhere, goes on from there. */
   const stands = (saved: RuleText): void => {
     const typed = (place === null ? undefined : changedRules.of(place)?.text) ?? latest.current;
     if (place !== null) changedRules.keep(place, undefined);

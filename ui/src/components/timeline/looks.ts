@@ -59,7 +59,7 @@ const LOOK_WORDS: Record<LineLook, string> = {
   unfinished: "never ended, although what caused it has: its agent may have crashed",
 };
 
-/** How a line stands, in words; what it waits for where that is known. */
+/** The state of a line, in words; what it waits for where that is known. */
 export const standingOf = ({ look, wait, subchats }: Pick<TraceLine, "look" | "wait" | "subchats">): string => {
   if (look !== "waiting") return LOOK_WORDS[look];
   if (wait !== null && wait.verdict === null) return "waits for a decision";

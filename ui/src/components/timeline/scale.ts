@@ -5,7 +5,7 @@ export interface TimeWindow {
   readonly to: number;
 }
 
-/** No closer than this: agents' clocks tell milliseconds. */
+/** No closer than this: agents' clocks count milliseconds. */
 const CLOSEST_MS = 10;
 
 /** The whole of it; what took no time is drawn as one millisecond. */

@@ -98,8 +98,8 @@ interface ReasonsProps {
   /** Near misses that are shown at most. */
   readonly most: number;
   /**
-   * Rules for another tool or agent alone nearly match every call: they are told where somebody asks, not beside each
-   * card.
+   * Rules for another tool or agent alone nearly match every call: they are shown where somebody asks, not beside
+   * each card.
    */
   readonly briefly?: boolean;
 }

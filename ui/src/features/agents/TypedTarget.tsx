@@ -7,7 +7,7 @@ import { plainText } from "../../components/shown";
 import { useDesk } from "../../desk/DeskContext";
 import type { AgentToolView, ToolTarget } from "../../ipc/generated";
 
-/** Values of the choice that are no pointers: those begin with `/`. */
+/** Values of the choice that are not pointers: those begin with `/`. */
 const NAME = "name";
 const OTHER = "other";
 

@@ -104,11 +104,11 @@ const Item = ({ alarm, onSeen, onClose }: ItemProps) => {
   );
 };
 
-/** Every alarm that stands, what to do about it, and that it was seen. */
+/** Every active alarm, what to do about it, and that it was seen. */
 export const AlarmsDialog = ({ onClose }: { readonly onClose: () => void }) => {
   const desk = useDesk();
   const queries = useQueryClient();
-  // The status tells of every change of what nobody has acknowledged: the list is read again then.
+  // The status shows every change of what nobody has acknowledged: the list is read again then.
   const standing = (useStatus()?.alarms ?? []).map((alarm) => `${alarm.id}:${alarm.atMs}`).join(" ");
   const queryKey = ["alarms", standing];
   const { data, error, isPending } = useQuery({

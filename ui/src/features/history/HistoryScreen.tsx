@@ -62,7 +62,7 @@ const useHistory = (filter: HistoryFilterView, sort: HistorySort) => {
     return () => {
       leave();
       again.stop();
-      // Another filter is read anew by itself.
+      // Another filter is read anew automatically.
       setBehind(false);
     };
   }, [desk, filter, queries, refetch, sort]);

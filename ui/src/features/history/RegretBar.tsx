@@ -18,7 +18,7 @@ const MEANS: Record<string, string> = {
 };
 const DONE: Record<string, string> = { rule: "is off", setup_key: "is bound no more", bypass: "has ended" };
 
-/** On what was decided by itself: says that it was wrong, which suspends what decided. */
+/** On an automatic decision: says that it was wrong, which suspends what decided. */
 export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
   const desk = useDesk();
   const queries = useQueryClient();

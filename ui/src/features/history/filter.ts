@@ -49,7 +49,7 @@ export const sinceOf = (period: number, nowMs: number): number => Math.floor((no
 const periodOf = (sinceMs: number, nowMs: number): string | null =>
   PERIODS.find(([, length]) => Math.abs(nowMs - sinceMs - length) < length / 4)?.[0] ?? null;
 
-/** The words for the time of a filter; null for any time. One that has an end is never told as a period until now. */
+/** The words for the time of a filter; null for any time. One that has an end is never named as a period until now. */
 export const timeOf = (
   { sinceMs, untilMs }: Pick<HistoryFilterView, "sinceMs" | "untilMs">,
   nowMs: number,

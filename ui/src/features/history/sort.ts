@@ -3,7 +3,7 @@ import type { HistorySort, HistorySortBy } from "../../ipc/generated";
 
 export const NEWEST: HistorySort = { by: "stored", ascending: false };
 
-/** A click on a column: the most telling end first, then the other way round. */
+/** A click on a column: the most useful end first, then the other way round. */
 export const sortedBy = (sort: HistorySort, by: HistorySortBy): HistorySort =>
   sort.by === by ? { by, ascending: !sort.ascending } : { by, ascending: false };
 

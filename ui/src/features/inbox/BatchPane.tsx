@@ -125,7 +125,7 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
     setRead(content);
   });
   const { area, room, bottom, inView } = useOnScreen();
-  // Its end was a jump away: what came into view then must stand still, too.
+  // Its end was a jump away: what came into view then must be still, too.
   const arming = useArming(
     content === "" ? null : `${content} ${read === content}`,
     !covered && !denying && !busy && inView === true,
@@ -140,7 +140,7 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
     const waiting = cards.filter((one) => one.state === "pending");
     // All of them were in front together: each had its share of the time.
     const frontMs = Math.round(arming.frontMs() / Math.max(waiting.length, 1));
-    // Each is signed by itself; what became of each is told in the list.
+    // Each is signed separately; the list shows what became of each.
     const { begun } = await sent.decideAll(waiting, (card) => ({
       key: card.key,
       verdict,

@@ -61,7 +61,7 @@ export interface Press {
   /** What was on screen when it went down. */
   readonly identity: string | null;
   readonly at: number;
-  /** A key that is held down repeats; a repetition is no press. */
+  /** A key that is held down repeats; a repetition is not a press. */
   readonly repeat: boolean;
 }
 

@@ -3,13 +3,13 @@ import type { InboxRow } from "../../ipc/generated";
 
 type Rows = readonly Pick<InboxRow, "key" | "state">[];
 
-/** Where the cursor stands, or -1 when its card is not in the list any more. */
+/** The place of the cursor, or -1 when its card is not in the list any more. */
 export const placeOf = (rows: Rows, key: string | null): number =>
   key === null ? -1 : rows.findIndex((row) => row.key === key);
 
 /**
- * The key `step` places on. From a card that left the list, `lastPlace` says where it stood, so that
- * the next one is the one that took its place.
+ * The key `step` places on. From a card that left the list, `lastPlace` says where it was, so that the next one is
+ * the one that took its place.
  */
 export const moved = (rows: Rows, key: string | null, step: 1 | -1, lastPlace: number): string | null => {
   if (rows.length === 0) return key;
@@ -23,7 +23,7 @@ export const mostUrgent = (rows: Rows): string | null => rows.find((row) => row.
 
 /**
  * After a decision on `answered`: from `key` the next waiting card by deadline, else the first one, else the same. A
- * card that has left the list is followed by what came after it in `stood`, the list in which it stood last.
+ * card that has left the list is followed by what came after it in `stood`, the list in which it was last.
  */
 export const afterDecision = (
   rows: Rows,

@@ -1,4 +1,4 @@
-/** What tells calls apart on one line: their arguments, without those that are the same in all of them. Pure. */
+/** What distinguishes calls on one line: their arguments, without those that are the same in all of them. Pure. */
 import type { ArgEntry, Card, Segment, Shown } from "../../ipc/generated";
 
 /** Characters of the line; the card shows everything. */

@@ -8,7 +8,7 @@ export interface OnScreen {
   readonly area: Place;
   /** As high as the area must at least be. */
   readonly room: Place;
-  /** Stands at the bottom of everything. */
+  /** The bottom of everything. */
   readonly bottom: Place;
   /** Both are in the window; null until it was looked. */
   readonly inView: boolean | null;
@@ -46,7 +46,7 @@ interface AskedAreaProps {
   readonly children: ReactNode;
 }
 
-/** Where stands what is asked. */
+/** The place of what is asked. */
 export const AskedArea = ({ area, room, children }: AskedAreaProps) => (
   <div ref={area} className="relative flex min-h-0 flex-1 flex-col overflow-clip">
     {children}

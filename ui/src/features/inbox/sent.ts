@@ -3,7 +3,7 @@ import { pastOf } from "../../components/verdict";
 import type { CardState, DecidedNotice, InboxRow, Verdict, Shown } from "../../ipc/generated";
 
 /**
- * `voted` is a vote that stands while others are waited for, `over` a request that ended before the verdict counted,
+ * `voted` is a valid vote while others are waited for, `over` a request that ended before the verdict counted,
  * `back` a hold that the console dropped: the request waits again.
  */
 type SentState = "sending" | "holding" | "queued" | "stored" | "voted" | "lost" | "over" | "back" | "undone" | "failed";
@@ -18,10 +18,10 @@ export interface Sent {
   readonly verdict: Verdict;
   /** The verdict that really goes out; terminate may have become deny. */
   readonly sentAs: string;
-  /** One of several operators' votes, and no decision by itself. */
+  /** One of several operators' votes, and not a decision alone. */
   readonly isVote: boolean;
   readonly state: SentState;
-  /** The list has shown it as held or on its way: it is no older than this entry. */
+  /** The list has shown it as held or on its way: it is not older than this entry. */
   readonly listed: boolean;
   readonly releaseMs: number | null;
   /** Who was first, when somebody else was. */
@@ -159,7 +159,7 @@ export const fade = (list: readonly Sent[], nowMs: number): readonly Sent[] => {
   return kept.length === list.length ? list : kept;
 };
 
-/** Nobody looked at the list for a while: what was told then counts from now on. */
+/** Nobody looked at the list for a while: what arrived then counts from now on. */
 export const shownAgain = (list: readonly Sent[], nowMs: number): readonly Sent[] =>
   list.map((entry) => (isOpen(entry) ? entry : { ...entry, sinceMs: nowMs }));
 

@@ -62,7 +62,7 @@ describe("the way to an approval", () => {
       expect(missingStep(long, noProgress)).toBe("name");
       expect(missingStep(long, did({ nameRead: true }))).not.toBe("name");
       expect(missingStep(card({ path, tool: named("x".repeat(64)) }), noProgress)).not.toBe("name");
-      // A mark takes more room than the letter that it stands for.
+      // A mark takes more room than the letter that it replaces.
       expect(missingStep(card({ path, tool: named("⟨U+202E⟩".repeat(9)) }), noProgress)).toBe("name");
     }
     expect(missingStep(card({ tool: null }), noProgress)).toBeNull();

@@ -19,7 +19,7 @@ interface CardWork {
   /** Of the request that it was typed for. */
   readonly requestDigest: string;
   readonly draft: Draft | null;
-  /** What stands in the editor and was not compared. */
+  /** What is in the editor and was not compared. */
   readonly kept: string | null;
   readonly unsent: Unsent;
 }

@@ -28,14 +28,14 @@ export interface ArmingView {
   readonly frontMs: () => number;
 }
 
-/** What changes by itself all the time, as the time left does. */
+/** What changes all the time, as the time left does. */
 const isTick = ({ target }: MutationRecord): boolean =>
   (target instanceof Element ? target : target.parentElement)?.closest("[data-ticks]") != null;
 
 /**
  * Feeds the arming of the card on screen. `identity` changes whenever its content does; whatever else changes in
- * `area`, which holds what is asked, counts as new content, too. `attended` is false while something covers the card,
- * it has no room in the window, or nothing can be sent: then nothing of it is looked at, an editor that stands there
+ * `area`, which holds what is asked, counts as new content, too. `attended` is false while something covers the
+ * card, it has no room in the window, or nothing can be sent: then nothing of it is looked at, an editor there
  * changes with every key, and what is there when it is attended again is new. A locked session disarms: a window may
  * keep its focus behind the lock.
  */

@@ -28,7 +28,7 @@ export interface CardActs {
   readonly revealAll: () => Promise<void>;
   readonly draft: Draft | null;
   readonly setDraft: (draft: Draft | null) => void;
-  /** What stands in the editor and was not compared; it outlives a look at the card. */
+  /** What is in the editor and was not compared; it outlives a look at the card. */
   readonly kept: string | null;
   readonly keep: (text: string) => void;
   readonly unsent: Unsent;

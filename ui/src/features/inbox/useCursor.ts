@@ -8,7 +8,7 @@ export interface CursorView {
   readonly move: (step: 1 | -1) => void;
   /** Onward from cards that were answered; whoever has gone on alone stays. */
   readonly toNextAfter: (...answered: readonly string[]) => void;
-  /** Where it stands now, for work whose answer came late. */
+  /** Its place now, for work whose answer came late. */
   readonly now: () => string | null;
 }
 

@@ -5,7 +5,7 @@ import type { CursorView } from "./useCursor";
 import { extended, kept, toggled, without, type Choice, type Picked } from "./selection";
 
 interface SelectionView {
-  /** In the order of the list; rows that left it are no longer in. */
+  /** In the order of the list; rows that left it are not in it any more. */
   readonly picked: Picked;
   /** How many of those that were selected left it. */
   readonly left: number;

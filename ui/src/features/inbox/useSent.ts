@@ -26,7 +26,7 @@ export interface SentView {
    * of its batch. Null where there was nothing to ask for.
    */
   readonly undo: (key?: string) => Promise<readonly string[] | null>;
-  /** The list is on screen until the returned function is called: what was told fades only there. */
+  /** The list is on screen until the returned function is called: what was shown fades only there. */
   readonly shown: () => () => void;
 }
 

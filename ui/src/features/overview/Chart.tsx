@@ -12,8 +12,8 @@ interface ChartProps {
 }
 
 /**
- * The lines of the chart, by the names of the colours in the style sheet and their dashes: no line is told by its hue
- * alone.
+ * The lines of the chart, by the names of the colours in the style sheet and their dashes: no line differs by its
+ * hue alone.
  */
 export const SERIES = [
   ["arrived", "Arrived", "--text-3", [1, 3]],

@@ -21,7 +21,7 @@ export const ofVerdict = (view: OverviewView, { verdict }: VerdictCount): Find =
   verdict: verdict.value,
 });
 
-/** None for the pairs that are counted together, and for what is no tool call: no filter finds those alone. */
+/** None for the pairs that are counted together, and for what is not a tool call: no filter finds those alone. */
 export const ofPace = (view: OverviewView, { agent, tool }: PaceView): Find | null =>
   agent === null || tool === null ? null : { ...human(view), agent, tool: tool.value };
 

@@ -127,7 +127,7 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
         return;
       }
     } catch (thrown) {
-      // Told in the dialog, which offers it once more; what was told in no dialog, the next one does not know.
+      // Shown in the dialog, which offers it once more; what no dialog has shown, the next one does not know.
       if (here.current) setLimits(toCallError(thrown).code === "verdict_not_allowed");
       throw thrown;
     }
@@ -167,7 +167,7 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
               tone="quiet"
               disabled={gone || lost !== null || readOnly !== null}
               onClick={() => {
-                // What was told in a dialog that is closed was not told in this one.
+                // What a closed dialog has shown, this one has not.
                 setLimits(false);
                 setRemoving(true);
               }}

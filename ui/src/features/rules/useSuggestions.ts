@@ -21,7 +21,7 @@ export const useSuggestions = (workspace: string, revision: number): Suggestions
   const queries = useQueryClient();
   const [refused, setRefused] = useState<string | null>(null);
   const { data, error } = useQuery({
-    // Other rules suggest something else: until that is known, what was suggested before stands.
+    // Other rules suggest something else: until that is known, what was suggested before stays.
     queryKey: ["suggestions", workspace, revision],
     queryFn: () => desk.call("suggestions", { workspace }),
     enabled: workspace !== "",

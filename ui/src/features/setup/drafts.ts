@@ -4,7 +4,7 @@ import { plainText } from "../../components/shown";
 import { everyWordIn } from "../../components/words";
 import type { SetupEdit, SetupForm, SetupKeyView, SetupLineView, SetupType } from "../../ipc/generated";
 
-/** `default` goes back to the agent's default; a text is what stands in the field. */
+/** `default` goes back to the agent's default; a text is the field's content. */
 export type Draft = { readonly type: "default" } | { readonly type: "text"; readonly text: string };
 
 /** The drafts of one agent, and the form that they were typed over. */
@@ -28,10 +28,10 @@ export const startText = (key: SetupKeyView): string => {
   return typeof value === "string" ? value : json;
 };
 
-/** A field's text as the JSON of its type; what is no JSON is told by the console, with its place. */
+/** A field's text as the JSON of its type; for other text the console reports the fault, with its place. */
 export const jsonOf = (kind: SetupType, text: string): string => (isText(kind) ? JSON.stringify(text) : text.trim());
 
-/** Whether a draft says anything else than what stands. */
+/** Whether a draft differs from what is stored. */
 const differs = (key: SetupKeyView, draft: Draft): boolean =>
   draft.type === "default"
     ? key.chosen !== null

@@ -53,7 +53,7 @@ export const useSetupForm = (agent: string): SetupFormState => {
   // After a conflict the newer form is shown, and the drafts are stale.
   const stale = form !== undefined && edit.seen !== form.revision;
 
-  /** Whether it stands now. What somebody else changed is shown at once. */
+  /** Whether it is stored now. What somebody else changed is shown at once. */
   const send = async (
     shown: SetupForm,
     edits: SetupEdit[],

@@ -8,7 +8,7 @@ import { useDesk } from "../../desk/DeskContext";
 import { TraceList } from "./TraceList";
 import { Failed } from "../../components/Failed";
 
-/** Spans change no request, so nothing tells of them: the list is read again after this time. */
+/** Spans change no request, so nothing announces them: the list is read again after this time. */
 const AGAIN_MS = 3_000;
 
 const useTraces = () => {
@@ -28,7 +28,7 @@ export const TracesScreen = () => {
   const query = useTraces();
   const navigate = useNavigate();
   const field = useRef<HTMLInputElement>(null);
-  // A trace that is written to while a page is read may stand on two of them.
+  // A trace that is written to while a page is read may be on two of them.
   const seen = new Set<string>();
   const rows = (query.data?.pages.flatMap((page) => page.rows) ?? []).filter(
     (row) => !seen.has(row.key) && seen.add(row.key),

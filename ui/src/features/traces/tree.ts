@@ -3,13 +3,13 @@ import type { TraceLine } from "../../ipc/generated";
 
 type Lines = readonly Pick<TraceLine, "parent">[];
 
-/** What a line is remembered by, wherever it stands by then: its span, or its request where no span stands for it. */
+/** What a line is remembered by, wherever it is by then: its span, or its request where it has no span. */
 export type LineKey = number | string;
 type Named = Pick<TraceLine, "span" | "request">;
 
 export const keyOf = ({ span, request }: Named): LineKey => span ?? request ?? "";
 
-/** Where a line stands now; -1 where it is gone. A request keeps its line when the span comes that waits for it. */
+/** The place of a line now; -1 where it is gone. A request keeps its line when the span comes that waits for it. */
 export const placeOf = (lines: readonly Named[], key: LineKey): number => {
   const place = lines.findIndex((line) => keyOf(line) === key);
   return place >= 0 ? place : lines.findIndex((line) => line.request === key);
@@ -41,7 +41,7 @@ export const openPlaces = (lines: Lines, closed: ReadonlySet<number>): readonly 
   return places;
 };
 
-/** The open line that stands for a place: itself, or the closed branch that hides it. */
+/** The open line that shows a place: itself, or the closed branch that hides it. */
 export const standIn = (lines: Lines, closed: ReadonlySet<number>, place: number): number => {
   let shown = place;
   for (let at = lines[place]?.parent ?? null; at !== null; at = lines[at]?.parent ?? null)

@@ -63,7 +63,7 @@ fn bound() -> Value {
 }
 
 const CHANGES: [(&str, Change); 15] = [
-    // A key that spares the question is no better than a rule.
+    // A key that spares the question has the same limits as a rule.
     (UNDER_A_BRAKE, |facts, _| {
         by_a_key(facts, &bound());
         brake(facts, -4, Some("acme/bot"), true);

@@ -1,7 +1,7 @@
 //! The floor of the bench: nats-server, async-nats and SQLite without any code of the product.
 //!
-//! Refuses to do less than the product's pipeline must: every request is on a write-once stream and
-//! in a committed row with an audit row and the stream position before its write-once decision.
+//! It does all that the product's pipeline must: every request is on a write-once stream and in a committed row with an
+//! audit row and the stream position before its write-once decision.
 
 mod console;
 mod store;

@@ -1,7 +1,7 @@
 //! The floor with the product's rows: what the agreed tables cost with no code of the product around them.
 //!
-//! Refuses to check anything, to sign, to hash, to read a request and to wait for the disk: what it loses to the
-//! floor, it loses to the tables alone.
+//! It does not check, sign, hash, read a request or wait for the disk: what it loses to the floor, it loses to the
+//! tables alone.
 
 mod console;
 mod store;

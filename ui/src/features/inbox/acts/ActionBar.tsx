@@ -20,7 +20,7 @@ const labelOf = (card: Card, edited: boolean): string => {
   return edited ? `${what} the edit` : what;
 };
 
-/** Which line of the menu has the keyboard must be told at a look: Enter sends it. */
+/** Which line of the menu has the keyboard must be visible at a glance: Enter sends it. */
 const ITEM =
   "flex items-center justify-between gap-4 rounded px-3 py-1.5 -outline-offset-2 data-[disabled]:opacity-45 " +
   "data-[highlighted]:bg-panel data-[highlighted]:outline-2 data-[highlighted]:outline-accent";
@@ -176,7 +176,7 @@ export const ActionBar = () => {
           </Menu.Item>
         </Menu.Content>
       </Menu.Root>
-      {/* Where it does not fit beside them it stays at its end of the bar, and never comes to stand under the
+      {/* Where it does not fit beside them it stays at its end of the bar, and never comes to lie under the
           denial. */}
       <div className="ml-auto flex items-center gap-2.5">
         {acts.busy ? <span className="text-text-2">Sending…</span> : null}

@@ -20,7 +20,7 @@ const LABEL: Record<StepId, (target: TypedTarget) => string> = {
   type: (target) => (target.text === null ? untypable(target) : asked(target)),
 };
 
-/** Where what is typed is no beginning of what is asked for, counted from 1; null while it is. */
+/** Where what is typed first differs from what is asked for, counted from 1; null while it does not. */
 const differsAt = (typed: string, target: string): number | null => {
   const [have, want] = [[...typed], [...target]];
   const place = have.findIndex((character, index) => character !== want[index]);

@@ -22,7 +22,7 @@ export const LedHere = ({ request }: { readonly request: string }) => {
     queryFn: () => desk.call("led_here", { key: request }),
     refetchInterval: ({ state }) => ((state.data?.lines.length ?? 0) > 1 ? AGAIN_MS : FIRST_MS),
   });
-  // The request alone tells nothing that the card does not.
+  // The request alone adds nothing to the card.
   if (data === undefined || data.lines.length < 2)
     return error === null ? null : (
       <Section title={TITLE}>

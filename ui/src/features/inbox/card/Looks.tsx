@@ -95,7 +95,7 @@ const Look = ({ look }: { readonly look: ArgLook }) => {
   }
 };
 
-/** Arguments drawn as what they are; what is approved stands above, whole. */
+/** Arguments drawn as what they are; what is approved is above, whole. */
 export const Looks = ({ looks }: { readonly looks: readonly ArgLook[] }) =>
   looks.length === 0 ? null : (
     <div className="mt-4">

@@ -44,7 +44,7 @@ export const Effective = ({ groups, revealed }: RevealedProps & { readonly group
 
 const link = "text-accent underline";
 
-/** The same call decided before, where no warning tells of it. */
+/** The same call decided before, where no warning shows it. */
 const Repeats = ({ reAsk }: { readonly reAsk: ReAskView }) => {
   const now = useServerSecond();
   return (
@@ -193,7 +193,7 @@ interface HistoryProps {
 
 const SHOWN_CLOSED = 2;
 
-/** Messages that led here, as the agent tells them. */
+/** Messages that led here, as the agent reports them. */
 export const History = ({ messages, open, onOpen }: HistoryProps) => {
   const [focus] = useState(() => messages.length);
   if (messages.length === 0) return null;

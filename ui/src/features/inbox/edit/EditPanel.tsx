@@ -60,7 +60,7 @@ export const EditPanel = () => {
     async (json: string): Promise<EditCheck | null> => {
       asked.current += 1;
       const number = asked.current;
-      // Only the answer to what was asked last, of the text that stands, and none once the panel is left.
+      // Only the answer to what was asked last, of the current text, and none once the panel is left.
       const counts = (): boolean => here.current && number === asked.current && json === latest.current;
       try {
         const found = await desk.call("check_edit", { key: card.key, json });

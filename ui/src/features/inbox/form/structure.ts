@@ -1,7 +1,7 @@
 /** The fields of a form as the core hands them over, and what is filled in. Pure. */
 import type { FormFields, Shown } from "../../../ipc/generated";
 
-/** Stands for a text of the agent: its place among the form's texts. */
+/** Placeholder of a text of the agent: its place among the form's texts. */
 export type TextPlace = string;
 
 export interface Choice {
@@ -70,7 +70,7 @@ export const withValue = (data: unknown, path: Path, value: unknown): unknown =>
   return { ...object, [step]: withValue(object[step], rest, value) };
 };
 
-/** Whether a field shows what is wrong at a place; the form as a whole is no field. */
+/** Whether a field shows what is wrong at a place; the form as a whole is not a field. */
 export const isDrawn = (structure: Structure, pointer: string): boolean => {
   let at: Structure | undefined = structure;
   for (const step of stepsOf(pointer)) at = at?.items ?? at?.properties?.[step];
@@ -80,7 +80,7 @@ export const isDrawn = (structure: Structure, pointer: string): boolean => {
 const NEEDED = "Required.";
 const NO_NUMBER = "Write a number of at most 15 digits.";
 
-/** What keeps an answer from being sent, by place: what is required and empty, and what is no number. */
+/** What keeps an answer from being sent, by place: what is required and empty, and what is not a number. */
 export const gapsOf = (structure: Structure, data: unknown): ReadonlyMap<string, string> => {
   const gaps = new Map<string, string>();
   const look = (at: Structure, value: unknown, pointer: string, required: boolean): void => {

@@ -19,7 +19,7 @@ interface AnswerCheck {
   readonly others: readonly EditProblem[];
   /** Why nothing could be checked. */
   readonly trouble: string | null;
-  /** Whether the answer may be sent; from then on what is wrong is told, and followed as it is typed. */
+  /** Whether the answer may be sent; from then on what is wrong is shown, and followed as it is typed. */
   readonly mayBeSent: () => Promise<boolean>;
 }
 

@@ -10,7 +10,7 @@ const GATHER_MS = 1_500;
 const urgent = (row: InboxRow, now: number): boolean =>
   row.state === "pending" && (row.path !== "low" || (row.hasDeadline && isHot(row.deadlineMs - now)));
 
-/** Tells a screen reader politely of urgent arrivals. */
+/** Announces urgent arrivals politely to a screen reader. */
 export const Arrivals = ({ rows }: { readonly rows: readonly InboxRow[] }) => {
   const desk = useDesk();
   const known = useRef<ReadonlySet<string> | null>(null);
@@ -19,7 +19,7 @@ export const Arrivals = ({ rows }: { readonly rows: readonly InboxRow[] }) => {
   const [said, setSaid] = useState("");
   const loaded = useLoaded();
   useEffect(() => {
-    // What stood there before is no arrival.
+    // What was there before is not an arrival.
     if (!loaded) return;
     const before = known.current;
     known.current = new Set(rows.map((row) => row.key));

@@ -29,7 +29,7 @@ const Words = ({ entry }: { readonly entry: Sent }) => {
   );
 };
 
-/** What happened last, in one sentence without the seconds: a reader that is told each of them hears nothing else. */
+/** What happened last, in one sentence without the seconds: a reader that announces each of them hears nothing else. */
 const said = (list: readonly Sent[]): string => {
   const [last] = list.toSorted((a, b) => b.sinceMs - a.sinceMs);
   if (last === undefined) return "";
