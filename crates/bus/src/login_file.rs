@@ -1,7 +1,7 @@
 //! Logins from a file: `.creds`, and the seed of an nkey.
 //!
-//! Reads the file at every connection anew, because it may be renewed while the console runs. Refuses to put what it
-//! holds into an error.
+//! Reads the file at every connection anew, because it may be renewed while the console runs. Its content is never
+//! part of an error.
 
 use super::BusError;
 use async_nats::{Auth, AuthError, ConnectOptions};

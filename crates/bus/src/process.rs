@@ -1,6 +1,6 @@
 //! The thread which starts nats-server, and the slot through which others reach the process.
 //!
-//! Nothing starts after it was closed. The kernel ties the server's life to the thread that started it, so this thread
+//! After its end it starts nothing. The kernel ties the server's life to the thread that started it, so this thread
 //! lives exactly as long as its owner.
 
 use super::unix::{self, Signal};

@@ -60,9 +60,6 @@ pub struct AskedTool {
 }
 
 /// The tools of an agent's newest `calls` calls, each with the newest one.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn tools(
     reader: &Reader,
     (ws, agent): (&str, &str),

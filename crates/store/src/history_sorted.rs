@@ -70,9 +70,6 @@ fn parts(filter: &HistoryFilter, sort: Sort) -> Vec<Part> {
 }
 
 /// The page of an order after a cursor, at most `limit` rows. Once `budget` is over, what was found by then is the page.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn sorted_page(
     reader: &Reader,
     filter: &HistoryFilter,

@@ -239,9 +239,6 @@ pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreE
 }
 
 /// The payloads of these rows, each with its row, but for those of more than `most` bytes.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn payloads(
     reader: &Reader,
     ids: &[i64],

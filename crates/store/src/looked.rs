@@ -31,9 +31,6 @@ pub struct Looked {
 }
 
 /// Keeps them, each in the place of an earlier one on its request.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn keep(tx: &mut WriteConnection, rows: &[Looked]) -> Result<(), StoreError> {
     if rows.is_empty() {
         return Ok(());

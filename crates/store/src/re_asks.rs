@@ -33,9 +33,6 @@ pub async fn of(reader: &Reader, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCal
 }
 
 /// The same, of those that a person approved or denied, where the newest one was denied.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn denied(
     reader: &Reader,
     ids: &[i64],

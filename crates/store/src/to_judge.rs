@@ -37,9 +37,6 @@ pub struct WaitingRow {
 }
 
 /// Requests of a workspace that wait behind row `after` and are not over at `now`.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn waiting_in(
     reader: &Reader,
     (ws, now): (&str, Timestamp),

@@ -302,9 +302,6 @@ pub async fn one(
 
 /// Which of these requests are calls of a tool that a person approved when it, or a call of it, described it
 /// otherwise.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn changed(reader: &Reader, requests: &[i64]) -> Result<Vec<i64>, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT r.id FROM json_each(?) wanted CROSS JOIN requests r ON r.id = wanted.value

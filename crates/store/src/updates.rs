@@ -1,6 +1,6 @@
 //! Brings a store of an earlier version to this one, one migration after the other, and reports its progress.
 //!
-//! No update is half done: each step is a transaction of its own, and one that is stopped leaves no trace. sqlx keeps
+//! Each step is a transaction of its own, and one that is stopped leaves no trace. sqlx keeps
 //! the list of what was done and compares its checksums.
 
 use std::collections::HashSet;

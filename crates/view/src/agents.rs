@@ -67,18 +67,18 @@ pub struct AgentToolView {
     pub strict_faults: Vec<HelloFaultView>,
     /// Another tool of this agent that it could be mistaken for.
     pub looks_like: Option<Shown>,
-    /// `sha256:…` of its definition; none when no hello told of it.
+    /// `sha256:…` of its definition; none when no hello lists it.
     pub digest: Option<String>,
     /// When a person last approved a call of it.
     #[ts(type = "number | null")]
     pub approved_ms: Option<i64>,
-    /// It is no longer defined as when a person last approved a call.
+    /// Its definition differs from the one at a person's last approval of a call.
     pub changed: bool,
     /// Both definitions, indented, where they differ: as approved, and now.
     pub before: Option<Shown>,
     /// The definition now, indented, where it differs from the approved one.
     pub now: Option<Shown>,
-    /// What is typed before a critical call of it is approved. None where its name cannot be told apart on screen.
+    /// What is typed before a critical call of it is approved. None where its name may look like another on screen.
     pub typed: Option<ToolTarget>,
 }
 

@@ -49,15 +49,15 @@ pub struct AlarmItem {
     pub joined: Option<JoinedView>,
     /// What happened, one sentence.
     pub happened: String,
-    /// What to do next, one sentence; commands stand between back quotes.
+    /// What to do next, one sentence; commands are in back quotes.
     pub next: String,
-    /// It tells of a state that lasts: it ends with its cause and cannot be acknowledged.
+    /// It reports a lasting state: it ends with its cause and cannot be acknowledged.
     pub lasts: bool,
     /// Who has seen it; none while nobody has.
     pub seen: Option<AlarmSeen>,
 }
 
-/// Every alarm that stands, newest first, the acknowledged ones too.
+/// Every active alarm, newest first, the acknowledged ones too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct AlarmsView {
     /// At most the newest 1,000.

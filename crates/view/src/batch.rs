@@ -22,15 +22,14 @@ pub enum InboxChange {
     },
 }
 
-/// Something happened to a request: the open card reads itself again, and the operator is told who
-/// decided.
+/// Something happened to a request: the open card reads itself again, and the operator sees who decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DecidedNotice {
     /// Which request.
     pub key: String,
-    /// The verdict that stands, or `expired`, `withdrawn` or `void` where the request ended without one; none while it
-    /// goes on.
+    /// The valid verdict, or `expired`, `withdrawn` or `void` where the request ended without one; none while it goes
+    /// on.
     pub verdict: Option<String>,
     /// Who gave it.
     pub by: Option<Shown>,

@@ -70,7 +70,7 @@ pub struct BypassArgs {
     pub grant: Option<BypassFor>,
 }
 
-/// A brake that stands on the bus.
+/// A brake on the bus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct BrakeOutcome {
     /// Waiting calls that were terminated or denied.

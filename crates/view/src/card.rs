@@ -53,7 +53,7 @@ pub enum ArgPart {
 /// One top-level entry of the arguments, in the order received and never shortened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ArgEntry {
-    /// Its name; none when the arguments are no object.
+    /// Its name; none when the arguments are not an object.
     pub name: Option<Shown>,
     /// Its value as JSON, indented where it is long.
     pub value: Vec<ArgPart>,
@@ -98,7 +98,7 @@ pub struct Reveal {
     pub reveal: u32,
     /// Why.
     pub kind: RevealKind,
-    /// Where it stands in the arguments.
+    /// Its place in the arguments.
     pub place: Shown,
 }
 
@@ -149,7 +149,7 @@ pub struct FormView {
 /// The fields of a form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct FormFields {
-    /// JSON Schema of what can be filled in, without rules and texts: the places of texts in `texts` stand for them.
+    /// JSON Schema of what can be filled in, without rules and texts: places in `texts` replace them.
     pub structure: String,
     /// JSON of what is filled in at first: the agent's defaults of fields that may stay empty.
     pub initial: String,
@@ -182,7 +182,7 @@ pub enum RungName {
     Executed,
 }
 
-/// How a rung stands.
+/// The state of a rung.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum RungState {
@@ -206,7 +206,7 @@ pub enum RungState {
 pub struct Rung {
     /// Which.
     pub rung: RungName,
-    /// How it stands.
+    /// Its state.
     pub state: RungState,
     /// When it was reached, where known.
     #[ts(type = "number | null")]
@@ -215,7 +215,7 @@ pub struct Rung {
     pub detail: Option<Shown>,
 }
 
-/// The decision that stands.
+/// The valid decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionView {
@@ -229,11 +229,11 @@ pub struct DecisionView {
     pub key_tail: String,
     /// Whether this console's operator gave it.
     pub mine: bool,
-    /// What they told the agent.
+    /// Their words to the agent.
     pub message: Option<Shown>,
     /// The rule or the setup key that decided; none where a person did.
     pub rule: Option<RuleRef>,
-    /// How far it was meant, where that is more than this call; it grants nothing by itself.
+    /// How far it was meant, where that is more than this call; it grants nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub scope: Option<Scope>,
@@ -244,7 +244,7 @@ pub struct DecisionView {
     pub edited: Vec<ArgEntry>,
 }
 
-/// Another decision than this console's, which stands on the bus: agents read this one.
+/// A decision on the bus other than this console's: agents read this one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OnBusView {
@@ -252,7 +252,7 @@ pub struct OnBusView {
     pub verdict: Shown,
     /// The name of who gave it, as its payload says.
     pub by: Shown,
-    /// What they told the agent.
+    /// Their words to the agent.
     pub message: Option<Shown>,
     /// The server's stamp.
     #[ts(type = "number")]
@@ -276,9 +276,9 @@ pub struct HoldView {
 pub struct Delta {
     /// The argument.
     pub name: Shown,
-    /// Then; none when it is new, and where `lines` tells both.
+    /// Then; none when it is new, and where `lines` shows both.
     pub old: Vec<ArgPart>,
-    /// Now; none when it is gone, and where `lines` tells both.
+    /// Now; none when it is gone, and where `lines` shows both.
     pub new: Vec<ArgPart>,
     /// Both line by line, where one of them has several lines; empty otherwise.
     pub lines: Vec<DiffLine>,
@@ -372,7 +372,7 @@ pub struct Card {
     pub unknown_risk: Option<Shown>,
     /// Which way an approval takes.
     pub path: DecidePath,
-    /// Where it stands.
+    /// Its state.
     pub state: CardState,
     /// The agent's words.
     pub says: Vec<Said>,
@@ -388,7 +388,7 @@ pub struct Card {
     pub reveals: Vec<Reveal>,
     /// The nearest approved call of the same tool.
     pub previous: Option<PreviousCall>,
-    /// The newest call that this one repeats; none where a warning tells of it. Nothing follows from it.
+    /// The newest call that this one repeats; none where a warning names it. Nothing follows from it.
     pub re_ask: Option<ReAskView>,
     /// Messages that led here.
     pub history: Vec<HistoryMessage>,
@@ -414,13 +414,13 @@ pub struct Card {
     /// From here on no approval takes effect.
     #[ts(type = "number")]
     pub deadline_ms: i64,
-    /// False when the agent set no deadline and the longest lifetime stands in.
+    /// False when the agent set no deadline and the longest lifetime applies.
     pub has_deadline: bool,
     /// A held approval.
     pub hold: Option<HoldView>,
-    /// The decision that stands.
+    /// The valid decision.
     pub decision: Option<DecisionView>,
-    /// Another one stands on the bus.
+    /// Another decision on the bus.
     pub on_bus: Option<OnBusView>,
     /// Stored, decided, on the bus, received, executed.
     pub ladder: Vec<Rung>,

@@ -75,20 +75,20 @@ macro_rules! with_ipc_commands {
             tool_record(KeyArgs) -> ToolRecordView,
             /// The trace until a request was asked; no line where its agent sent none.
             led_here(KeyArgs) -> LedHere,
-            /// Holds an agent back, or lets it go; it stands on the bus when this returns.
+            /// Holds an agent back, or lets it go; it is on the bus when this returns.
             brake(BrakeArgs) -> BrakeOutcome,
             /// Turns every automatic approval off, or lets them be given again.
             panic(PanicArgs) -> BrakeOutcome,
-            /// Lets calls of an agent run without asking for a while, or ends that; it stands on the bus when
-            /// this returns. Audited.
+            /// Lets calls of an agent run without asking for a while, or ends that; it is on the bus when this returns.
+            /// Audited.
             bypass(BypassArgs) -> BrakeOutcome,
             /// Bus, backlog, alarms, operator and audit head.
             status(Nothing) -> StatusView,
             /// How quickly people decide today.
             today(TodayArgs) -> TodayView,
-            /// Every alarm that stands, the acknowledged ones too.
+            /// Every active alarm, the acknowledged ones too.
             alarms_list(Nothing) -> AlarmsView,
-            /// Says that the operator has seen an alarm: the status no longer tells it. Audited.
+            /// Says that the operator has seen an alarm: the status stops showing it. Audited.
             acknowledge_alarm(AcknowledgeArgs) -> AlarmItem,
             /// Every known agent with what it lets people set.
             setup_list(Nothing) -> SetupLines,
@@ -114,7 +114,7 @@ macro_rules! with_ipc_commands {
             rule_words(Nothing) -> RuleWords,
             /// Whether a rule may be saved: the check of `countersign rules check`.
             check_rule(CheckRuleArgs) -> RuleCheck,
-            /// Saves a rule unless somebody else changed it, or it would let run what people denied; it stands on the bus
+            /// Saves a rule unless somebody else changed it, or it would let run what people denied; it is on the bus
             /// when this returns.
             save_rule(SaveRuleArgs) -> SavedRule,
             /// Removes a rule unless that would let run what people denied; it is gone from the bus when this returns.
@@ -125,7 +125,7 @@ macro_rules! with_ipc_commands {
             preview(PreviewNumber) -> PreviewView,
             /// Ends it.
             stop_preview(PreviewNumber) -> Nothing,
-            /// The narrowest rule that lets a request run; it stands nowhere yet.
+            /// The narrowest rule that lets a request run; it is stored nowhere yet.
             draft_rule(DraftRuleArgs) -> RuleText,
             /// Rules that would have said what people said again and again.
             suggestions(SuggestionsArgs) -> SuggestionsView,

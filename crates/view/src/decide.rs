@@ -53,8 +53,7 @@ pub struct DecideArgs {
     pub typed: Option<String>,
     /// The card's reveals that were opened, on the critical way.
     pub revealed: Vec<u32>,
-    /// How far an approval is meant, recorded in the decision: it grants nothing by itself. Absent is
-    /// `once`.
+    /// How far an approval is meant, recorded in the decision: it grants nothing. Absent is `once`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional)]
     pub scope: Option<Scope>,
@@ -68,7 +67,7 @@ pub struct DecideArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct DecideOutcome {
-    /// Where the request stands now.
+    /// The request's state now.
     pub state: CardState,
     /// The verdict that is sent; `terminate` may have become `deny`.
     pub verdict: String,
@@ -77,8 +76,8 @@ pub struct DecideOutcome {
     pub release_ms: Option<i64>,
 }
 
-/// JSON for the editor: pure ASCII, so that no hidden character can hide in it. A hidden value
-/// stands as a placeholder that keeps the value when it is left alone.
+/// JSON for the editor: pure ASCII, so that no hidden character can hide in it. A placeholder replaces a hidden value
+/// and keeps it when it is left alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct EditorText {
     /// The JSON, indented.
@@ -112,7 +111,7 @@ pub struct AnswerCheck {
     pub problems: Vec<EditProblem>,
 }
 
-/// How a line of the diff stands.
+/// What a line of the diff shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffKind {
@@ -127,7 +126,7 @@ pub enum DiffKind {
 /// One line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct DiffLine {
-    /// Where it stands.
+    /// Its kind.
     pub kind: DiffKind,
     /// The line.
     pub text: Shown,

@@ -46,7 +46,7 @@ pub enum IpcErrorCode {
 pub struct IpcError {
     /// What to branch on.
     pub code: IpcErrorCode,
-    /// What to show: tells a person what to do next, holds no text of an agent that is not escaped.
+    /// What to show: it says what to do next, and holds no text of an agent that is not escaped.
     pub message: String,
 }
 

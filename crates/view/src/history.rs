@@ -20,7 +20,7 @@ pub struct HistoryFilterView {
     pub tool: Option<String>,
     /// Effective risk.
     pub risk: Option<Risk>,
-    /// Where it stands.
+    /// Its state.
     pub state: Option<HistoryState>,
     /// Verdict, or several: `allowed` for `approve` and `modify`, `refused` for `deny` and `terminate`,
     /// `caught` for `modify`, `deny` and `terminate`.
@@ -44,7 +44,7 @@ pub struct HistoryFilterView {
     pub until_ms: Option<i64>,
 }
 
-/// Where a request may stand: one state, or the several in which nothing is decided yet.
+/// The state of a request: one state, or the several in which nothing is decided yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryState {
@@ -149,7 +149,7 @@ pub struct ExportView {
     pub done: u64,
     /// The file is whole.
     pub ended: bool,
-    /// Why there is no file.
+    /// Why the file is missing.
     pub trouble: Option<String>,
 }
 
@@ -172,12 +172,12 @@ pub struct HistoryRow {
     pub kind: Option<RequestKind>,
     /// The tool's name.
     pub tool: Option<Shown>,
-    /// The arguments that tell the call from others, or the question, on one line of at most 80 characters; none where
-    /// the payload is gone or too large for a list.
+    /// The arguments that distinguish the call, or the question, on one line of at most 80 characters; none where the
+    /// payload is gone or too large for a list.
     pub summary: Option<Shown>,
     /// Effective risk.
     pub risk: Risk,
-    /// Where it stands.
+    /// Its state.
     pub state: CardState,
     /// The verdict as it reads everywhere.
     pub verdict: Option<Shown>,
@@ -187,7 +187,7 @@ pub struct HistoryRow {
     pub by: Option<Shown>,
     /// Whether this console's operator decided it.
     pub mine: bool,
-    /// What the agent was told.
+    /// The agent's message.
     pub message: Option<Shown>,
     /// The rule that decided.
     pub rule: Option<Shown>,
@@ -222,7 +222,7 @@ pub struct HistoryCount {
     /// So many were counted.
     #[ts(type = "number")]
     pub requests: i64,
-    /// There are no more. Otherwise these are the newest, and counting the rest takes too long.
+    /// These are all. Otherwise these are the newest, and counting the rest takes too long.
     pub whole: bool,
 }
 

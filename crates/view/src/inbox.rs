@@ -32,7 +32,7 @@ impl DecidePath {
     }
 }
 
-/// Where a request stands; the words of the command line contract.
+/// The state of a request; the words of the command line contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum CardState {
@@ -93,12 +93,12 @@ pub struct InboxRow {
     /// From here on no approval takes effect.
     #[ts(type = "number")]
     pub deadline_ms: i64,
-    /// False when the agent set no deadline and the longest lifetime stands in.
+    /// False when the agent set no deadline and the longest lifetime applies.
     pub has_deadline: bool,
     /// The server's stamp of the stored request.
     #[ts(type = "number")]
     pub stored_ms: i64,
-    /// Where it stands: pending, holding or queued.
+    /// Its state: pending, holding or queued.
     pub state: CardState,
     /// The card has a warning of weight.
     pub warned: bool,

@@ -1,9 +1,8 @@
 //! The contract between the window and the core: every command and every shape that crosses it.
 //!
-//! Refuses to carry text of an agent in any other form than [`Shown`](countersign_wire::Shown), with four named
-//! exceptions: [`EditorText`] (JSON for an editor, itself pure ASCII), [`RuleText`] (the same in TOML),
-//! [`RawChunk::hex`], and the bytes of an image in [`PartView`], encoded anew.
-//! Nothing here depends on Tauri; the window implements the commands, the page imports the
+//! Text of an agent has one form, [`Shown`](countersign_wire::Shown), with four named exceptions: [`EditorText`] (JSON
+//! for an editor, itself pure ASCII), [`RuleText`] (the same in TOML), [`RawChunk::hex`], and the bytes of an image in
+//! [`PartView`], encoded anew. It is independent of Tauri; the window implements the commands, the page imports the
 //! generated TypeScript.
 //!
 //! Times are milliseconds since the Unix epoch by the server's clock unless a field says otherwise.

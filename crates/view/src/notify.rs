@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// What is worth a notification while the window is not in front. Alarms are told at every level but
-/// `off`.
+/// What is worth a notification while the window is not in front. Alarms notify at every level but `off`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum NotifyLevel {

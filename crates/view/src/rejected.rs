@@ -1,4 +1,4 @@
-//! Messages that were no request of the protocol: kept, shown with their code, never approvable.
+//! Messages rejected as requests of the protocol: kept, shown with their code, never approvable.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -50,7 +50,7 @@ pub struct RejectedDetail {
     /// Sequence in the stream of requests.
     #[ts(type = "number")]
     pub stream_seq: i64,
-    /// Whether the agent was told with verdict `rejected`.
+    /// Whether the agent got verdict `rejected`.
     pub answered: bool,
     /// The first part of its bytes.
     pub raw: RawChunk,

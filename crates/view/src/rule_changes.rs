@@ -10,7 +10,7 @@ use countersign_wire::Shown;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleChangeKind {
-    /// It stood nowhere before.
+    /// It is new.
     Made,
     /// It is the oldest version that this console knows.
     Known,
@@ -39,7 +39,7 @@ pub struct RuleChangeView {
     pub by: Shown,
     /// End of the key that signed.
     pub key_tail: String,
-    /// When; 0 where that is not told.
+    /// When; 0 where that is unknown.
     #[ts(type = "number")]
     pub at_ms: i64,
 }
@@ -49,6 +49,6 @@ pub struct RuleChangeView {
 pub struct RuleChangesView {
     /// The newest first.
     pub changes: Vec<RuleChangeView>,
-    /// Older ones are not told.
+    /// Older ones are left out.
     pub more: bool,
 }

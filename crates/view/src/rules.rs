@@ -126,7 +126,7 @@ pub struct RegretOutcome {
     pub denied: Option<DeniedCalls>,
 }
 
-/// What was suspended; it stands on the bus.
+/// What was suspended; it is on the bus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct SuspendedView {
     /// `rule`, `setup_key` or `bypass`.
@@ -167,7 +167,7 @@ pub struct RuleArgs {
 pub struct RuleText {
     /// Its id.
     pub id: String,
-    /// The version that this is; 0 for a draft that stands nowhere.
+    /// The version that this is; 0 for a draft.
     #[ts(type = "number")]
     pub version: u64,
     /// The lines of a rule file below `[[rule]]`, in pure ASCII.
@@ -201,7 +201,7 @@ pub struct RuleProblem {
     pub line: u32,
     /// Column, in characters.
     pub column: u32,
-    /// Which field; empty for a text that is no TOML.
+    /// Which field; empty for a text that is not TOML.
     pub place: Shown,
     /// What is wrong.
     pub message: Shown,
@@ -218,7 +218,7 @@ pub struct RuleCheck {
     pub state: Option<RuleState>,
 }
 
-/// Saves a rule; it stands on the bus when this returns.
+/// Saves a rule; it is on the bus when this returns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SaveRuleArgs {
@@ -234,8 +234,8 @@ pub struct SaveRuleArgs {
     /// The operator was asked once more. Needed to let a rule approve unless a whole simulation of these
     /// very words found nothing that a person had denied.
     pub sure: bool,
-    /// The operator was told what the limits of whoever signs change for other rules. Without it such a change
-    /// is refused with `verdict_not_allowed`.
+    /// The operator has seen what the signer's limits change for other rules. Without it such a change is refused with
+    /// `verdict_not_allowed`.
     pub accept_limits: bool,
     /// The operator was shown the calls that people denied and this change lets run. Without it such a change is
     /// not made.
@@ -273,7 +273,7 @@ pub struct WaitingCalls {
 /// Calls that people denied and a change of the rules would let run. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct DeniedCalls {
-    /// How many; none where it took too long to tell.
+    /// How many; none where counting took too long.
     #[ts(type = "number | null")]
     pub count: Option<u64>,
     /// The newest first; at most 20.
@@ -298,7 +298,7 @@ pub struct SavedRule {
     /// Its version now; none when it was not saved.
     #[ts(type = "number | null")]
     pub version: Option<u64>,
-    /// Nothing was saved: somebody else changed it meanwhile, and this stands.
+    /// Nothing was saved: somebody else changed it meanwhile, and this is in force.
     pub conflict: Option<RuleText>,
     /// Nothing was saved: somebody else removed it meanwhile.
     pub gone: bool,
@@ -308,7 +308,7 @@ pub struct SavedRule {
     pub waiting: Option<WaitingCalls>,
 }
 
-/// Begins a simulation of one rule by itself; one that runs ends.
+/// Starts a simulation of one rule alone; one that runs ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct StartPreviewArgs {
     /// Where.

@@ -25,7 +25,7 @@ pub enum LoginKind {
 /// A key of this console. Only its public half is ever shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct OwnKey {
-    /// `human` signs what the operator decides, `auto` what the console decides by itself, `login` logs in to
+    /// `human` signs what the operator decides, `auto` what the console decides without a person, `login` logs in to
     /// the bus and signs nothing else.
     pub role: String,
     /// The public key.
@@ -81,7 +81,7 @@ pub struct OtlpView {
     pub allow_remote: bool,
     /// Whether every sender needs a token.
     pub require_token: bool,
-    /// Where this console's answers are told; none when they are not.
+    /// Where this console's answers are exported; none when they are not.
     pub export: Option<String>,
 }
 

@@ -103,7 +103,7 @@ pub struct SetupBinding {
     pub at_ms: Option<i64>,
 }
 
-/// A declared key as it stands.
+/// A declared key and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct SetupKeyView {
     /// Its name: letters, digits and `_`.
@@ -169,7 +169,7 @@ pub enum SetupDeclared {
     },
     /// Its keys in the order of the form.
     Keys {
-        /// Each as it stands.
+        /// Each with its value.
         keys: Vec<SetupKeyView>,
     },
 }
@@ -194,10 +194,10 @@ pub struct SetupForm {
     pub workspace: String,
     /// Agent.
     pub agent: String,
-    /// Where it stands on the bus; 0 while nobody has set anything.
+    /// Its revision on the bus; 0 while nobody has set anything.
     #[ts(type = "number")]
     pub revision: u64,
-    /// False when what stands on the bus does not verify or cannot be read: no key spares a question.
+    /// False when the value on the bus does not verify or cannot be read: no key spares a question.
     pub readable: bool,
     /// What the agent declares.
     pub declared: SetupDeclared,
@@ -250,14 +250,14 @@ pub struct SetupSaveArgs {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SetupSaved {
-    /// They stand on the bus.
+    /// They are on the bus.
     Stored {
-        /// As it stands now.
+        /// As it is now.
         form: SetupForm,
     },
     /// Somebody else changed the setup in between: nothing was written.
     Conflict {
-        /// As it stands now.
+        /// As it is now.
         form: SetupForm,
     },
     /// Nothing was written.

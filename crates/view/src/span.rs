@@ -188,7 +188,7 @@ pub struct SpanView {
     pub name: Shown,
     /// `WORKSPACE/AGENT` that wrote it.
     pub agent: String,
-    /// The protocol's word for how it stands.
+    /// The protocol's word for its state.
     pub status: Option<String>,
     /// The tool.
     pub tool: Option<Shown>,
@@ -209,7 +209,7 @@ pub struct SpanView {
     pub fault: Option<SpanFault>,
     /// The calls of a chain, where its record lists them.
     pub chain: Vec<ChainCall>,
-    /// What it used by itself.
+    /// What it used alone.
     pub usage: Option<UsageView>,
     /// Attributes in the framework's names.
     pub attributes: Vec<ArgEntry>,

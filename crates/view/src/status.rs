@@ -9,7 +9,7 @@ use countersign_wire::{Risk, Shown};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct BusView {
-    /// Whether the connection stands.
+    /// Whether it is connected.
     pub connected: bool,
     /// The server's address, without user and password.
     pub url: String,
@@ -176,6 +176,6 @@ pub struct ConnectHint {
     pub nats_url: String,
     /// Enrolment file for a local agent; none on an outside server.
     pub agent_json: Option<String>,
-    /// Commands that work on this machine as they stand.
+    /// Commands that work on this machine unchanged.
     pub commands: Vec<ConnectCommand>,
 }

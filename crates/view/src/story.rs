@@ -10,7 +10,7 @@ use countersign_wire::Shown;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct VoteView {
-    /// Name of the operator; none while it may not be told: the second approver must not see the first verdict.
+    /// Name of the operator; none while it may not be shown: the second approver must not see the first verdict.
     pub by: Option<Shown>,
     /// Last characters of the key.
     pub key_tail: Option<String>,
@@ -19,7 +19,7 @@ pub struct VoteView {
     /// When it was stored.
     #[ts(type = "number | null")]
     pub at_ms: Option<i64>,
-    /// Whether it counts; none while that is not known, or may not be told.
+    /// Whether it counts; none while that is unknown or may not be shown.
     pub stands: Option<bool>,
     /// Whether this console's operator gave it.
     pub mine: bool,
@@ -111,9 +111,9 @@ pub struct RequestStoryView {
     pub removed_ms: Option<i64>,
     /// The votes of several operators, as far as they may be shown.
     pub votes: Vec<VoteView>,
-    /// The decision that stands.
+    /// The valid decision.
     pub decision: Option<DecisionView>,
-    /// Another one stands on the bus.
+    /// Another decision on the bus.
     pub on_bus: Option<OnBusView>,
     /// The rule that decided.
     pub rule: Option<RuleRef>,

@@ -13,7 +13,7 @@ pub struct SuggestionsArgs {
     pub workspace: String,
 }
 
-/// A rule that would have said what people said. It stands nowhere.
+/// A rule that would have said what people said. It is stored nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SuggestionView {
@@ -23,9 +23,9 @@ pub struct SuggestionView {
     pub name: Shown,
     /// Tool and agent.
     pub about: Shown,
-    /// The arguments that it names, on one line; the whole stands in the rule.
+    /// The arguments that it names, on one line; the rule has the whole.
     pub args: Shown,
-    /// Approvals that it stands for; nobody denied such a call.
+    /// Approvals that it covers; nobody denied such a call.
     #[ts(type = "number")]
     pub approvals: u64,
     /// Who gave them.

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// The agent's calls of the tool, of the 90 days before the request. All zero where nothing is known, and for
-/// what is no tool call.
+/// The agent's calls of the tool, of the 90 days before the request. All zero where nothing is known, and for anything
+/// but a tool call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRecordView {

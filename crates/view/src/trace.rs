@@ -84,7 +84,7 @@ pub struct TraceTree {
     pub partly_read: bool,
 }
 
-/// What a line is about: a kind of span, or a request that no span stands for.
+/// What a line is about: a kind of span, or a request without a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
@@ -104,11 +104,11 @@ pub enum LineKind {
     Embedding,
     /// Somebody is asked.
     Approval,
-    /// A request that no span stands for.
+    /// A request without a span.
     Request,
 }
 
-/// How a line stands.
+/// The state of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum LineLook {
@@ -188,7 +188,7 @@ pub struct UsageView {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct TraceLine {
-    /// Number of the span; none for a request that no span stands for.
+    /// Number of the span; none for a request without a span.
     #[ts(type = "number | null")]
     pub span: Option<i64>,
     /// `WORKSPACE/AGENT/ID` of the request that it waited for.
@@ -206,10 +206,10 @@ pub struct TraceLine {
     /// From when, after the trace's start.
     #[ts(type = "number")]
     pub start_ms: i64,
-    /// Until when; none while it goes on, or where nobody told its end.
+    /// Until when; none while it goes on, or where its end is unknown.
     #[ts(type = "number | null")]
     pub end_ms: Option<i64>,
-    /// How it stands.
+    /// Its state.
     pub look: LineLook,
     /// The code of its error.
     pub code: Option<Shown>,

@@ -1,6 +1,6 @@
 //! The window's contract in TypeScript.
 //!
-//! Refuses to leave a type out: it follows every command to all that it carries.
+//! Every type is covered: it follows every command to all that it carries.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! How far several operators are with a request.
 //!
-//! Refuses to carry who voted what to an operator who has yet to vote.
+//! An operator who has yet to vote never receives who voted what.
 
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
@@ -20,7 +20,7 @@ pub struct VotesCount {
     pub mine: bool,
 }
 
-/// A vote that stands, as far as it may be shown.
+/// A valid vote, as far as it may be shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(
     tag = "type",
@@ -28,7 +28,7 @@ pub struct VotesCount {
     rename_all_fields = "camelCase"
 )]
 pub enum BallotView {
-    /// Somebody voted; who and what is told once the operator here has voted or all is decided.
+    /// Somebody voted; who and what is shown once the operator here has voted or all is decided.
     Hidden,
     /// A vote.
     Open {

@@ -74,7 +74,7 @@ pub struct WhyNow {
     pub setup: Option<SetupReasonView>,
 }
 
-/// What decided by itself.
+/// What decided automatically.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct WhyDecided {
@@ -94,7 +94,7 @@ pub struct WhyDecided {
 /// Why a request asks or was decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct WhyView {
-    /// By the rules in force now; none where there are neither rules nor a setup key to tell of.
+    /// By the rules in force now; none without rules and setup keys.
     pub now: Option<WhyNow>,
     /// What decided it, where no person did.
     pub decided: Option<WhyDecided>,

@@ -1,6 +1,6 @@
 //! A sign of life (protocol, section 1).
 //!
-//! Refuses to mean more than that an instance was there when it was sent.
+//! It means only that an instance was there when it was sent.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub struct Alive {
     /// Which of several running copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
-    /// It asks once and ends: it is no running copy.
+    /// It asks once and ends: it is not a running copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_shot: Option<bool>,
 }

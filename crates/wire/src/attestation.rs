@@ -1,8 +1,8 @@
 //! A console's word on when the server stored a message that a recovered bus has anew
 //! (`docs/recover.md`, "Stamps").
 //!
-//! Refuses to speak of other bytes, another subject or another realm than those it was signed for. Agents
-//! never read it: for them only the server's stamp of what is stored now counts.
+//! It speaks only of the bytes, the subject and the realm that it was signed for. Agents never read it: for them only
+//! the server's stamp of what is stored now counts.
 
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Attestation {
     pub payload_digest: Sha256Digest,
     /// The server's stamp at which it was stored first.
     pub stored_at: Timestamp,
-    /// The epoch of the stream in which it stood before.
+    /// The epoch of the stream in which it was before.
     #[serde(deserialize_with = "hyphenated")]
     pub epoch: Uuid,
     /// Its sequence there.

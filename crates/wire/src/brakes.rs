@@ -1,8 +1,8 @@
 //! Values of the brakes in the shared policy (protocol, section 8): `panic`, `pause.{ws}.{agent}` and
 //! `bypass.{ws}.{agent}`.
 //!
-//! Refuses an unknown word: a brake that cannot be read must not read as none, and a bypass that cannot be
-//! read lets nothing run.
+//! An unknown word is an error: a brake that cannot be read must not read as none, and a bypass that cannot be read
+//! lets nothing run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub struct PauseValue {
 pub struct BypassGrant {
     /// The highest risk, never `critical`.
     pub up_to: Risk,
-    /// From here on it ends by itself, by the server's time.
+    /// It expires then, by the server's time.
     pub until: Timestamp,
 }
 

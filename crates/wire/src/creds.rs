@@ -1,6 +1,6 @@
 //! The `.creds` file of NATS: a JWT and the seed of its key, each between dashed lines.
 //!
-//! Refuses to guess: a section that does not begin as it should is none.
+//! It does not guess: a section that does not begin as it should is ignored.
 
 /// The user JWT of a `.creds` file.
 #[must_use]

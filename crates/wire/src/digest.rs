@@ -1,7 +1,7 @@
 //! SHA-256 digests over canonical JSON and payload bytes (protocol, section 4).
 //!
-//! Refuses values whose canonical form is not certain: integers that a double
-//! cannot hold, and nesting deeper than the protocol allows.
+//! A value needs a certain canonical form: integers that a double cannot hold are rejected, and nesting deeper than the
+//! protocol allows.
 
 use std::{fmt, str::FromStr};
 

@@ -1,6 +1,6 @@
 //! `agent.json`: what an agent needs to connect and to trust (protocol, section 5).
 //!
-//! Refuses to print its seed, or a password in the URL of the bus.
+//! Its seed is never printed, nor a password in the URL of the bus.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Stable error codes of commands and of the window (command line, "Exit codes").
 //!
-//! Refuses a code without an exit status.
+//! Every code has an exit status.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub enum ErrorCode {
     Environment,
     /// A request id that several requests have.
     AmbiguousId,
-    /// There is no such thing.
+    /// It does not exist.
     NotFound,
     /// Somebody decided before; also holding, queued and withdrawn ones.
     AlreadyDecided,

@@ -1,7 +1,7 @@
 //! A key hands over to the next one of the same operator or console (protocol, section 8, "Operators").
 //!
-//! Refuses a new key that the old one did not name itself. With it an agent that knows only an older key
-//! can take a list over that a newer one has signed, however many rotations it has missed.
+//! The old key itself has to name the new one. With it an agent that knows only an older key can take over a list that
+//! a newer one has signed, however many rotations it has missed.
 
 use nkeys::KeyPair;
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub(crate) fn subject(new: &PublicKey) -> String {
 }
 
 impl Handover {
-    /// The old key's word for `new`, as it stands in `takes_over` of the new key's entry.
+    /// The old key's signed statement for `new`, as `takes_over` of the new key's entry holds it.
     pub fn seal(
         old: &KeyPair,
         realm: &Uuid,

@@ -1,7 +1,6 @@
 //! How an agent introduces itself (protocol, section 6).
 //!
-//! Refuses a name other than the subject's; the rest is the agent's own word, and one fault in it does
-//! not lose the others.
+//! Its name must be the subject's; the rest is the agent's own word, and one fault in it does not lose the others.
 
 mod read;
 
@@ -24,7 +23,7 @@ pub struct Hello {
     /// Which of several running copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_id: Option<String>,
-    /// It asks once and ends: it is no running copy.
+    /// It asks once and ends: it is not a running copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_shot: Option<bool>,
     /// The tools that it can call.
@@ -84,7 +83,7 @@ pub struct Credential {
     pub missing_keys: Option<Vec<String>>,
 }
 
-/// Something in a hello that could not be used; the rest of it stands.
+/// Something in a hello that could not be used; the rest of it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HelloFault {
     /// Where: a JSON pointer (RFC 6901) into the hello, `""` for the whole.

@@ -1,6 +1,6 @@
 //! Public keys that sign, and what they may sign (protocol, section 5).
 //!
-//! Refuses every text that is not the public nkey of a user, checksum included.
+//! A text must be the public nkey of a user, checksum included.
 
 use std::sync::Arc;
 

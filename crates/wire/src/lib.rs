@@ -1,8 +1,7 @@
 //! The Countersign wire protocol, version 1: types, digests, signatures and strict parsing.
 //!
-//! Refuses to do any input or output, to read a clock, and to guess: whatever
-//! the protocol does not allow is an error with its own stable code, and every
-//! error fails closed.
+//! It does no input or output, reads no clock and does not guess: whatever the protocol does not allow is an error with
+//! its own stable code, and every error fails closed.
 
 mod alive;
 mod attestation;

@@ -1,7 +1,7 @@
 //! The names that identify a request (protocol, "Names").
 //!
-//! Refuses every name outside the grammar: a name becomes part of a NATS
-//! subject, so a stray `.`, `*` or `>` would address somebody else.
+//! A name must match the grammar: it becomes part of a NATS subject, so a stray `.`, `*` or `>` would address somebody
+//! else.
 
 use std::{fmt, str::FromStr, sync::Arc};
 

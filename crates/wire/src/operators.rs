@@ -1,7 +1,7 @@
 //! Who may sign, since when and how much (protocol, section 8, "Operators").
 //!
-//! Refuses to answer without a time: a key counts only between its `from` and `until`, and a limit binds
-//! what is stored while it stands.
+//! Every answer needs a time: a key counts only between its `from` and `until`, and a limit binds what is stored while
+//! it is in force.
 
 use std::fmt;
 
@@ -77,7 +77,7 @@ impl OperatorEntry {
         self.from.get() <= stored_at && self.until.is_none_or(|until| stored_at < until.get())
     }
 
-    /// Whether it stands under any limit.
+    /// Whether it has any limit.
     pub fn is_limited(&self) -> bool {
         self.workspaces.is_some() || self.max_risk.is_some()
     }

@@ -1,7 +1,6 @@
 //! Signed values of the shared policy and of the audit stream (protocol, section 8).
 //!
-//! Refuses to open a value before its signature holds; whether the key may sign
-//! it is the reader's question.
+//! A value is opened only after its signature holds; whether the key may sign it is the reader's question.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use nkeys::KeyPair;
@@ -20,7 +19,7 @@ pub enum EnvelopeError {
     /// Not `{payload, key, sig}`.
     #[error("not a signed value of the form {{payload, key, sig}}")]
     Malformed,
-    /// The signature does not stand.
+    /// The signature is not valid.
     #[error(transparent)]
     Signature(#[from] SignatureError),
 }
@@ -58,7 +57,7 @@ impl SignedEnvelope {
         Self { payload, key, sig }
     }
 
-    /// Reads the value as it stands in the bucket or stream.
+    /// Reads the value as stored in the bucket or stream.
     pub fn from_bytes(value: &[u8]) -> Result<Self, EnvelopeError> {
         read_json(value).map_err(|_| EnvelopeError::Malformed)
     }

@@ -1,7 +1,7 @@
 //! A console is there (protocol, section 8: `console.{id}`).
 //!
-//! Refuses to mean more than that a console ran when it wrote this: whether it is still there is told
-//! by the server's time stamp of the value.
+//! It means only that a console ran when it wrote this: the server's time stamp of the value shows whether it is still
+//! there.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub struct Presence {
     pub operator: String,
     /// The key that signs what its operator decides.
     pub human_key: PublicKey,
-    /// The key that signs what the console decides by itself.
+    /// The key that signs what the console decides without a person.
     pub auto_key: PublicKey,
     /// When, by the console's clock.
     pub at: Timestamp,

@@ -1,6 +1,6 @@
 //! What an agent did with a decision (protocol, section 6).
 //!
-//! Refuses unknown stages: a rung of the delivery ladder is never guessed.
+//! Unknown stages are errors: a rung of the delivery ladder is never guessed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub const RECEIPT_MAX_BYTES: usize = 64 * 1024;
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// The decision arrived and stands.
+    /// The decision arrived and is valid.
     Received,
     /// The call ran.
     Executed,
@@ -43,11 +43,11 @@ pub struct Receipt {
     /// The protocol's version, 1.
     #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
-    /// The decision's id, as it stood in the decision.
+    /// The decision's own id.
     pub decision_id: String,
     /// What happened.
     pub stage: Stage,
-    /// The digest of the arguments that ran. Any text: one that is no digest is another than was decided.
+    /// The digest of the arguments that ran. Any text: one that is not a digest differs from what was decided.
     // An unreadable receipt would hide that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed_args_digest: Option<String>,

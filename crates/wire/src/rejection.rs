@@ -1,7 +1,6 @@
 //! Why a message is refused (protocol, section 2).
 //!
-//! Refuses to repeat what an agent wrote: details name fields of the protocol
-//! and byte positions, never values.
+//! What an agent wrote is not repeated: details name fields of the protocol and byte positions, never values.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
 //! Signatures over stored messages (protocol, section 5, "Headers").
 //!
-//! Refuses to sign anything but the framed text of the protocol, so that no
-//! signature can stand for another context, realm or subject.
+//! Only the framed text of the protocol is signed, so that a signature is bound to its context, realm and subject.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{digest::Sha256Digest, keys::PublicKey, text_newtype::text_newtype};
 
-/// Why a signature does not stand.
+/// Why a signature is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     /// Not 64 bytes in base64url without padding.

@@ -1,6 +1,6 @@
 //! Spans: what an agent did (protocol, section 6).
 //!
-//! Refuses to interpret inputs, outputs and attributes; they stay text.
+//! Inputs, outputs and attributes are not interpreted; they stay text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

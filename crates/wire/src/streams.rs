@@ -1,6 +1,6 @@
 //! The streams and the bucket that hold the protocol's messages (protocol, section 1).
 //!
-//! Refuses to know how they are configured: that is the bus's part.
+//! How they are configured is the bus's part.
 
 /// What every subject of this version starts with.
 pub const SUBJECT_PREFIX: &str = "countersign.v1.";

@@ -1,7 +1,6 @@
 //! NATS subjects of the protocol (protocol, section 1).
 //!
-//! Refuses every subject outside the grammar; identity is read from here and
-//! never from a payload.
+//! A subject must match the grammar; identity is read from here and never from a payload.
 
 use std::{fmt, sync::Arc};
 

@@ -1,8 +1,8 @@
 //! Which of two values under one key of the shared policy came later, by the times that both were signed with
 //! (protocol, section 8).
 //!
-//! Refuses a value that was signed before the one in force: its bytes and signature stay good for ever, and
-//! whoever may write the bucket can store them again.
+//! A value that was signed before the one in force is stale: its bytes and signature stay good for ever, and whoever
+//! may write the bucket can store them again.
 
 use time::{Duration, OffsetDateTime};
 
@@ -11,8 +11,8 @@ use crate::Timestamp;
 /// Signers know the server's time by an estimate. One who signed for a day far ahead would have the last word.
 const AHEAD: Duration = Duration::seconds(60);
 
-/// Whether a value that was signed at `next` and stored at `stored_at` came after the one in force, which was
-/// signed at `known`. Of two without a time nobody can tell: then the order of the bucket counts.
+/// Whether a value that was signed at `next` and stored at `stored_at` came after the one in force, which was signed at
+/// `known`. Of two without a time the order of the bucket counts.
 pub fn came_after(
     known: Option<Timestamp>,
     next: Option<Timestamp>,

@@ -1,7 +1,6 @@
 //! One shape for every validated text type of the protocol.
 //!
-//! Refuses to build a value that its grammar does not allow, also when it is
-//! read from JSON.
+//! A value always matches its grammar, also when it is read from JSON.
 
 /// Implements the traits which every validated text newtype has. The type must
 /// be a tuple struct over `Arc<str>` with `fn check(&str) -> Result<(), $error>`.

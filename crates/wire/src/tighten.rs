@@ -1,6 +1,6 @@
 //! An earlier deadline (protocol, sections 1 and 6).
 //!
-//! Refuses to lengthen a deadline: whoever applies it takes the earlier one.
+//! A deadline is never lengthened: whoever applies it takes the earlier one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Time stamps on the wire: RFC 3339, written in UTC with milliseconds.
 //!
-//! Refuses to read a clock: the time of a deadline is the server's, handed in.
+//! It reads no clock: the time of a deadline is the server's, handed in.
 
 use std::{fmt, ops::RangeInclusive, str::FromStr};
 

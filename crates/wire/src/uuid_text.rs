@@ -1,6 +1,7 @@
 //! UUIDs as RFC 9562 writes them: 32 hexadecimal digits and four hyphens.
 //!
-//! Refuses the other forms that the library reads too (braces, `urn:uuid:`, no hyphens): other readers do not.
+//! The other forms that the library reads too (braces, `urn:uuid:`, no hyphens) are rejected: other readers do not take
+//! them.
 
 use serde::{Deserialize, Deserializer};
 use uuid::{Uuid, fmt::Hyphenated};

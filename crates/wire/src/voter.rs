@@ -1,6 +1,6 @@
 //! Whose vote it is: a person has one, whatever keys it is signed with (protocol, section 5, "Votes").
 //!
-//! Refuses to count a key beside one from which it has taken over: both are in force for a moment.
+//! A key beside one from which it has taken over does not count: both are in force for a moment.
 
 use time::OffsetDateTime;
 use uuid::Uuid;

@@ -1,7 +1,7 @@
 //! An operator's key vouches for one that came later (protocol, section 8, "Operators").
 //!
-//! Refuses the word of a key that was no operator's without limits when it gave it. With it an agent that was
-//! enrolled before an operator arrived can take the list over that his console has signed.
+//! The endorsing key must have been an unrestricted operator's when it signed. With it an agent that was enrolled
+//! before an operator arrived can take over the list that his console has signed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub struct Vouch {
 }
 
 impl Vouch {
-    /// The word of `by` for `key`, as it stands in the list's `vouched`.
+    /// The signed endorsement of `key` by `by`, as the list's `vouched` holds it.
     pub fn seal(
         by: &KeyPair,
         realm: &Uuid,

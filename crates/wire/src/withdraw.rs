@@ -1,6 +1,6 @@
 //! An agent no longer wants the answer (protocol, section 6).
 //!
-//! Refuses nothing: a withdrawal counts whatever its body says.
+//! A withdrawal counts whatever its body says.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The words that requests and decisions are made of (protocol, sections 2 and 5).
 //!
-//! Refuses to be generous with a word it does not know: an unknown risk is
-//! critical, an unknown effect is irreversible, an unknown verdict is no permission.
+//! An unknown word is read at its worst: an unknown risk is critical, an unknown effect is irreversible, an unknown
+//! verdict permits nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,7 @@ pub enum Verdict {
     Modify,
     /// Do not run it.
     Deny,
-    /// Do not run it; this is no refusal.
+    /// Do not run it, without denying it.
     Skip,
     /// Do not run it; here is the answer.
     Respond,

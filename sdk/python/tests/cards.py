@@ -28,7 +28,7 @@ risk = ["low"]
 
 
 class Card(dict[str, Any]):
-    """A request as `show --json` tells it."""
+    """A request as `show --json` prints it."""
 
     @property
     def id(self) -> str:

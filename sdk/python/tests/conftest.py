@@ -79,7 +79,7 @@ async def gate(bench: Bench):
 
 
 SOON = 30.0
-"""Where something has to end by itself: so many seconds are left to a busy machine."""
+"""Where something has to end on its own: so many seconds are left to a busy machine."""
 
 
 async def refused(enrolment, error: type[Exception]) -> str:
@@ -91,7 +91,7 @@ async def refused(enrolment, error: type[Exception]) -> str:
 
 @pytest.fixture
 def unprompted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No wait looks at the bus without being told: what then ends in time was told, and not found a second later."""
+    """No wait looks at the bus without a hint: what then ends in time had one, and was not found a second later."""
     monkeypatch.setattr("countersign.waiting.poll_offsets", lambda: itertools.count(3600.0, 3600.0))
 
 

@@ -110,7 +110,7 @@ class NatsServer:
         self.port = int(json.loads(ports.read_text())["nats"][0].rpartition(":")[2])
 
     def reload(self) -> None:
-        """Take over the agents that stand in `agents` now; needs a fixed port, so a second start."""
+        """Take over the agents in `agents` now; needs a fixed port, so a second start."""
         (self.folder / "nats.json").write_text(json.dumps(self.config(), indent=1))
         assert self.process is not None
         self.process.send_signal(signal.SIGHUP)

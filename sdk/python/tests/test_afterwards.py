@@ -1,4 +1,4 @@
-"""Answers that come after the agent's own timer: nothing runs, and the console is told."""
+"""Answers that come after the agent's own timer: nothing runs, and the console learns it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """It stands, and whoever looks on does so every few milliseconds."""
+    """It is stored, and whoever looks on does so every few milliseconds."""
     made = Clock()
     monkeypatch.setattr("countersign.waiting.ticks", made)
     monkeypatch.setattr("countersign.afterwards.ticks", made)

@@ -85,7 +85,7 @@ def written(path, content: dict | bytes):
 
 
 async def refused(path) -> str:
-    """What opening a gate with this file says; a program without an event loop is told the same."""
+    """What opening a gate with this file says; a program without an event loop gets the same."""
     with pytest.raises(EnrolmentError) as told:
         async with Gate.connect(path, connect_timeout=5):
             pass

@@ -1,4 +1,4 @@
-"""What an agent tells operators about itself: at the start, when it changes, and after the bus was away."""
+"""What an agent shows operators about itself: at the start, when it changes, and after the bus was away."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def own(tmp_path):
 
 
 def hellos(console, gate: Gate) -> list[dict]:
-    """What this gate said of itself, checked against the contract, without what stands in every hello."""
+    """What this gate said of itself, checked against the contract, without what is in every hello."""
     said = [json.loads(message.data) for message in console.received["hello"]]
     mine = [body for body in said if body.get("instance_id") == gate._instance_id]
     for body in mine:

@@ -102,7 +102,7 @@ async def test_the_sdk_sends_a_trace_and_its_tree_appears(listening, transport):
 
 
 def answers(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-    """A model that asks for the weather once and then says what it was told."""
+    """A model that asks for the weather once and then repeats the answer."""
     told = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
     if told:
         return ModelResponse(parts=[TextPart(f"It is {told[0].content}.")])

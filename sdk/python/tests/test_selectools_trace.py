@@ -15,7 +15,7 @@ from office import ARGS, Office, Script, arrived
 
 
 def spans(console: Console, run_id: str) -> list[dict]:
-    """Every span of a run as it stood when it was last heard of, in the order in which they began."""
+    """Every span of a run as it was when it was last heard of, in the order in which they began."""
     latest: dict[str, dict] = {}
     for message in console.received["event"]:
         body = json.loads(message.data)

@@ -203,7 +203,7 @@ async def test_a_gate_that_is_not_open_says_what_to_do(bench):
 
 
 async def test_work_handed_over_while_the_gate_closes_ends_too(bench):
-    """As close to the end of the loop as can be: when the gate is closed and the loop not yet told to stop."""
+    """As close to the end of the loop as can be: when the gate is closed and the loop not yet asked to stop."""
     ended: list[Exception | None] = []
     gate = SyncGate(bench.enrolment())
     stop = gate._stop

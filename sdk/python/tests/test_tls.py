@@ -122,7 +122,7 @@ async def test_an_expired_or_foreign_certificate_is_named(bench, tmp_path, host,
 
 @pytest.mark.parametrize(("scheme", "with_ca"), [("tls", False), ("tls", True), ("nats", True)])
 async def test_nothing_of_the_login_is_sent_without_tls(bench, tmp_path, scheme, with_ca):
-    """A server in the middle says that it has no TLS, to be told the password."""
+    """A server in the middle says that it has no TLS, to get the password."""
     heard = bytearray()
 
     async def middle(reader, writer):

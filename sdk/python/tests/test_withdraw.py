@@ -1,4 +1,4 @@
-"""Questions that are taken back: by a cancel, by `withdraw`. Nothing runs afterwards, and the console is told."""
+"""Questions that are taken back: by a cancel, by `withdraw`. Nothing runs afterwards, and the console learns it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_an_approval_of_what_was_taken_back_is_refused(gate, console, requ
 
 
 async def unheard(gate, console, monkeypatch, request_id, **decision) -> asyncio.Task:
-    """A decision stands that the agent was not told of."""
+    """A stored decision that the agent has no hint of."""
     monkeypatch.setattr(gate._asking, "hint", lambda _: None)
     monkeypatch.setattr("countersign.asking.Wait.hint", lambda _: None)
     asking = asyncio.create_task(gate.ask(call(request_id)))

@@ -1,6 +1,6 @@
 //! How a gate is opened.
 //!
-//! No default trusts: `insecure` has to be said, and only means something where the enrolment holds no key.
+//! The defaults never trust: `insecure` has to be said, and only means something where the enrolment holds no key.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

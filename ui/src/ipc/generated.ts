@@ -59,7 +59,7 @@ strictFaults: Array<HelloFaultView>,
  */
 looksLike: Shown | null, 
 /**
- * `sha256:…` of its definition; none when no hello told of it.
+ * `sha256:…` of its definition; none when no hello lists it.
  */
 digest: string | null, 
 /**
@@ -67,7 +67,7 @@ digest: string | null,
  */
 approvedMs: number | null, 
 /**
- * It is no longer defined as when a person last approved a call.
+ * Its definition differs from the one at a person's last approval of a call.
  */
 changed: boolean, 
 /**
@@ -79,7 +79,7 @@ before: Shown | null,
  */
 now: Shown | null, 
 /**
- * What is typed before a critical call of it is approved. None where its name cannot be told apart on screen.
+ * What is typed before a critical call of it is approved. None where its name may look like another on screen.
  */
 typed: ToolTarget | null, };
 
@@ -210,11 +210,11 @@ joined: JoinedView | null,
  */
 happened: string, 
 /**
- * What to do next, one sentence; commands stand between back quotes.
+ * What to do next, one sentence; commands are in back quotes.
  */
 next: string, 
 /**
- * It tells of a state that lasts: it ends with its cause and cannot be acknowledged.
+ * It reports a lasting state: it ends with its cause and cannot be acknowledged.
  */
 lasts: boolean, 
 /**
@@ -265,7 +265,7 @@ subject: Shown,
 atMs: number, };
 
 /**
- * Every alarm that stands, newest first, the acknowledged ones too.
+ * Every active alarm, newest first, the acknowledged ones too.
  */
 export type AlarmsView = { 
 /**
@@ -308,7 +308,7 @@ problems: Array<EditProblem>, };
  */
 export type ArgEntry = { 
 /**
- * Its name; none when the arguments are no object.
+ * Its name; none when the arguments are not an object.
  */
 name: Shown | null, 
 /**
@@ -454,7 +454,7 @@ hash: string,
 anchoredSeq: number | null, };
 
 /**
- * A vote that stands, as far as it may be shown.
+ * A valid vote, as far as it may be shown.
  */
 export type BallotView = { "type": "hidden" } | { "type": "open", 
 /**
@@ -496,7 +496,7 @@ state: BrakeState,
 acceptWaiting: Array<string>, };
 
 /**
- * A brake that stands on the bus.
+ * A brake on the bus.
  */
 export type BrakeOutcome = { 
 /**
@@ -535,7 +535,7 @@ by: Shown, };
  */
 export type BusView = { 
 /**
- * Whether the connection stands.
+ * Whether it is connected.
  */
 connected: boolean, 
 /**
@@ -643,7 +643,7 @@ unknownRisk: Shown | null,
  */
 path: DecidePath, 
 /**
- * Where it stands.
+ * Its state.
  */
 state: CardState, 
 /**
@@ -675,7 +675,7 @@ reveals: Array<Reveal>,
  */
 previous: PreviousCall | null, 
 /**
- * The newest call that this one repeats; none where a warning tells of it. Nothing follows from it.
+ * The newest call that this one repeats; none where a warning names it. Nothing follows from it.
  */
 reAsk: ReAskView | null, 
 /**
@@ -723,7 +723,7 @@ storedMs: number,
  */
 deadlineMs: number, 
 /**
- * False when the agent set no deadline and the longest lifetime stands in.
+ * False when the agent set no deadline and the longest lifetime applies.
  */
 hasDeadline: boolean, 
 /**
@@ -731,11 +731,11 @@ hasDeadline: boolean,
  */
 hold: HoldView | null, 
 /**
- * The decision that stands.
+ * The valid decision.
  */
 decision: DecisionView | null, 
 /**
- * Another one stands on the bus.
+ * Another decision on the bus.
  */
 onBus: OnBusView | null, 
 /**
@@ -744,7 +744,7 @@ onBus: OnBusView | null,
 ladder: Array<Rung>, };
 
 /**
- * Where a request stands; the words of the command line contract.
+ * The state of a request; the words of the command line contract.
  */
 export type CardState = "pending" | "holding" | "queued" | "decided" | "expired" | "withdrawn" | "rejected" | "void";
 
@@ -950,7 +950,7 @@ tool_record: [KeyArgs, ToolRecordView],
  */
 led_here: [KeyArgs, LedHere], 
 /**
- * Holds an agent back, or lets it go; it stands on the bus when this returns.
+ * Holds an agent back, or lets it go; it is on the bus when this returns.
  */
 brake: [BrakeArgs, BrakeOutcome], 
 /**
@@ -958,8 +958,8 @@ brake: [BrakeArgs, BrakeOutcome],
  */
 panic: [PanicArgs, BrakeOutcome], 
 /**
- * Lets calls of an agent run without asking for a while, or ends that; it stands on the bus when
- * this returns. Audited.
+ * Lets calls of an agent run without asking for a while, or ends that; it is on the bus when this returns.
+ * Audited.
  */
 bypass: [BypassArgs, BrakeOutcome], 
 /**
@@ -971,11 +971,11 @@ status: [Nothing, StatusView],
  */
 today: [TodayArgs, TodayView], 
 /**
- * Every alarm that stands, the acknowledged ones too.
+ * Every active alarm, the acknowledged ones too.
  */
 alarms_list: [Nothing, AlarmsView], 
 /**
- * Says that the operator has seen an alarm: the status no longer tells it. Audited.
+ * Says that the operator has seen an alarm: the status stops showing it. Audited.
  */
 acknowledge_alarm: [AcknowledgeArgs, AlarmItem], 
 /**
@@ -1027,7 +1027,7 @@ rule_words: [Nothing, RuleWords],
  */
 check_rule: [CheckRuleArgs, RuleCheck], 
 /**
- * Saves a rule unless somebody else changed it, or it would let run what people denied; it stands on the bus
+ * Saves a rule unless somebody else changed it, or it would let run what people denied; it is on the bus
  * when this returns.
  */
 save_rule: [SaveRuleArgs, SavedRule], 
@@ -1048,7 +1048,7 @@ preview: [PreviewNumber, PreviewView],
  */
 stop_preview: [PreviewNumber, Nothing], 
 /**
- * The narrowest rule that lets a request run; it stands nowhere yet.
+ * The narrowest rule that lets a request run; it is stored nowhere yet.
  */
 draft_rule: [DraftRuleArgs, RuleText], 
 /**
@@ -1110,7 +1110,7 @@ natsUrl: string,
  */
 agentJson: string | null, 
 /**
- * Commands that work on this machine as they stand.
+ * Commands that work on this machine unchanged.
  */
 commands: Array<ConnectCommand>, };
 
@@ -1180,8 +1180,7 @@ typed: string | null,
  */
 revealed: Array<number>, 
 /**
- * How far an approval is meant, recorded in the decision: it grants nothing by itself. Absent is
- * `once`.
+ * How far an approval is meant, recorded in the decision: it grants nothing. Absent is `once`.
  */
 scope?: Scope, 
 /**
@@ -1194,7 +1193,7 @@ frontMs?: number, };
  */
 export type DecideOutcome = { 
 /**
- * Where the request stands now.
+ * The request's state now.
  */
 state: CardState, 
 /**
@@ -1212,8 +1211,7 @@ releaseMs: number | null, };
 export type DecidePath = "low" | "high" | "critical";
 
 /**
- * Something happened to a request: the open card reads itself again, and the operator is told who
- * decided.
+ * Something happened to a request: the open card reads itself again, and the operator sees who decided.
  */
 export type DecidedNotice = { 
 /**
@@ -1221,8 +1219,8 @@ export type DecidedNotice = {
  */
 key: string, 
 /**
- * The verdict that stands, or `expired`, `withdrawn` or `void` where the request ended without one; none while it
- * goes on.
+ * The valid verdict, or `expired`, `withdrawn` or `void` where the request ended without one; none while it goes
+ * on.
  */
 verdict: string | null, 
 /**
@@ -1235,7 +1233,7 @@ by: Shown | null,
 mine: boolean, };
 
 /**
- * The decision that stands.
+ * The valid decision.
  */
 export type DecisionView = { 
 /**
@@ -1259,7 +1257,7 @@ keyTail: string,
  */
 mine: boolean, 
 /**
- * What they told the agent.
+ * Their words to the agent.
  */
 message: Shown | null, 
 /**
@@ -1267,7 +1265,7 @@ message: Shown | null,
  */
 rule: RuleRef | null, 
 /**
- * How far it was meant, where that is more than this call; it grants nothing by itself.
+ * How far it was meant, where that is more than this call; it grants nothing.
  */
 scope?: Scope, 
 /**
@@ -1288,11 +1286,11 @@ export type Delta = {
  */
 name: Shown, 
 /**
- * Then; none when it is new, and where `lines` tells both.
+ * Then; none when it is new, and where `lines` shows both.
  */
 old: Array<ArgPart>, 
 /**
- * Now; none when it is gone, and where `lines` tells both.
+ * Now; none when it is gone, and where `lines` shows both.
  */
 new: Array<ArgPart>, 
 /**
@@ -1317,7 +1315,7 @@ wider: boolean, };
  */
 export type DeniedCalls = { 
 /**
- * How many; none where it took too long to tell.
+ * How many; none where counting took too long.
  */
 count: number | null, 
 /**
@@ -1326,7 +1324,7 @@ count: number | null,
 calls: Array<PreviewCase>, };
 
 /**
- * How a line of the diff stands.
+ * What a line of the diff shows.
  */
 export type DiffKind = "same" | "old" | "new";
 
@@ -1335,7 +1333,7 @@ export type DiffKind = "same" | "old" | "new";
  */
 export type DiffLine = { 
 /**
- * Where it stands.
+ * Its kind.
  */
 kind: DiffKind, 
 /**
@@ -1420,8 +1418,8 @@ path: Shown,
 message: Shown, };
 
 /**
- * JSON for the editor: pure ASCII, so that no hidden character can hide in it. A hidden value
- * stands as a placeholder that keeps the value when it is left alone.
+ * JSON for the editor: pure ASCII, so that no hidden character can hide in it. A placeholder replaces a hidden value
+ * and keeps it when it is left alone.
  */
 export type EditorText = { 
 /**
@@ -1495,7 +1493,7 @@ done: number,
  */
 ended: boolean, 
 /**
- * Why there is no file.
+ * Why the file is missing.
  */
 trouble: string | null, };
 
@@ -1534,7 +1532,7 @@ exists: boolean, };
  */
 export type FormFields = { 
 /**
- * JSON Schema of what can be filled in, without rules and texts: the places of texts in `texts` stand for them.
+ * JSON Schema of what can be filled in, without rules and texts: places in `texts` replace them.
  */
 structure: string, 
 /**
@@ -1590,7 +1588,7 @@ export type HistoryCount = {
  */
 requests: number, 
 /**
- * There are no more. Otherwise these are the newest, and counting the rest takes too long.
+ * These are all. Otherwise these are the newest, and counting the rest takes too long.
  */
 whole: boolean, };
 
@@ -1661,7 +1659,7 @@ tool: string | null,
  */
 risk: Risk | null, 
 /**
- * Where it stands.
+ * Its state.
  */
 state: HistoryState | null, 
 /**
@@ -1778,8 +1776,8 @@ kind: RequestKind | null,
  */
 tool: Shown | null, 
 /**
- * The arguments that tell the call from others, or the question, on one line of at most 80 characters; none where
- * the payload is gone or too large for a list.
+ * The arguments that distinguish the call, or the question, on one line of at most 80 characters; none where the
+ * payload is gone or too large for a list.
  */
 summary: Shown | null, 
 /**
@@ -1787,7 +1785,7 @@ summary: Shown | null,
  */
 risk: Risk, 
 /**
- * Where it stands.
+ * Its state.
  */
 state: CardState, 
 /**
@@ -1807,7 +1805,7 @@ by: Shown | null,
  */
 mine: boolean, 
 /**
- * What the agent was told.
+ * The agent's message.
  */
 message: Shown | null, 
 /**
@@ -1850,7 +1848,7 @@ ascending: boolean, };
 export type HistorySortBy = "stored" | "decided" | "risk";
 
 /**
- * Where a request may stand: one state, or the several in which nothing is decided yet.
+ * The state of a request: one state, or the several in which nothing is decided yet.
  */
 export type HistoryState = "waiting" | CardState;
 
@@ -1966,7 +1964,7 @@ run: Shown | null,
  */
 deadlineMs: number, 
 /**
- * False when the agent set no deadline and the longest lifetime stands in.
+ * False when the agent set no deadline and the longest lifetime applies.
  */
 hasDeadline: boolean, 
 /**
@@ -1974,7 +1972,7 @@ hasDeadline: boolean,
  */
 storedMs: number, 
 /**
- * Where it stands: pending, holding or queued.
+ * Its state: pending, holding or queued.
  */
 state: CardState, 
 /**
@@ -2037,7 +2035,7 @@ export type IpcError = {
  */
 code: IpcErrorCode, 
 /**
- * What to show: tells a person what to do next, holds no text of an agent that is not escaped.
+ * What to show: it says what to do next, and holds no text of an agent that is not escaped.
  */
 message: string, };
 
@@ -2096,12 +2094,12 @@ fromMs: number,
 toMs: number, };
 
 /**
- * What a line is about: a kind of span, or a request that no span stands for.
+ * What a line is about: a kind of span, or a request without a span.
  */
 export type LineKind = "tool" | "llm" | "agent" | "subchat" | "chain" | "retriever" | "embedding" | "approval" | "request";
 
 /**
- * How a line stands.
+ * The state of a line.
  */
 export type LineLook = "running" | "waiting" | "ok" | "error" | "denied" | "timeout" | "cancelled" | "incomplete" | "unfinished" | "ended";
 
@@ -2306,13 +2304,12 @@ export type NotifyArgs = {
 level: NotifyLevel, };
 
 /**
- * What is worth a notification while the window is not in front. Alarms are told at every level but
- * `off`.
+ * What is worth a notification while the window is not in front. Alarms notify at every level but `off`.
  */
 export type NotifyLevel = "all" | "urgent" | "off";
 
 /**
- * Another decision than this console's, which stands on the bus: agents read this one.
+ * A decision on the bus other than this console's: agents read this one.
  */
 export type OnBusView = { 
 /**
@@ -2324,7 +2321,7 @@ verdict: Shown,
  */
 by: Shown, 
 /**
- * What they told the agent.
+ * Their words to the agent.
  */
 message: Shown | null, 
 /**
@@ -2477,7 +2474,7 @@ allowRemote: boolean,
  */
 requireToken: boolean, 
 /**
- * Where this console's answers are told; none when they are not.
+ * Where this console's answers are exported; none when they are not.
  */
 export: string | null, };
 
@@ -2577,7 +2574,7 @@ hastyMs: number, };
  */
 export type OwnKey = { 
 /**
- * `human` signs what the operator decides, `auto` what the console decides by itself, `login` logs in to
+ * `human` signs what the operator decides, `auto` what the console decides without a person, `login` logs in to
  * the bus and signs nothing else.
  */
 role: string, 
@@ -2978,7 +2975,7 @@ row: RejectedRow,
  */
 streamSeq: number, 
 /**
- * Whether the agent was told with verdict `rejected`.
+ * Whether the agent got verdict `rejected`.
  */
 answered: boolean, 
 /**
@@ -3129,11 +3126,11 @@ removedMs: number | null,
  */
 votes: Array<VoteView>, 
 /**
- * The decision that stands.
+ * The valid decision.
  */
 decision: DecisionView | null, 
 /**
- * Another one stands on the bus.
+ * Another decision on the bus.
  */
 onBus: OnBusView | null, 
 /**
@@ -3170,7 +3167,7 @@ reveal: number,
  */
 kind: RevealKind, 
 /**
- * Where it stands in the arguments.
+ * Its place in the arguments.
  */
 place: Shown, };
 
@@ -3265,7 +3262,7 @@ by: Shown,
  */
 keyTail: string, 
 /**
- * When; 0 where that is not told.
+ * When; 0 where that is unknown.
  */
 atMs: number, };
 
@@ -3278,7 +3275,7 @@ export type RuleChangesView = {
  */
 changes: Array<RuleChangeView>, 
 /**
- * Older ones are not told.
+ * Older ones are left out.
  */
 more: boolean, };
 
@@ -3317,7 +3314,7 @@ line: number,
  */
 column: number, 
 /**
- * Which field; empty for a text that is no TOML.
+ * Which field; empty for a text that is not TOML.
  */
 place: Shown, 
 /**
@@ -3437,7 +3434,7 @@ export type RuleText = {
  */
 id: string, 
 /**
- * The version that this is; 0 for a draft that stands nowhere.
+ * The version that this is; 0 for a draft.
  */
 version: number, 
 /**
@@ -3509,7 +3506,7 @@ export type Rung = {
  */
 rung: RungName, 
 /**
- * How it stands.
+ * Its state.
  */
 state: RungState, 
 /**
@@ -3527,7 +3524,7 @@ detail: Shown | null, };
 export type RungName = "stored" | "decided" | "on_bus" | "received" | "executed";
 
 /**
- * How a rung stands.
+ * The state of a rung.
  */
 export type RungState = "open" | "done" | "bad" | "forbidden" | "never" | "stalled";
 
@@ -3545,7 +3542,7 @@ field: string,
 text: Shown, };
 
 /**
- * Saves a rule; it stands on the bus when this returns.
+ * Saves a rule; it is on the bus when this returns.
  */
 export type SaveRuleArgs = { 
 /**
@@ -3570,8 +3567,8 @@ seenVersion: number | null,
  */
 sure: boolean, 
 /**
- * The operator was told what the limits of whoever signs change for other rules. Without it such a change
- * is refused with `verdict_not_allowed`.
+ * The operator has seen what the signer's limits change for other rules. Without it such a change is refused with
+ * `verdict_not_allowed`.
  */
 acceptLimits: boolean, 
 /**
@@ -3598,7 +3595,7 @@ id: string,
  */
 version: number | null, 
 /**
- * Nothing was saved: somebody else changed it meanwhile, and this stands.
+ * Nothing was saved: somebody else changed it meanwhile, and this is in force.
  */
 conflict: RuleText | null, 
 /**
@@ -3834,7 +3831,7 @@ export type SetupDeclared = { "type": "nothing" } | { "type": "wrong",
  */
 problems: Array<SetupProblem>, } | { "type": "keys", 
 /**
- * Each as it stands.
+ * Each with its value.
  */
 keys: Array<SetupKeyView>, };
 
@@ -3901,11 +3898,11 @@ workspace: string,
  */
 agent: string, 
 /**
- * Where it stands on the bus; 0 while nobody has set anything.
+ * Its revision on the bus; 0 while nobody has set anything.
  */
 revision: number, 
 /**
- * False when what stands on the bus does not verify or cannot be read: no key spares a question.
+ * False when the value on the bus does not verify or cannot be read: no key spares a question.
  */
 readable: boolean, 
 /**
@@ -3922,7 +3919,7 @@ leftovers: Array<SetupLeftover>,
 changed: SetupChanged | null, };
 
 /**
- * A declared key as it stands.
+ * A declared key and its value.
  */
 export type SetupKeyView = { 
 /**
@@ -4093,11 +4090,11 @@ edits: Array<SetupEdit>, };
  */
 export type SetupSaved = { "type": "stored", 
 /**
- * As it stands now.
+ * As it is now.
  */
 form: SetupForm, } | { "type": "conflict", 
 /**
- * As it stands now.
+ * As it is now.
  */
 form: SetupForm, } | { "type": "refused", 
 /**
@@ -4229,7 +4226,7 @@ name: Shown,
  */
 agent: string, 
 /**
- * The protocol's word for how it stands.
+ * The protocol's word for its state.
  */
 status: string | null, 
 /**
@@ -4269,7 +4266,7 @@ fault: SpanFault | null,
  */
 chain: Array<ChainCall>, 
 /**
- * What it used by itself.
+ * What it used alone.
  */
 usage: UsageView | null, 
 /**
@@ -4299,7 +4296,7 @@ receivedS: number,
 executedS: number, };
 
 /**
- * Begins a simulation of one rule by itself; one that runs ends.
+ * Starts a simulation of one rule alone; one that runs ends.
  */
 export type StartPreviewArgs = { 
 /**
@@ -4406,7 +4403,7 @@ days: number | null,
 mib: number | null, };
 
 /**
- * A rule that would have said what people said. It stands nowhere.
+ * A rule that would have said what people said. It is stored nowhere.
  */
 export type SuggestionView = { 
 /**
@@ -4422,11 +4419,11 @@ name: Shown,
  */
 about: Shown, 
 /**
- * The arguments that it names, on one line; the whole stands in the rule.
+ * The arguments that it names, on one line; the rule has the whole.
  */
 args: Shown, 
 /**
- * Approvals that it stands for; nobody denied such a call.
+ * Approvals that it covers; nobody denied such a call.
  */
 approvals: number, 
 /**
@@ -4489,7 +4486,7 @@ approvalsMin: number,
 windowDays: number, };
 
 /**
- * What was suspended; it stands on the bus.
+ * What was suspended; it is on the bus.
  */
 export type SuspendedView = { 
 /**
@@ -4533,8 +4530,8 @@ frontMs: number | null,
 newest: number, };
 
 /**
- * The agent's calls of the tool, of the 90 days before the request. All zero where nothing is known, and for
- * what is no tool call.
+ * The agent's calls of the tool, of the 90 days before the request. All zero where nothing is known, and for anything
+ * but a tool call.
  */
 export type ToolRecordView = { 
 /**
@@ -4620,7 +4617,7 @@ key: string, };
  */
 export type TraceLine = { 
 /**
- * Number of the span; none for a request that no span stands for.
+ * Number of the span; none for a request without a span.
  */
 span: number | null, 
 /**
@@ -4652,11 +4649,11 @@ name: Shown,
  */
 startMs: number, 
 /**
- * Until when; none while it goes on, or where nobody told its end.
+ * Until when; none while it goes on, or where its end is unknown.
  */
 endMs: number | null, 
 /**
- * How it stands.
+ * Its state.
  */
 look: LineLook, 
 /**
@@ -4878,7 +4875,7 @@ expired: number, };
  */
 export type VoteView = { 
 /**
- * Name of the operator; none while it may not be told: the second approver must not see the first verdict.
+ * Name of the operator; none while it may not be shown: the second approver must not see the first verdict.
  */
 by: Shown | null, 
 /**
@@ -4894,7 +4891,7 @@ verdict: Shown | null,
  */
 atMs: number | null, 
 /**
- * Whether it counts; none while that is not known, or may not be told.
+ * Whether it counts; none while that is unknown or may not be shown.
  */
 stands: boolean | null, 
 /**
@@ -4971,7 +4968,7 @@ message: Shown,
 request: string | null, };
 
 /**
- * What decided by itself.
+ * What decided automatically.
  */
 export type WhyDecided = { 
 /**
@@ -5037,7 +5034,7 @@ setup: SetupReasonView | null, };
  */
 export type WhyView = { 
 /**
- * By the rules in force now; none where there are neither rules nor a setup key to tell of.
+ * By the rules in force now; none without rules and setup keys.
  */
 now: WhyNow | null, 
 /**

@@ -1,6 +1,6 @@
 //! Where the seeds of the signing keys are kept.
 //!
-//! No seed is lost: a seed is whole in its place before the one that it replaces is removed.
+//! A seed is whole in its place before the one that it replaces is removed.
 
 use std::fmt;
 use std::fs::{self, File};

@@ -61,9 +61,6 @@ pub struct Collector {
 
 impl Collector {
     /// Prepares it; connects to nothing yet. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// [`CollectorError::Settings`].
     pub fn new(destination: &Destination) -> Result<Self, CollectorError> {
         let endpoint = Endpoint::from_shared(destination.endpoint.clone()).map_err(|_| {
             CollectorError::Settings(format!(

@@ -98,9 +98,6 @@ pub struct Receiver {
 
 impl Receiver {
     /// Listens.
-    ///
-    /// # Errors
-    /// [`ReceiverError`].
     pub async fn start(options: Options, sink: Arc<dyn Sink>) -> Result<Self, ReceiverError> {
         let http = listen(options.http, options.allow_remote).await?;
         let grpc = listen(options.grpc, options.allow_remote).await?;

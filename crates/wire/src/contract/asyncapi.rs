@@ -1,6 +1,6 @@
 //! The AsyncAPI 3 document: every channel, seen from an agent.
 //!
-//! Refuses to describe what NATS itself does (accounts, streams): `protocol.md` does.
+//! What NATS itself does (accounts, streams) is described in `docs/protocol/v1.md`.
 
 use serde_json::{Map, Value, json};
 

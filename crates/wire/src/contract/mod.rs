@@ -1,7 +1,6 @@
 //! The contract in the languages of others: JSON Schema and AsyncAPI.
 //!
-//! Refuses to write files: `cargo xtask codegen` does, from what is built here
-//! out of the Rust types alone.
+//! It writes no files: `cargo xtask codegen` does, from what is built here out of the Rust types alone.
 
 mod asyncapi;
 

@@ -1,6 +1,6 @@
 //! Decisions: the one answer to a request (protocol, section 5).
 //!
-//! Refuses to let an unreadable or unverified decision permit anything.
+//! An unreadable or unverified decision permits nothing.
 
 mod verify;
 mod vote;

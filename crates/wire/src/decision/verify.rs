@@ -1,7 +1,7 @@
-//! Whether a stored decision stands; the same for agents and consoles.
+//! Whether a stored decision is valid; the same for agents and consoles.
 //!
-//! Refuses at the first doubt. Bytes are authenticated before they are read, and
-//! every refusal but `late` makes the decision void (protocol, section 5).
+//! The first doubt ends the check. Bytes are authenticated before they are read, and every error but `late` makes the
+//! decision void (protocol, section 5).
 
 use std::collections::BTreeSet;
 
@@ -50,8 +50,7 @@ pub struct DecisionCheck<'a> {
     pub realm: &'a Uuid,
     /// The role of a key that was trusted when the decision was stored.
     pub trusted: &'a dyn Fn(&str) -> Option<KeyRole>,
-    /// Whether the limits of a key, as they stood when the decision was stored, let it say more than no
-    /// to this request.
+    /// Whether the limits of a key, at the time when the decision was stored, let it say more than no to this request.
     pub may_allow: &'a dyn Fn(&str) -> bool,
     /// The key under which the votes of the person who has a key count: see [`crate::voter()`].
     pub voter: &'a dyn Fn(&str) -> String,
@@ -59,7 +58,7 @@ pub struct DecisionCheck<'a> {
     pub request: &'a RequestFacts,
 }
 
-/// A decision that stands.
+/// A valid decision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifiedDecision {
     /// The decision.
@@ -70,7 +69,7 @@ pub struct VerifiedDecision {
     pub role: KeyRole,
 }
 
-/// Why a decision does not stand.
+/// Why a decision is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum DecisionFault {
     /// `CS-Key` or `CS-Sig` is missing.

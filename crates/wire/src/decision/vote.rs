@@ -1,6 +1,6 @@
 //! Votes of several operators (protocol, section 5, "Votes").
 //!
-//! Refuses a vote that its human key did not sign for this request and these arguments.
+//! A vote counts only if its human key signed it for this request and these arguments.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use schemars::JsonSchema;
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Vote {
     }
 }
 
-/// A vote as it stands in a decision: payload, subject and signature as stored.
+/// A vote inside a decision: payload, subject and signature as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VoteAttachment {
     /// The voter's public key.
@@ -101,8 +101,8 @@ pub struct VoteCheck<'a> {
     pub trusted: &'a dyn Fn(&str) -> Option<KeyRole>,
 }
 
-/// The vote, if every check holds: subject, human key, signature, request,
-/// verdict and argument digest. A vote that does not stand is not counted.
+/// The vote, if every check holds: subject, human key, signature, request, verdict and argument digest. An invalid vote
+/// is not counted.
 pub fn verify_vote(
     check: VoteCheck<'_>,
     key: &str,

@@ -1,6 +1,6 @@
 //! The words of a decision (protocol, section 5).
 //!
-//! Refuses to read permission into an unknown verdict: it counts as `deny`.
+//! An unknown verdict permits nothing: it counts as `deny`.
 
 use std::{borrow::Cow, fmt};
 
@@ -18,7 +18,7 @@ pub enum DecisionVerdict {
     Modify,
     /// Do not run it.
     Deny,
-    /// Do not run it; this is no refusal.
+    /// Do not run it, without denying it.
     Skip,
     /// Do not run it; here is the answer.
     Respond,

@@ -1,7 +1,7 @@
 //! Reads a hello part by part.
 //!
-//! Refuses a whole hello only where nothing of it can be told: another agent's name, another version,
-//! no JSON. A tool that cannot be read is named by its place and the others stand.
+//! A whole hello is rejected only where nothing of it is usable: another agent's name, another version, no JSON. A tool
+//! that cannot be read is named by its place and the others are kept.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 900 * 1024;
 const LISTED: usize = 1_000;
 /// Bytes of a name or an id.
 const NAME: usize = 200;
-/// Faults that are told one by one.
+/// At most this many faults are listed one by one.
 const TOLD: usize = 200;
 
 /// Reads a hello as far as it can be read; its name must be that of the subject.
@@ -73,7 +73,7 @@ fn step(path: &str, name: &str) -> String {
     format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Refuses the name `tools` where it stands twice.
+/// Refuses the name `tools` where it occurs twice.
 #[derive(Deserialize)]
 struct OneList<'r> {
     #[serde(borrow, default, rename = "tools")]

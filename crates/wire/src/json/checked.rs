@@ -1,8 +1,8 @@
 //! JSON values from bytes that nobody has looked at.
 //!
-//! Refuses the keys by which serde_json marks values for itself. It reads an object with the key
-//! `$serde_json::private::RawValue` as the JSON inside that key's text: another value than every other reader sees,
-//! and nested without an end, which is the end of the stack and of the process.
+//! The keys by which serde_json marks values for itself are rejected. It reads an object with the key
+//! `$serde_json::private::RawValue` as the JSON inside that key's text: another value than every other reader sees, and
+//! nested without an end, which is the end of the stack and of the process.
 
 use std::fmt;
 

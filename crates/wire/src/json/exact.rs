@@ -1,7 +1,7 @@
 //! Documents in the one shape that their schema has.
 //!
-//! Refuses what serde's derived readers take beside it: a list where an object is due, as its fields in their
-//! order, and `{"word": null}` where a word is due.
+//! It is stricter than serde's derived readers: they take a list where an object is due, as its fields in their order,
+//! and `{"word": null}` where a word is due.
 
 use std::fmt;
 

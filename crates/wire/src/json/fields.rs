@@ -1,7 +1,6 @@
 //! Fields of an object, taken out one at a time.
 //!
-//! Refuses a field of the wrong type with its name; what is never taken stays,
-//! so that unknown fields are kept.
+//! A field of the wrong type is rejected with its name; what is never taken stays, so that unknown fields are kept.
 
 use std::fmt;
 
@@ -256,8 +255,7 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-/// Scans a message and reads it as a `T`; for messages other than requests,
-/// whose faults only have to be told apart roughly.
+/// Scans a message and reads it as a `T`; for messages other than requests, whose faults need only a rough distinction.
 pub(crate) fn parse_document<T: DeserializeOwned>(
     payload: &[u8],
     max_bytes: usize,
@@ -265,7 +263,7 @@ pub(crate) fn parse_document<T: DeserializeOwned>(
 ) -> Result<T, WireError> {
     scan(payload, max_bytes, exempt)?;
     read_json(payload).map_err(|error| {
-        // The text of a serde error can repeat a value; only its place is told.
+        // The text of a serde error can repeat a value; only its place is shown.
         let place = format!("does not fit the protocol at column {}", error.column());
         WireError::new(RejectionCode::WrongType, place)
     })

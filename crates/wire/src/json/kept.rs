@@ -1,7 +1,7 @@
-//! JSON that is kept and never interpreted.
+//! JSON that is kept without being interpreted.
 //!
-//! Refuses nothing that JSON can write: lone surrogates, duplicate keys and huge
-//! numbers stay as they came, as text.
+//! It takes everything that JSON can write: lone surrogates, duplicate keys and huge numbers stay as they came, as
+//! text.
 
 use std::{borrow::Cow, fmt};
 

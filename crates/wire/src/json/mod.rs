@@ -1,7 +1,7 @@
 //! JSON as the protocol takes it: strictly.
 //!
-//! Refuses what different readers understand differently (duplicate keys, large
-//! integers, lone surrogates) before any value is built from it, and a document of another shape.
+//! What different readers understand differently (duplicate keys, large integers, lone surrogates) is rejected before
+//! any value is built from it, and so is a document of another shape.
 
 mod checked;
 mod exact;

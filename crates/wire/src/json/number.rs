@@ -1,6 +1,6 @@
 //! Numbers of a message, by their bytes.
 //!
-//! Refuses what JSON does not write: a leading zero or plus, a bare point.
+//! A leading zero or plus and a bare point are rejected: JSON does not write them.
 
 use super::{MAX_SAFE_INTEGER, scan::NotJson};
 use crate::rejection::RejectionCode;

@@ -1,7 +1,7 @@
 //! A request as any reader of JSON can hold it.
 //!
-//! Refuses to leave the rest of a request unread because `metadata` or `native`, which nobody interprets, hold what
-//! no value can: half of a surrogate pair, or `1e999` (protocol, section 2).
+//! A request stays readable although `metadata` or `native`, which nobody interprets, hold what no value can: half of a
+//! surrogate pair, or `1e999` (protocol, section 2).
 
 use std::fmt;
 

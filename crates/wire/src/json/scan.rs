@@ -1,7 +1,7 @@
 //! One pass over the bytes of a message.
 //!
-//! Refuses what is not JSON at once; of the other faults it reports the one of
-//! highest precedence. Needs no stack: depth is counted in a list.
+//! What is not JSON is rejected at once; of the other faults it reports the one of highest precedence. Needs no stack:
+//! depth is counted in a list.
 
 use std::{borrow::Cow, collections::HashSet};
 

@@ -1,6 +1,6 @@
 //! Strings of a message, by their bytes.
 //!
-//! Refuses raw control characters and unknown escapes, as JSON does.
+//! Raw control characters and unknown escapes are rejected, as in JSON.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use super::scan::NotJson;
 
 /// A string that was passed.
 pub(super) struct Passed<'a> {
-    /// The text in UTF-8. A lone surrogate stands as its three generalised
-    /// UTF-8 bytes, so that different ones stay different.
+    /// The text in UTF-8. A lone surrogate is kept as its three generalised UTF-8 bytes, so that different ones stay
+    /// different.
     pub(super) decoded: Cow<'a, [u8]>,
     /// Whether an escape names half of a surrogate pair.
     pub(super) lone_surrogate: bool,

@@ -1,7 +1,6 @@
 //! Requests: what an agent asks (protocol, sections 2 and 3).
 //!
-//! Refuses to interpret what the agent says about itself; risk and effects are
-//! read at their worst.
+//! What the agent says about itself is not interpreted; risk and effects are read at their worst.
 
 mod parse;
 mod parts;

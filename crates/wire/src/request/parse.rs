@@ -1,7 +1,7 @@
 //! A request from the bytes of the stream.
 //!
-//! Refuses what the protocol calls rejected, with exactly one code: the first
-//! that applies in the order of [`RejectionCode`].
+//! A request that the protocol calls rejected has exactly one code: the first that applies in the order of
+//! [`RejectionCode`].
 
 use super::{
     ApprovalRequest, FREE_FIELDS, REQUEST_MAX_BYTES,
@@ -25,7 +25,7 @@ pub struct ParsedRequest {
     pub args_digest: Option<Sha256Digest>,
     /// The digest of the payload.
     pub request_digest: Sha256Digest,
-    /// The digest of what it tells of its tool beyond the name; none when that is nothing.
+    /// The digest of what it says about its tool beyond the name; none when that is nothing.
     pub tool_digest: Option<Sha256Digest>,
 }
 
@@ -38,8 +38,8 @@ impl std::fmt::Debug for ParsedRequest {
 
 /// Reads a stored message as a request (protocol, section 2).
 ///
-/// Null stands for absent where a field is optional; a required field that is
-/// null has the wrong type. `args` is never absent when its key is there.
+/// Null means absent where a field is optional; a required field that is null has the wrong type. `args` is never
+/// absent when its key is there.
 pub fn parse_request(subject: &str, payload: &[u8]) -> Result<ParsedRequest, Rejection> {
     let key = match Subject::parse(subject) {
         Some(Subject::Request(key)) => Some(key),

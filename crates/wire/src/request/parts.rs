@@ -1,6 +1,6 @@
 //! The objects inside a request (protocol, section 2).
 //!
-//! Refuses to know more words than the protocol: what it leaves open stays text.
+//! It knows the protocol's words only: what the protocol leaves open stays text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,8 +94,8 @@ impl Tool {
         }
     }
 
-    /// Digest of what a call tells of its tool beyond the name: the RFC 8785 form of its name, namespace,
-    /// origin, description and schema. `None` when it tells nothing. Effects are those of the call.
+    /// Digest of what a call says about its tool beyond the name: the RFC 8785 form of its name, namespace, origin,
+    /// description and schema. `None` when that is nothing. Effects are those of the call.
     pub fn definition_digest(&self) -> Option<Sha256Digest> {
         let words = [&self.description, &self.namespace, &self.origin];
         if self.args_schema.is_none() && words.iter().all(|word| word.is_none()) {
@@ -115,7 +115,7 @@ impl Tool {
         Some(Sha256Digest::of_bytes(canonical.as_bytes()))
     }
 
-    /// Put together by hand, since it is asked of every request: the names stand in their order, and a text has one
+    /// Put together by hand, since it is asked of every request: the names are in their order, and a text has one
     /// spelling.
     fn digest_without_schema(&self) -> Sha256Digest {
         let text = |text: Option<&String>| {
@@ -251,7 +251,7 @@ part! {
         /// Values that it adds where the arguments are silent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         defaults: Option<Value>,
-        /// Names of values that it adds without telling them.
+        /// Names of values that it adds without showing them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         injected_names: Option<Vec<String>>,
         /// Names of arguments that it drops.

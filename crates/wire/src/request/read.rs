@@ -1,7 +1,7 @@
 //! The fields of a request, one at a time.
 //!
-//! Refuses the first fault it meets in the order of [`RejectionCode`]: version,
-//! kind, missing fields, types, time stamps, lifetime, identity, digest.
+//! It reports the first fault in the order of [`RejectionCode`]: version, kind, missing fields, types, time stamps,
+//! lifetime, identity, digest.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(super) enum Identity<'a> {
     Subject(&'a RequestKey),
     /// The subject is outside the grammar.
     BadSubject,
-    /// No subject is known; the payload's own names stand if they are names.
+    /// No subject is known; the payload's own names count if they are names.
     Own,
 }
 
@@ -149,7 +149,7 @@ fn version_and_kind(fields: &Fields) -> Read<RequestKind> {
     })
 }
 
-/// Null stands for absent only where a field is optional.
+/// Null means absent only where a field is optional.
 fn refuse_null(fields: &Fields, kind: RequestKind) -> Read<()> {
     let names: &[&str] = match kind {
         RequestKind::ToolCall => &["tool", "args_digest"],

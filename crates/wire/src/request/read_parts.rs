@@ -1,6 +1,6 @@
 //! The objects inside a request, field by field.
 //!
-//! Refuses a field of the wrong type; what it does not know stays in the raw bytes.
+//! A field of the wrong type is rejected; unknown ones stay in the raw bytes.
 
 use super::{
     AgentInfo, Chain, Confirm, Effective, Group, HistoryItem, NativeDigest, Question,

@@ -1,7 +1,7 @@
 //! Which characters are hostile.
 //!
-//! Refuses to weigh good uses against bad ones: a joiner inside an emoji, a soft
-//! hyphen and a no-break space are marked like every other hidden character.
+//! Good uses do not excuse a character: a joiner inside an emoji, a soft hyphen and a no-break space are marked like
+//! every other hidden character.
 
 use icu_properties::{
     CodePointMapData, CodePointSetData,

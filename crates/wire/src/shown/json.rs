@@ -1,6 +1,6 @@
 //! JSON for terminals and for people.
 //!
-//! Refuses to change a value: what is escaped reads back as the same value.
+//! Values stay the same: what is escaped reads back as the same value.
 
 use std::fmt::Write as _;
 

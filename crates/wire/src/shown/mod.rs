@@ -1,8 +1,7 @@
 //! Text from agents, made safe to look at (the operator's desk, "Text from agents is hostile").
 //!
-//! Refuses to print any character that hides, reorders or forges text: it
-//! becomes a mark with its code point. This is the one escaper; window and
-//! command line both use it.
+//! A character that hides, reorders or forges text becomes a mark with its code point. This is the one escaper; window
+//! and command line both use it.
 
 mod class;
 mod json;

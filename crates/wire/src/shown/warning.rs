@@ -1,6 +1,6 @@
-//! What a person should be told about a text before trusting it.
+//! What a person should know about a text before trusting it.
 //!
-//! Refuses to calm: a warning is a reason to look, its absence proves nothing.
+//! A warning is a reason to look; its absence proves nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use super::class::is_hostile;
 /// More blanks in a row than this are a warning.
 const MOST_BLANKS: usize = 8;
 
-/// The most host names that are told of one text.
+/// At most this many host names are listed for one text.
 const MOST_HOSTS: usize = 8;
 
 /// A reason to look twice at a text.

@@ -1,4 +1,4 @@
-//! One decision for every way in which it can fail to stand.
+//! One decision for every way in which it can be invalid.
 
 use countersign_wire::{
     Context, DecisionCheck, DecisionFault as Fault, RequestFacts, decision_subject, sign,
@@ -98,7 +98,7 @@ fn another_trusted_key_in_the_header_does_not_help() {
         judge(&decision("approve"), 2).err(),
         Some(Fault::BadSignature)
     );
-    // A vote's signature is no decision's.
+    // A vote's signature is not a decision's.
     let payload = serde_json::to_vec(&decision("approve")).unwrap();
     let subject = decision_subject(&key());
     let vote = sign(&pair(1), Context::Vote, &REALM, &subject, &payload)

@@ -1,4 +1,4 @@
-//! Decisions that stand.
+//! Valid decisions.
 
 use countersign_wire::{
     ApprovalDecision, DecisionCheck, DecisionFault, DecisionVerdict, RequestFacts, Verdict,

@@ -1,4 +1,4 @@
-//! No reader takes a shape that its schema refuses: neither a list for an object nor `{"word": null}` for a word.
+//! Readers accept exactly the shapes of their schemas: no list for an object, no `{"word": null}` for a word.
 
 use std::{collections::BTreeMap, fs};
 

@@ -1,4 +1,4 @@
-//! Hellos: what can be read of one stands, whatever is wrong with the rest.
+//! Hellos: what can be read of one is kept, whatever is wrong with the rest.
 
 use countersign_wire::{HelloReport, RejectionCode, read_hello};
 use serde_json::{Value, json};
@@ -177,7 +177,7 @@ fn a_definition_has_one_digest_however_it_is_written_and_another_for_every_chang
     ] {
         assert_ne!(digest(tool), digest(&other), "{other}");
     }
-    // Where no form is certain the bytes count: this tool is still listed, and told.
+    // Where no form is certain the bytes count: this tool is still listed, and reported.
     let twice = r#"{"name":"t","description":"d","description":"e"}"#;
     assert_ne!(digest(twice), digest(&twice.replacen("\"d\"", "\"x\"", 1)));
 }

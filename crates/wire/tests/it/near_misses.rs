@@ -148,7 +148,7 @@ fn what_nobody_interprets_keeps_no_reader_from_the_rest() {
     expected["native"] = json!({"a": 1.5});
     assert_eq!(readable.value(), Some(expected));
     assert_eq!(request_fields(payload.as_bytes()), readable.value());
-    // What is interpreted, and what is no object, is not made up.
+    // What is interpreted, and what is not an object, is not made up.
     for other in [
         WORKED_EXAMPLE.replace("INV-42", r"\ud800"),
         "[1e400]".into(),

@@ -20,7 +20,7 @@ fn receipts_name_a_stage() {
         let receipt = parse_receipt(RECEIPT, payload.to_string().as_bytes()).unwrap();
         assert_eq!(receipt.stage, *stage);
     }
-    // What ran is told by any text, so that another one than was decided is seen; by nothing else.
+    // Any text names what ran, so that a difference from what was decided is seen; nothing else does.
     let ran = |digest: serde_json::Value| {
         let receipt = json!({"v": 1, "decision_id": "d", "stage": "executed", "at": "2026-11-21T12:00:00Z",
             "executed_args_digest": digest});
@@ -55,7 +55,7 @@ fn spans_keep_what_went_in_and_out_as_it_came() {
     );
     let span = parse_span(EVENT, payload.as_bytes()).unwrap();
     assert_eq!(span.input.unwrap().text(), odd);
-    // A framework's own digest is no reason to lose the span.
+    // A span stays although its digest is a framework's own.
     let own = payload.replacen("{\"v\":1", r#"{"args_digest":"44136fa355b3678a","v":1"#, 1);
     let span = parse_span(EVENT, own.as_bytes()).unwrap();
     assert_eq!(span.args_digest.unwrap(), "44136fa355b3678a");

@@ -42,7 +42,7 @@ class Afterwards:
         return len(self._looking)
 
     def watch(self, wait: Wait, degraded: Degraded | None = None) -> None:
-        """Look on for a request that may stand on the bus and whose wait ended without an answer."""
+        """Look on for a request that may be on the bus and whose wait ended without an answer."""
         if wait.may_stand and not self._closing.is_set():
             task = asyncio.create_task(self._watch(wait, degraded))
             self._looking.add(task)

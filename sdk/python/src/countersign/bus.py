@@ -61,7 +61,7 @@ class Bus:
         on_end: Callable[[], None],
         name: str,
     ) -> Bus:
-        """Connect within `timeout` seconds or raise `BusUnreachableError`; later losses reconnect by themselves.
+        """Connect within `timeout` seconds or raise `BusUnreachableError`; later losses reconnect automatically.
 
         `on_end` is called when the connection is closed for good (`ended`).
         """
@@ -162,7 +162,7 @@ class Bus:
 
     @property
     def connected(self) -> bool:
-        """Whether the connection stands right now."""
+        """Whether it is connected right now."""
         return bool(self._client.is_connected)
 
     @property

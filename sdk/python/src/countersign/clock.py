@@ -1,4 +1,4 @@
-"""The agent's own timer, which counts while the machine sleeps, where the system can tell, and never goes backwards;
+"""The agent's own timer, which counts while the machine sleeps, where the system counts it, and never goes backwards;
 and time stamps as they are written."""
 
 from __future__ import annotations

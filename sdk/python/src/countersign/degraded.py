@@ -1,4 +1,4 @@
-"""What of an answer cannot be honoured, as the caller of `ask` tells it (`degraded` of the receipt `received`)."""
+"""What of an answer cannot be honoured, as the caller of `ask` reports it (`degraded` of the receipt `received`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Degraded = Callable[[Decision], list[str] | Awaitable[list[str] | None] | None]
 
 
 async def words_of(degraded: Degraded | None, decision: Decision) -> list[str] | None:
-    """The words. A fault of the caller's function is no reason to hold the answer back."""
+    """The words. A fault of the caller's function does not hold the answer back."""
     if degraded is None:
         return None
     try:

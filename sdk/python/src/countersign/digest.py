@@ -70,7 +70,7 @@ def _check_text(text: str, what: str) -> None:
 
 
 def canonical_json(value: Any) -> bytes:
-    """RFC 8785 bytes of `value`. Raises `InvalidRequestError` where there is no canonical form."""
+    """RFC 8785 bytes of `value`. Raises `InvalidRequestError` without a canonical form."""
     check_canonical(value)
     return rfc8785.dumps(value)
 

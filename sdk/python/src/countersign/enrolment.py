@@ -78,7 +78,7 @@ class TrustedKey:
         return cls(key, name, role, since, until, workspaces, max_risk)
 
     def is_limited(self) -> bool:
-        """Whether it stands under any limit."""
+        """Whether it has any limit."""
         return self.workspaces is not None or self.max_risk is not None
 
     def may_allow(self, workspace: str, risk: str) -> bool:

@@ -76,7 +76,7 @@ class GateClosedError(CountersignError):
 
 
 class AlreadyAskedError(CountersignError):
-    """A request of this id stands already: in this gate (`already_waiting`), or on the bus, from an earlier life of
+    """This id has a request already: in this gate (`already_waiting`), or on the bus, from an earlier life of
     this agent or another instance (`already_asked`). Its answer is not this call's. Ask with a new id."""
 
     code = "already_asked"
@@ -107,7 +107,7 @@ class VoidDecisionError(CountersignError):
 
 
 class NotAllowedError(CountersignError):
-    """A guarded function was not run. `verdict` tells denied, skipped, expired and withdrawn apart.
+    """A guarded function was not run. `verdict` says denied, skipped, expired or withdrawn.
 
     The message holds the operator's text, if there was one. `decision` is the whole answer, with the `response` to
     one that was answered by `respond`; None where the call could not be asked about any more.

@@ -190,7 +190,7 @@ class Gate:
             self._outbox.post(earlier_deadline(wait.request, lifetime))
 
     async def receipt(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
-        """Tell the console how far the call got.
+        """Report to the console how far the call got.
 
         Does nothing for an answer that nobody stored. Raises `BusUnreachableError` when the bus does not take it
         within two seconds, but goes on trying for ten minutes: do not call it again. `BusRefusedError` is final.
@@ -209,7 +209,7 @@ class Gate:
     def receipt_later(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> None:
         """`receipt`, without waiting for it; closing the gate waits for it (up to two seconds).
 
-        Where it cannot be sent, the log says so. Raises `InvalidRequestError` for what is no receipt.
+        Where it cannot be sent, the log says so. Raises `InvalidRequestError` for what is not a receipt.
         """
         self._post_later(self._receipt_letter(decision, stage, **details))
 

@@ -89,7 +89,7 @@ def earlier_deadline(request: SentRequest, seconds: float) -> Letter:
 def hello(enrolment: Enrolment, agent: dict[str, Any], parts: Introduction) -> Letter:
     """What the agent says of itself; `agent` is its object without `name`.
 
-    Raises `TypeError` for a part that no hello has and `InvalidRequestError` for what is no JSON or too large.
+    Raises `TypeError` for a part that no hello has and `InvalidRequestError` for what is not JSON or too large.
     """
     unknown = parts.keys() - Introduction.__annotations__.keys()
     if unknown:

@@ -101,7 +101,7 @@ class GuardedClient(Client):
         return self._must_have_tls and bool(self._server_info.get("tls_verify"))
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
-        """Another agent can have the server send an answer to any word under `decided`, also to one that is no text.
+        """Another agent can have the server send an answer to any word under `decided`, also to one that is not text.
 
         The library would end its reading there, without a word, and hear nothing until its pings went unanswered.
         """
@@ -131,7 +131,7 @@ class GuardedClient(Client):
 
 
 def login_fault(error: Exception) -> BusTlsError | BusLoginError | None:
-    """What trying again does not mend; None for everything else."""
+    """What a retry does not fix; None for everything else."""
     if isinstance(error, PlainTextError | NoCertificateError | ssl.SSLError):
         why = getattr(error, "verify_message", None) or getattr(error, "reason", None) or str(error)
         return BusTlsError(

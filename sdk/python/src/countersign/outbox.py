@@ -31,7 +31,7 @@ class Letter:
     subject: str
     payload: bytes = field(repr=False)
     first: bool = False
-    """It must be the subject's first message; where another stands already it counts as delivered."""
+    """It must be the subject's first message; where another is there already it counts as delivered."""
 
 
 class Outbox:

@@ -1,4 +1,4 @@
-"""What stands where in a decision and in a vote (protocol, section 5). Pure.
+"""The fields of a decision and of a vote (protocol, section 5). Pure.
 
 Refuses every field of another type or spelling, optional ones too: a console calls such a decision void and raises an
 alarm, and an agent that ran it all the same would contradict the console.
@@ -24,7 +24,7 @@ _SCOPES = frozenset({"once", "session", "always"})
 
 
 def misshapen(value: Mapping[str, Any], required: Fields, optional: Fields) -> str | None:
-    """The first field that is missing or not what it must be; None where all are. Null stands for an absent optional
+    """The first field that is missing or not what it must be; None where all are. Null means an absent optional
     field, unknown fields are kept."""
     for name, check in required.items():
         if name not in value or not check(value[name]):

@@ -38,7 +38,7 @@ def decode_public_key(nkey: str) -> bytes:
 
 
 def signed_bytes(context: Context, realm: str, subject: str, payload: bytes) -> bytes:
-    """The bytes over which `CS-Sig` stands."""
+    """The bytes that `CS-Sig` signs."""
     digest = hashlib.sha256(payload).hexdigest()
     return f"countersign-v1\n{context}\n{realm}\n{subject}\n{digest}".encode()
 

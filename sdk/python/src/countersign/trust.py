@@ -137,7 +137,7 @@ def _signed_at(value: Any) -> dt.datetime | None:
 
 def _is_later(trust: Trust, at: dt.datetime | None, revision: int, moment: dt.datetime) -> bool:
     """Whether a list takes the place of the one that is held. A bucket that is made anew counts its revisions anew:
-    only what was signed tells. Of two lists without a time the later revision counts."""
+    only the signed time counts. Of two lists without a time the later revision counts."""
     if at is None:
         return trust.at is None and revision > trust.revision
     if trust.at is None:

@@ -35,7 +35,7 @@ UNANSWERED_PAUSE = 1.0
 
 
 def poll_offsets() -> Iterator[float]:
-    """Seconds after publishing at which to look without being told: 1, 2, 5, then every 15."""
+    """Seconds after publishing at which to look without a hint: 1, 2, 5, then every 15."""
     yield from (1.0, 2.0, 5.0)
     at = 5.0
     while True:
@@ -176,7 +176,7 @@ class Wait:
                 return None, None
 
     async def look_back(self) -> tuple[Decision, StoredDecision] | None:
-        """What stands by now, for a request that was withdrawn or whose time is up. Raises as `run`."""
+        """What is stored by now, for a request that was withdrawn or whose time is up. Raises as `run`."""
         if self._told is not None:
             await asyncio.wait({self._told}, timeout=self._io_timeout)
         return await self._look(last=True) if self.may_stand else None
@@ -190,7 +190,7 @@ class Wait:
         self._wake.clear()
 
     async def _look(self, last: bool) -> tuple[Decision, StoredDecision] | None:
-        """What stands on the decision's subject, if it can be read. One reading per wake."""
+        """The message on the decision's subject, if it can be read. One reading per wake."""
         if not self._bus.connected:
             return None  # the reconnect wakes this wait again
         hinted, self._hinted = self._hinted, False

@@ -1,4 +1,4 @@
-"""What is asked and what comes back, as it stands on the wire (protocol, sections 2, 5 and 6).
+"""What is asked and what comes back, as it is on the wire (protocol, sections 2, 5 and 6).
 
 Refuses ids, lifetimes, sizes and JSON that a console would reject, before anything is sent. Never invents a field the
 caller did not give.
@@ -233,7 +233,7 @@ class SentRequest:
 
 
 def lifetime_of(seconds: float) -> dt.timedelta:
-    """How long an answer is wanted. Raises `InvalidRequestError` for what is no number of seconds."""
+    """How long an answer is wanted. Raises `InvalidRequestError` for what is not a number of seconds."""
     try:
         return min(dt.timedelta(seconds=seconds), LONGEST_LIFETIME)
     except (TypeError, ValueError, OverflowError) as error:
@@ -243,7 +243,7 @@ def lifetime_of(seconds: float) -> dt.timedelta:
 def build_request(
     ask: Ask, enrolment: Enrolment, agent: dict[str, Any], lifetime: dt.timedelta | None, now: dt.datetime
 ) -> SentRequest:
-    """The request as it will stand on the bus. `agent` is the request's agent object without `name`.
+    """The request as it will be on the bus. `agent` is the request's agent object without `name`.
 
     `now` is the agent's clock, `lifetime` how long an answer is wanted (None is the longest, 30 days).
     Raises `InvalidRequestError` for an id, a lifetime, a size or JSON that a console would reject, and for words that
@@ -325,7 +325,7 @@ def rebuild_request(payload: bytes, lifetime: dt.timedelta) -> SentRequest | Non
 
 
 def check_words(ask: Ask) -> None:
-    """Raises `InvalidRequestError` for a risk, an effect or a verdict that is no word, and for verdicts that are one.
+    """Raises `InvalidRequestError` for a risk, effect or verdict that is not a word, and for verdicts that are one.
 
     Other words than the protocol's are sent as they are: an agent's framework may have its own, which a console reads
     as the safest.

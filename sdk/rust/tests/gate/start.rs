@@ -1,4 +1,4 @@
-//! Opening a gate, and what is refused before anything is sent.
+//! Opening a gate, and what fails before anything is sent.
 
 use std::time::Duration;
 

@@ -1,1 +1,1 @@
-"""Gates for agent frameworks. Each needs its framework, which the package does not install by itself."""
+"""Gates for agent frameworks. Each needs its framework, which the package does not install."""

@@ -178,7 +178,7 @@ class GatedCall:
         self._receipt("executed")
 
     def failed(self, error: BaseException, *, status: str = "error", message: str | None = None, **more: Any) -> None:
-        """The call raised. `more` stands in the span's `error`, `message` in the receipt (else the error's type)."""
+        """The call raised. `more` goes into the span's `error`, `message` in the receipt (else the error's type)."""
         self.span.failed(error, status, **more)
         self._receipt("failed", message or type(error).__name__)
 
@@ -210,7 +210,7 @@ class GatedCall:
 
 
 def slug(name: str) -> str:
-    """A tool's name as the wire spells it: a name that is no slug becomes one with 8 hex of its SHA-256 behind it."""
+    """A tool's name as the wire spells it: one that is not a slug becomes one with 8 hex of its SHA-256 behind it."""
     if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name):
         return name
     plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:55]
@@ -218,7 +218,7 @@ def slug(name: str) -> str:
 
 
 def named(name: str) -> dict[str, Any]:
-    """`name` of a call of this tool; `native` with the original where it is no slug."""
+    """`name` of a call of this tool; `native` with the original where it is not a slug."""
     spelt = slug(name)
     return {"name": spelt} if spelt == name else {"name": spelt, "native": {"tool_name": name}}
 

@@ -19,7 +19,7 @@ from ._spans import CallSpan
 
 
 class EndedError(BaseException):
-    """A person ended the run. No `Exception`: Kate would tell the model its type and go on."""
+    """A person ended the run. No `Exception`: Kate would give the model its type and go on."""
 
 
 @dataclass

@@ -58,7 +58,7 @@ def calls_of_turn(messages: Sequence[BaseMessage]) -> list[Any]:
 
 
 def said_before(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """The fields of a card that tell where the call comes from."""
+    """The fields of a card that say where the call comes from."""
     last = next((one for one in reversed(messages) if isinstance(one, AIMessage)), None)
     words = str(last.text) if last is not None else ""
     return {"agent": AGENT, "reason": words or None, "history": last_messages(_said(messages)) or None}

@@ -1,4 +1,4 @@
-"""What a card tells of an OpenAI agent's run."""
+"""What a card says about an OpenAI agent's run."""
 
 from __future__ import annotations
 

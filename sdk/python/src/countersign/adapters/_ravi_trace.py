@@ -76,8 +76,8 @@ class CallsSeen:
 
 
 def record_chain(gate: Gate, result: Any, chain_id: str, started_at: dt.datetime | None, **ids: str | None) -> str:
-    """One span, and below it one of each call. ravi records how long calls took, not when they began: they stand one
-    after another."""
+    """One span, and below it one of each call. ravi records how long calls took, not when they began: they follow one
+    another."""
     took = dt.timedelta(milliseconds=result.duration_ms)
     begun = started_at if started_at is not None else clock.now() - took
     # The wire has milliseconds; durations stay exact.

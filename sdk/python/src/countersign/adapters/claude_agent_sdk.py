@@ -24,7 +24,7 @@ from ._gating import Answer, GatedCall, Selection, named
 log = logging.getLogger("countersign")
 
 READ_ONLY = ("Read", "Glob", "Grep", "LS", "NotebookRead", "TodoWrite", "ToolSearch")
-"""Claude Code's tools that only read; they do not ask by themselves."""
+"""Claude Code's tools that only read; they do not ask on their own."""
 
 FRAMEWORK = {"framework": "claude-agent-sdk", "framework_version": version("claude-agent-sdk")}
 VERDICTS: tuple[Verdict, ...] = ("approve", "modify", "deny", "skip", "terminate")

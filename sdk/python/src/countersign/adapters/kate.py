@@ -329,7 +329,7 @@ def _described(
 
 
 def _read(error: Exception) -> tuple[str, dict[str, Any]]:
-    """The status of the span, and what else stands in its `error`."""
+    """The status of the span, and the rest of its `error`."""
     number = re.search(r"(?:status |\()(\d{3})\b", str(error))
     code = number[1] if number is not None and isinstance(error, projectkate.KateRemoteError) else None
     if isinstance(error, projectkate.KateBalanceError):

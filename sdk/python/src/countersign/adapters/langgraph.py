@@ -89,7 +89,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 class CountersignReceipts(AsyncCallbackHandler):
-    """A callback that tells the console what became of the calls that `answer_interrupts` got approved."""
+    """A callback that reports to the console what became of the calls that `answer_interrupts` got approved."""
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate

@@ -152,7 +152,7 @@ class RaviApprovalHandler:
         run_id: str | None = None,
         thread_id: str | None = None,
     ) -> Iterator[None]:
-        """What is asked inside is numbered and stands under one span. `policy` is ravi's `ChainPolicy`."""
+        """What is asked inside is numbered and is under one span. `policy` is ravi's `ChainPolicy`."""
         ids = {name: value for name, value in (("run_id", run_id), ("thread_id", thread_id)) if value is not None}
         about: dict[str, Any] = {"attributes": {"ravi.chain_id": chain_id}, **ids}
         span = CallSpan(self._gate, CHAIN_SPAN, kind="chain", **about)
@@ -252,7 +252,7 @@ class _Waits:
         await asyncio.sleep(self.until - time.monotonic())
 
     async def words(self) -> list[str]:
-        """What of the expiry ravi could not tell apart: known when ravi would have spoken."""
+        """What of the expiry ravi could not distinguish: known when ravi would have spoken."""
         await self.over()
         return [] if self.cancelled else ["expiry_as_deny"]
 

@@ -41,7 +41,7 @@ from .selectools_words import effective, flags
 
 MARGIN_SECONDS = 0.5
 """The request ends this much before selectools stops waiting (a quarter of short time-outs), so that no approval
-stands for a call that selectools has already given up."""
+is valid for a call that selectools has already given up."""
 
 
 @dataclass

@@ -45,7 +45,7 @@ class PendingOutcome:
 
 
 def request_of(record: PendingAction, *, risk: Risk = "critical", effects: Effects | None = None) -> ToolCall:
-    """The request that stands for a record: all of its 13 fields are kept in `native`.
+    """The request of a record: all of its 13 fields are kept in `native`.
 
     Raises `InvalidRequestError` (`digest_mismatch`) when the record's arguments are not those of its digest.
     """
