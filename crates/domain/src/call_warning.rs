@@ -190,7 +190,8 @@ fn past(verdict: &str) -> &str {
 }
 
 /// A span of time in the largest unit of which it holds at least one.
-fn span(ms: i64) -> String {
+#[must_use]
+pub fn span(ms: i64) -> String {
     let seconds = ms.max(0) / 1_000;
     match seconds {
         0..60 => format!("{seconds} s"),

@@ -32,7 +32,7 @@ pub mod yardstick;
 
 pub use agreement::is_vote;
 pub use alarm::AlarmCode;
-pub use call_warning::{CallWarning, ToldBy};
+pub use call_warning::{CallWarning, ToldBy, span as call_age};
 pub use decide::{Authority, DecideRefusal, already, check_decide, ends_the_call};
 pub use delivery::Delivery;
 pub use fault::Fault;

@@ -39,6 +39,7 @@ pub mod looked;
 pub mod meta;
 pub mod outbox;
 pub mod overview;
+pub mod people_decided;
 pub mod policy;
 pub mod policy_history;
 pub mod policy_versions;

@@ -5,11 +5,13 @@
 
 mod asked;
 mod human;
+mod scrutiny;
 mod warnings;
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::scrutiny::Scrutiny;
 use countersign_core::ops::votes::told::ShownVote;
 use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
@@ -59,6 +61,10 @@ struct Shown<'a> {
     rule_version: Option<i64>,
     // The same call, decided before this one was asked.
     repeats: Option<Value>,
+    // What is remarkable about the call; null where there is none to look at.
+    findings: Option<Vec<Value>>,
+    effect: Option<String>,
+    compared: Option<Value>,
 }
 
 /// Prints one request. With `--reveal` also what looks like a secret, once the audit log has recorded it.
@@ -108,6 +114,7 @@ async fn told(
     let reason = app.withdraw_reason(&story.line).await;
     let known = warnings::known_tools(app, &story.line).await?;
     let warnings = warnings::of(story, request.as_ref(), &known, now);
+    let scrutiny = app.scrutiny(&story.line).await?;
     if out.json {
         let decision = story.given().and_then(kept);
         let text = as_json(
@@ -116,6 +123,7 @@ async fn told(
             decision.as_ref(),
             (warnings, reason),
             (why.as_ref(), secrets),
+            scrutiny.as_ref(),
         )?;
         return Ok(vec![text]);
     }
@@ -126,6 +134,7 @@ async fn told(
             .flat_map(|words| human::withdrawn(words, secrets)),
     );
     lines.extend(why.iter().flat_map(reasons));
+    lines.extend(scrutiny.iter().flat_map(|of| scrutiny::lines(of, secrets)));
     Ok(lines)
 }
 
@@ -192,6 +201,7 @@ fn as_json(
     decision: Option<&KeptJson>,
     (warnings, withdraw_reason): (Vec<Value>, Option<String>),
     (why, secrets): (Option<&Why>, Secrets),
+    scrutiny: Option<&Scrutiny>,
 ) -> Result<String, Failure> {
     let words = |text: &str| secrets.line(text);
     let shown = Shown {
@@ -222,6 +232,13 @@ fn as_json(
         rule_name: story.rule_name.as_deref().map(plain),
         rule_version: story.line.rule_version,
         repeats: story.repeats.as_ref().map(repeats),
+        findings: scrutiny.map(|of| scrutiny::findings(of, secrets)),
+        effect: scrutiny.and_then(|of| of.effect.as_deref().map(words)),
+        compared: scrutiny.and_then(|of| {
+            of.compared
+                .as_ref()
+                .map(|of| scrutiny::compared(of, secrets))
+        }),
     };
     let text = serde_json::to_string(&shown).map_err(|error| {
         Failure::new(

@@ -78,6 +78,7 @@ mod rule_notes;
 mod rule_usage;
 pub mod rules;
 mod schema_cost;
+pub mod scrutiny;
 mod search_index;
 mod search_text;
 pub mod setup;

@@ -1,0 +1,137 @@
+//! What is remarkable about a call, against what people decided on the agent's tool before.
+//!
+//! Reads the past, decides nothing: `countersign-scrutiny` finds.
+
+use countersign_redaction::is_secret_value;
+use countersign_scrutiny::{
+    Call, Denial, Difference, Finding, Past, differs, effect, examine, facts, nearest,
+};
+use countersign_wire::{ApprovalRequest, json_value};
+use serde_json::Value;
+
+use super::listed_names::shown_name;
+use super::tool_record::call_of;
+use crate::Fault;
+use crate::domain::call_age;
+use crate::runtime::App;
+use crate::store::lines::LineRow;
+use crate::store::people_decided::{self, PersonDecided};
+use crate::store::tool_record::ToolCall;
+
+/// How long an approval is a yardstick, and a denial is remembered, ms.
+const APPROVED_MS: i64 = 180 * 86_400_000;
+const DENIED_MS: i64 = 90 * 86_400_000;
+/// The most calls of the past that are read.
+const MOST: i64 = 200;
+
+/// What the console finds in a call.
+#[derive(Debug, Default)]
+pub struct Scrutiny {
+    /// The strongest first.
+    pub findings: Vec<Finding>,
+    /// What will happen, where the console can be sure.
+    pub effect: Option<String>,
+    /// The nearest call that a person approved.
+    pub compared: Option<Compared>,
+}
+
+/// A call with the nearest one that a person approved.
+#[derive(Debug)]
+pub struct Compared {
+    /// The earlier call.
+    pub request_id: String,
+    /// When it was approved, ms.
+    pub at: i64,
+    /// Who approved it.
+    pub by: Option<String>,
+    /// In the order of the arguments.
+    pub differs: Vec<Difference>,
+}
+
+impl App {
+    /// What is remarkable about a request, with what people decided before it was decided itself; none for what is no
+    /// call or whose payload is gone.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn scrutiny(&self, line: &LineRow) -> Result<Option<Scrutiny>, Fault> {
+        let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
+        let (Some(request), Some(call)) = (request, call_of(line)) else {
+            return Ok(None);
+        };
+        let Some(examined) = Call::of(&request) else {
+            return Ok(None);
+        };
+        let until = line.decided_at.unwrap_or(i64::MAX);
+        let now = line.decided_at.unwrap_or(self.now().0);
+        let before = ToolCall {
+            before: i64::MAX,
+            ..call
+        };
+        let times = (now - APPROVED_MS, until);
+        let decided = people_decided::of_tool(&self.reader().0, before, times, MOST).await?;
+        let past = past(call.tool, &decided, now);
+        let approved = decided
+            .iter()
+            .filter(|one| is_approval(one))
+            .filter_map(|one| Some((one, ran(one)?)));
+        let compared = nearest(call.tool, examined.args, approved).map(|(one, args)| Compared {
+            request_id: one.request_id.clone(),
+            at: one.decided_at,
+            by: person(one),
+            differs: differs(&args, examined.args),
+        });
+        Ok(Some(Scrutiny {
+            findings: examine(&examined, &past),
+            effect: effect(&examined),
+            compared,
+        }))
+    }
+}
+
+/// The past of a tool from what people decided on it.
+pub(super) fn past(tool: &str, decided: &[PersonDecided], now: i64) -> Past {
+    let mut past = Past::hiding(Box::new(|value| {
+        is_secret_value(value).then(|| format!("hidden:{value}"))
+    }));
+    // An approval ends a denial that came before it.
+    for one in decided.iter().rev() {
+        let Some(args) = ran(one) else {
+            continue;
+        };
+        let mut call = Call::new(tool, &args);
+        let raw = one.edited.is_none().then_some(&one.raw);
+        call.digest = raw
+            .and_then(|raw| json_value(raw))
+            .and_then(|of| Some(of.get("args_digest")?.as_str()?.to_owned()))
+            .unwrap_or_default();
+        if is_approval(one) {
+            past.approve(&facts(&call));
+        } else if now - one.decided_at <= DENIED_MS {
+            let denial = Denial {
+                by: person(one),
+                ago: call_age(now - one.decided_at),
+                why: one.message.clone(),
+            };
+            past.deny(&facts(&call), &denial);
+        }
+    }
+    past
+}
+
+fn is_approval(one: &PersonDecided) -> bool {
+    matches!(one.verdict.as_str(), "approve" | "modify")
+}
+
+/// The arguments that ran.
+fn ran(one: &PersonDecided) -> Option<Value> {
+    match &one.edited {
+        Some(decision) => json_value(decision)?.get("edited_args").cloned(),
+        None => json_value(&one.raw)?.get("args").cloned(),
+    }
+}
+
+fn person(one: &PersonDecided) -> Option<String> {
+    let by: Value = serde_json::from_str(one.decided_by.as_deref()?).ok()?;
+    shown_name(&by)
+}

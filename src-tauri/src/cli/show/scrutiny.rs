@@ -1,0 +1,60 @@
+//! Findings of a call and the call that it is compared with, as `show` prints them.
+
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::scrutiny::{Compared, Scrutiny};
+use serde_json::{Map, Value, json};
+
+use super::super::output::plain;
+use crate::secrets::{Secrets, hiding};
+
+/// As JSON, the strongest first.
+pub(super) fn findings(of: &Scrutiny, secrets: Secrets) -> Vec<Value> {
+    let finding = of.findings.iter().map(|finding| {
+        json!({
+            "code": finding.code, "weight": finding.weight, "at": finding.at,
+            "message": secrets.line(&finding.message),
+        })
+    });
+    finding.collect()
+}
+
+/// The nearest approved call, with only what differs.
+pub(super) fn compared(of: &Compared, secrets: Secrets) -> Value {
+    let differs = of.differs.iter().map(|differs| {
+        let name = differs.at.rsplit('/').next().unwrap_or_default();
+        let value = |value: &Value| match secrets {
+            Secrets::Hidden => hiding().field(name, value),
+            Secrets::Revealed => value.clone(),
+        };
+        let mut found = Map::new();
+        found.insert("at".to_owned(), json!(differs.at));
+        let both = [("was", &differs.was), ("is", &differs.is)];
+        found.extend(
+            both.into_iter()
+                .filter_map(|(key, of)| Some((key.to_owned(), value(of.as_ref()?)))),
+        );
+        Value::Object(found)
+    });
+    json!({
+        "request_id": plain(&of.request_id), "at": Timestamp(of.at).rfc3339(), "by": of.by.as_deref().map(plain),
+        "differs": differs.collect::<Vec<_>>(),
+    })
+}
+
+/// For a person, the strongest first.
+pub(super) fn lines(of: &Scrutiny, secrets: Secrets) -> Vec<String> {
+    let line = of.findings.iter().map(|finding| {
+        let at = if finding.at.is_empty() {
+            "call"
+        } else {
+            &finding.at
+        };
+        format!(
+            "{} {}: {}",
+            finding.code.as_str(),
+            secrets.line(at),
+            secrets.line(&finding.message)
+        )
+    });
+    line.collect()
+}
