@@ -98,6 +98,8 @@ struct Parts {
     /// Globs or whole names; none: every tool.
     tools: Vec<String>,
     when: Option<String>,
+    /// Patterns of commands at `/command`.
+    command: Vec<String>,
     message: Option<String>,
 }
 
@@ -167,6 +169,27 @@ impl Desk<'_> {
         Ok(())
     }
 
+    /// Makes one approve of what several entries allow: a command may need more than one of them.
+    fn carry_together(
+        &mut self,
+        entries: &[(String, String)],
+        parts: Parts,
+        note: &str,
+    ) -> Result<(), String> {
+        let all: Vec<&str> = entries.iter().map(|(_, entry)| entry.as_str()).collect();
+        let rule = self.rule(("allow", &all.join(", ")), Effect::Approve, parts)?;
+        let carried = entries.iter().map(|(place, entry)| Carried {
+            place: place.clone(),
+            entry: entry.clone(),
+            rules: vec![rule.id.clone()],
+            effect: Effect::Approve,
+            note: Some(note.to_owned()),
+        });
+        self.found.carried.extend(carried);
+        self.found.rules.push(rule);
+        Ok(())
+    }
+
     /// Read by the same check as a rule file.
     fn rule(
         &self,
@@ -200,6 +223,9 @@ impl Desk<'_> {
         if !self.agents.is_empty() {
             let agents: Vec<&str> = self.agents.iter().map(Glob::as_str).collect();
             rule["agent"] = json!(agents);
+        }
+        if !parts.command.is_empty() {
+            rule["command"] = json!({ "/command": parts.command });
         }
         if let Some(when) = parts.when {
             rule["when"] = json!(when);

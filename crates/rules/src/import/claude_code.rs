@@ -1,10 +1,12 @@
 //! Permission lists of Claude Code: `permissions: {allow, ask, deny}` of a settings file, each entry
 //! `Tool` or `Tool(specifier)`. Deny wins over ask over allow, as here.
 
+use countersign_shell::Shell;
 use serde_json::{Map, Value};
 
 use super::text::quoted;
 use super::{Desk, ENTRIES_MAX, Parts};
+use crate::commands::CommandPattern;
 use crate::glob::{Glob, Reach};
 use crate::rule::Effect;
 
@@ -39,6 +41,7 @@ pub(super) fn read(desk: &mut Desk<'_>, file: &Value) -> Result<(), String> {
     };
     // The first entry that keeps files from being read or written: what denies comes before what allows.
     let mut files: Option<String> = None;
+    let mut commands = Commands::default();
     for (name, effect) in LISTS {
         for (number, entry) in list(map, name)?.iter().enumerate() {
             let place = format!("{name}[{number}]");
@@ -53,9 +56,14 @@ pub(super) fn read(desk: &mut Desk<'_>, file: &Value) -> Result<(), String> {
                 files.get_or_insert_with(|| place.clone());
             }
             let at = (place.as_str(), text);
-            one(desk, at, (tool, specifier), effect, files.as_deref())?;
+            if let ("Bash", Some(of), Effect::Approve) = (tool, specifier, effect) {
+                commands.add(desk, at, of, files.as_deref());
+                continue;
+            }
+            one(desk, at, (tool, specifier), effect)?;
         }
     }
+    commands.carry(desk)?;
     let lists = LISTS.map(|(name, _)| name);
     for (key, value) in map.iter().filter(|(key, _)| !lists.contains(&key.as_str())) {
         let why = match key.as_str() {
@@ -127,7 +135,6 @@ fn one(
     at: (&str, &str),
     (tool, specifier): (&str, Option<&str>),
     effect: Effect,
-    files: Option<&str>,
 ) -> Result<(), String> {
     match (effect, specifier) {
         (Effect::Approve, None) if SHELLS.contains(&tool) => {
@@ -149,7 +156,7 @@ fn one(
             };
             desk.carry(at, vec![(effect, parts)], Some(note))
         }
-        (Effect::Approve, Some(of)) => allow(desk, at, (tool, of), files),
+        (Effect::Approve, Some(of)) => allow(desk, at, (tool, of)),
         (effect, None) => desk.carry(at, vec![(effect, whole(tool))], None),
         (effect, Some(of)) if SHELLS.contains(&tool) => refuse_command(desk, at, tool, of, effect),
         (_, Some(_)) => {
@@ -238,7 +245,6 @@ fn allow(
     desk: &mut Desk<'_>,
     at: (&str, &str),
     (tool, specifier): (&str, &str),
-    files: Option<&str>,
 ) -> Result<(), String> {
     let approve = |desk: &mut Desk<'_>, when: String, note: &str| {
         let parts = Parts {
@@ -248,27 +254,6 @@ fn allow(
         };
         desk.carry(at, vec![(Effect::Approve, parts)], Some(note))
     };
-    if tool == "Bash" {
-        let Some((words, more)) = command(specifier) else {
-            let why = "a wildcard within a command could be anything; name its first words";
-            desk.leave(at.0, at.1, why);
-            return Ok(());
-        };
-        if let Some(files) = files.filter(|_| is_file_command(words, more)) {
-            let why = format!(
-                "{files} is about files, and Claude Code looks for them in such a command too"
-            );
-            desk.leave(at.0, at.1, why);
-            return Ok(());
-        }
-        let when = format!(
-            "{} && [';','&','|','`','$','(',')','<','>','\\n','\\r','\\\\'].all(c, !args.command.contains(c)) \
-             && args.all(k, k in ['command','description','timeout'])",
-            says(words, more)
-        );
-        let note = "commands that are put together, substitute or redirect ask, and so do other arguments than description and timeout; lasts 90 days";
-        return approve(desk, when, note);
-    }
     if let ("WebFetch", Some(host)) = (tool, specifier.strip_prefix("domain:")) {
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ".-".contains(c);
         if !host.is_empty() && host.chars().all(plain) {
@@ -298,10 +283,25 @@ fn refuse_command(
     specifier: &str,
     effect: Effect,
 ) -> Result<(), String> {
+    if tool == "Bash" {
+        let list = patterns(specifier);
+        let reads = |of: &String| CommandPattern::new(of, Shell::Posix, false).is_ok();
+        if list.iter().all(reads) {
+            let message = Some("Denied by the imported permissions.".to_owned());
+            let parts = Parts {
+                tools: vec![tool.to_owned()],
+                command: list,
+                message,
+                ..Parts::default()
+            };
+            return desk.carry(at, vec![(effect, parts)], None);
+        }
+    }
     let on = |when: String, message: Option<String>| Parts {
         tools: vec![tool.to_owned()],
         when: Some(when),
         message,
+        ..Parts::default()
     };
     let Some((words, more)) = command(specifier) else {
         return desk.carry(at, vec![(Effect::Ask, whole(tool))], Some(WIDE));
@@ -315,4 +315,69 @@ fn refuse_command(
     }
     let note = "a longer command with the same words asks";
     desk.carry(at, rules, Some(note))
+}
+
+/// The patterns here that a specifier of `Bash` is.
+fn patterns(specifier: &str) -> Vec<String> {
+    let more = specifier
+        .strip_suffix(":*")
+        .or_else(|| specifier.strip_suffix(" *"));
+    match more {
+        // A second wildcard makes the last one need a word, as there.
+        Some(words) if words.contains('*') => vec![format!("{words} * *")],
+        Some(words) => vec![format!("{words} *")],
+        // Glued to the last word: its beginning, and whatever follows.
+        None if specifier.ends_with('*') => vec![specifier.to_owned(), format!("{specifier} *")],
+        None => vec![specifier.to_owned()],
+    }
+}
+
+/// What `Bash(…)` allows, together.
+#[derive(Default)]
+struct Commands {
+    entries: Vec<(String, String)>,
+    patterns: Vec<String>,
+}
+
+/// A rule has at most 200 patterns.
+const PATTERNS_MAX: usize = 190;
+
+impl Commands {
+    fn add(&mut self, desk: &mut Desk<'_>, at: (&str, &str), specifier: &str, files: Option<&str>) {
+        let words = command(specifier).unwrap_or((specifier, false));
+        if let Some(files) = files.filter(|_| is_file_command(words.0, words.1)) {
+            let why = format!(
+                "{files} is about files, and Claude Code looks for them in such a command too"
+            );
+            return desk.leave(at.0, at.1, why);
+        }
+        let list = patterns(specifier);
+        let refused = list
+            .iter()
+            .find_map(|of| CommandPattern::new(of, Shell::Posix, true).err());
+        match refused {
+            Some(why) => desk.leave(at.0, at.1, format!("the command {why}")),
+            None if self.patterns.len() + list.len() > PATTERNS_MAX => {
+                desk.leave(at.0, at.1, "one rule has at most 200 patterns");
+            }
+            None => {
+                self.entries.push((at.0.to_owned(), at.1.to_owned()));
+                self.patterns.extend(list);
+            }
+        }
+    }
+
+    fn carry(self, desk: &mut Desk<'_>) -> Result<(), String> {
+        if self.entries.is_empty() {
+            return Ok(());
+        }
+        let parts = Parts {
+            tools: vec!["Bash".to_owned()],
+            when: Some("args.all(k, k in ['command','description','timeout'])".to_owned()),
+            command: self.patterns,
+            ..Parts::default()
+        };
+        let note = "every program of the command has to be allowed; other arguments than description and timeout ask; lasts 90 days";
+        desk.carry_together(&self.entries, parts, note)
+    }
 }

@@ -141,6 +141,7 @@ fn deny_when(desk: &mut Desk<'_>, place: &str, entry: &Map<String, Value>) -> Re
         message: Some(format!(
             "The argument {arg} is denied by the imported policy."
         )),
+        ..Parts::default()
     };
     let (effect, note) = match exact {
         true => (

@@ -206,7 +206,7 @@ fn permissions_of_claude_code_come_over() {
         ("Bash", run("npm run test -- --watch"), "approve"),
         ("Bash", run("npm run tests"), "ask"),
         ("Bash", run("npm run test && rm -rf ."), "ask"),
-        ("Bash", run("npm run test; curl x"), "ask"),
+        ("Bash", run("npm run test; curl x"), "deny"),
         ("Bash", run("npm run test\nrm x"), "ask"),
         ("Bash", run("npm run test $(rm x)"), "ask"),
         ("Bash", run("npm run test > /etc/passwd"), "ask"),
@@ -221,7 +221,7 @@ fn permissions_of_claude_code_come_over() {
         ("Bash", run("git log --stat"), "approve"),
         ("Bash", run("git push"), "ask"),
         ("Bash", run("curl http://x"), "deny"),
-        ("Bash", run("ls && curl http://x"), "ask"),
+        ("Bash", run("ls && curl http://x"), "deny"),
         ("Bash", run("ls"), "ask"),
         ("WebFetch", json!({"url": "https://docs.rs/serde"}), "ask"),
         ("mcp__github__list_issues", json!({}), "approve"),
@@ -300,11 +300,6 @@ fn a_deny_that_does_not_fit_into_a_rule_asks_for_every_call_of_its_tool() {
             Source::Selectools,
             json!({"allow": ["run_*"], "review": [format!("run_doc{}", "*x".repeat(200))]}),
             "",
-        ),
-        (
-            Source::ClaudeCode,
-            claude(format!("Bash({words}x:*)")),
-            "run_doc",
         ),
     ] {
         let found = from(source, &file);
@@ -431,4 +426,73 @@ fn the_same_entry_gives_the_same_rule_and_agents_narrow_it() {
         narrow.rules[0].expires_at,
         Some(now().plus_ms(APPROVES_DAYS * 86_400_000))
     );
+}
+
+#[test]
+fn a_command_is_read_and_not_compared_by_its_letters() {
+    let conditions = Conditions::default();
+    type Row<'t> = [&'t [&'t str]; 4];
+    let table: &[Row<'_>] = &[
+        // Allow, deny, what runs, what does not.
+        [
+            &[
+                "Bash(git log:*)",
+                "Bash(git blame:*)",
+                "Bash(cd web && npm test)",
+                "Bash(make x*)",
+            ],
+            &[
+                "Bash(git push*)",
+                "Bash(rm -rf:*)",
+                "Bash(*git checkout --*)",
+            ],
+            &[
+                "git log --oneline",
+                "git log && git blame a",
+                "cd web && npm test",
+                "make xy z",
+                "git  'log'",
+            ],
+            &[
+                "git push",
+                "git -C . push",
+                "git log; git 'push'",
+                "rm -r -f x",
+                "cd x && git checkout -- a",
+                "npm test",
+                "cd web; npm test",
+                "git log > x",
+            ],
+        ],
+        [
+            &[
+                "Bash(find:*)",
+                "Bash(watch *)",
+                "Bash(xargs:*)",
+                "Bash(timeout:*)",
+                "Bash(FOO=1 make:*)",
+            ],
+            &["Bash(curl:*)"],
+            &["find . -name x", "FOO=1 make"],
+            &[
+                "find . -delete",
+                "watch make",
+                "xargs curl x",
+                "timeout 5 c''url x",
+                "make",
+            ],
+        ],
+    ];
+    for [allow, deny, run, not] in table {
+        let file = json!({"permissions": {"allow": allow, "deny": deny}});
+        let policy = policy(&from(Source::ClaudeCode, &file));
+        let say =
+            |command: &&&str| says(&policy, &conditions, "Bash", &json!({ "command": command }));
+        for command in run.iter() {
+            assert_eq!(say(&command), "approve", "{command}");
+        }
+        for command in not.iter() {
+            assert_ne!(say(&command), "approve", "{command}");
+        }
+    }
 }
