@@ -18,7 +18,7 @@ use crate::leaf::Leaf;
 use crate::leaf::among;
 use crate::role::is_command;
 
-pub(crate) use line::Line;
+pub(crate) use line::{Line, lines};
 
 /// Something remarkable in a command.
 pub(crate) struct Act {
@@ -118,7 +118,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
 
 /// Everything remarkable, each kind once with its strongest first.
 pub(crate) fn acts(script: &Script) -> Vec<Act> {
-    let lines = line::lines(script);
+    let lines = lines(script);
     let mut found = Vec::new();
     for line in &lines {
         found.extend(destroys::act(line));
