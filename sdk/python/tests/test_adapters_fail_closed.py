@@ -12,7 +12,7 @@ from countersign import Gate
 
 import test_langgraph
 from conftest import SOON, Bench, opened
-from test_pydantic_ai import Office
+from pydantic_office import Office
 
 
 async def pydantic_ai(gate: Gate, timeout: float) -> tuple[list, str]:

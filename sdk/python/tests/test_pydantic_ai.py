@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import json
 import logging
 
 import pytest
-from countersign import Gate, args_digest
-from countersign.adapters.pydantic_ai import CountersignApproval
+from countersign import args_digest
 from pydantic_ai import Agent, FunctionToolset, RunContext
 from pydantic_ai.capabilities import AbstractCapability, HandleDeferredToolCalls
 from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry
-from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
-from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolApproved
 
 from cards import Desk
 from conftest import SOON
+from pydantic_office import Office, call
 
 SECRET = "ghp_" + "a8Kd02LmXq7ZvB3nTy5RwE1uHs6JcF9gQp4W"
 
@@ -34,51 +32,6 @@ async def desk(tmp_path_factory: pytest.TempPathFactory):
 async def gate(desk):
     async with desk.gate() as opened:
         yield opened
-
-
-def call(name: str, args, call_id: str = "call_1") -> ToolCallPart:
-    return ToolCallPart(name, args, tool_call_id=call_id)
-
-
-PAY = call("pay", {"to": "ada", "n": 1})
-
-
-class Office:
-    """An agent whose model makes the given calls in one turn, then says "done"; its tools note what they ran with."""
-
-    def __init__(self, gate: Gate, *calls: ToolCallPart, capabilities=(), deps=None, output=str, **how) -> None:
-        self.ran: list[tuple] = []
-        self.read: list[ToolReturnPart] = []
-        self.calls = calls or (PAY,)
-        self.approval = CountersignApproval(gate, **how)
-        self.agent = Agent(
-            FunctionModel(self.answer),
-            output_type=output,
-            capabilities=[self.approval, *capabilities],
-            tools=[self.pay, self.lookup, self.book],
-        )
-
-    def answer(self, messages, _) -> ModelResponse:
-        self.read = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
-        if len(messages) > 1:
-            return ModelResponse(parts=[TextPart("done")])
-        return ModelResponse(parts=[TextPart("Ada is owed one."), *self.calls])
-
-    def pay(self, to: str, n: int) -> str:
-        """Pays somebody."""
-        self.ran.append((to, n))
-        return f"paid {to} {n}"
-
-    def lookup(self, who: str) -> dict:
-        self.ran.append((who,))
-        return {"who": who}
-
-    def book(self, day: dt.date) -> str:
-        self.ran.append((day,))
-        return "booked"
-
-    def start(self, prompt: str = "pay Ada", **how) -> asyncio.Task:
-        return asyncio.create_task(self.agent.run(prompt, **how))
 
 
 async def ended(run: asyncio.Task):

@@ -11,7 +11,7 @@ from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
 from cards import Desk
 from conftest import SOON
 from killed import run_once_for_all_kills, with_pydantic_ai
-from test_pydantic_ai import Office, call
+from pydantic_office import Office, call
 
 
 @pytest.fixture(scope="module")
