@@ -35,7 +35,9 @@ pub(crate) fn is_system(path: &str) -> bool {
             .split(' ')
             .any(|folder| path == folder || path.starts_with(&format!("{folder}/")))
     };
-    let home = path == "~" || (path.starts_with('~') && !path.contains('/')) || path == "/root";
+    let home = path == "~"
+        || (path.starts_with('~') && !path.contains('/'))
+        || path.strip_prefix('/') == Some("root");
     let of_somebody = (path.starts_with("/home/") || path.starts_with("/Users/")) && deep == 2;
     path.is_empty()
         || (path.starts_with('/') && deep == 1 && path != "/tmp")

@@ -190,7 +190,10 @@ fn secret_of(command: &Command) -> Option<String> {
                 .map(|from| from.target.text.as_str());
             words
                 .chain(read)
-                .find(|path| is_credential(path) || among("~/.ssh ~/.aws /root/.ssh", path))
+                .find(|path| {
+                    let roots = path.strip_prefix('/') == Some("root/.ssh");
+                    roots || is_credential(path) || among("~/.ssh ~/.aws", path)
+                })
                 .map(str::to_owned)
         }
         "aws"

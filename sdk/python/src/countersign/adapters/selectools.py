@@ -16,7 +16,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypedDict, Unpack
 
@@ -34,7 +33,9 @@ from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import Introduction, ToolCall
 from ..words import Effects, Risk, Verdict
-from ._spans import STATUS, CallSpan
+from ._selectools_calls import Known as _Known
+from ._selectools_calls import Question as _Question
+from ._spans import STATUS
 from .selectools_receipts import MAX_KNOWN_CALLS, ApprovedCalls
 from .selectools_trace import RunTrace, failed
 from .selectools_words import effective, flags
@@ -42,33 +43,6 @@ from .selectools_words import effective, flags
 MARGIN_SECONDS = 0.5
 """The request ends this much before selectools stops waiting (a quarter of short time-outs), so that no approval
 is valid for a call that selectools has already given up."""
-
-
-@dataclass
-class _Known:
-    """What an observer saw of a call. Holds `args` so that its identity stays its own."""
-
-    tool_name: str
-    args: dict[str, Any]
-    run_id: str
-    seen_at: float
-    span: CallSpan
-    task: asyncio.Task[Any] | None
-    """The task that waits for the call, under `arun`."""
-
-
-@dataclass
-class _Question:
-    """One call that asks, and its answer."""
-
-    name: str
-    args: dict[str, Any]
-    reason: str
-    known: _Known | None
-    within: float | None
-    editable: bool = True
-    preview: str | None = None
-    decision: Decision | None = None
 
 
 class GateOptions(TypedDict, total=False):
