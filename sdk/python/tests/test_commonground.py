@@ -204,16 +204,17 @@ def test_without_commonground_the_error_names_the_module(ground):
         CommonGroundReporter(cardbox=ground, **ground.stores)
 
 
+async def connect(bench):
+    """A client on CommonGround's bus."""
+    return await nats.connect(bench.server.url, nkeys_seed_str=bench.login.seed, connect_timeout=10)
+
+
 @contextlib.asynccontextmanager
 async def serving(bench, reporter, name="desk"):
-    """A client of the bridge's side, and the task that serves on one of its own. The account has no JetStream."""
-    login = {"nkeys_seed_str": bench.login.seed, "connect_timeout": 10}
-    async with (
-        await nats.connect(bench.server.url, **login) as asks,
-        await nats.connect(bench.server.url, **login) as nc,
-    ):
-        task = asyncio.create_task(reporter.serve(nc, name))
-        yield asks, nc, task
+    """A client that asks, the client that serves, and the task of the latter."""
+    async with await connect(bench) as asks, await connect(bench) as serves:
+        task = asyncio.create_task(reporter.serve(serves, name))
+        yield asks, serves, task
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError, ConnectionError):
             await task
