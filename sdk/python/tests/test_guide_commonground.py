@@ -29,7 +29,7 @@ ground = Ground()
 publish_tool_result_report = ground.publish
 
 
-class ServiceBase:
+class Installation:
     def __init__(self, *, service_name):
         kept = {name: lambda name=name: ground.stores[name] for name in ground.stores}
         self.ctx = SimpleNamespace(stores=SimpleNamespace(**kept))
@@ -44,6 +44,9 @@ class ServiceBase:
 
     async def close(self):
         await self.nats.nc.close()
+
+
+ServiceBase = Installation
 """,
 }
 
