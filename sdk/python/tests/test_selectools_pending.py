@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
+from types import SimpleNamespace
 
 import pytest
 from countersign import InvalidRequestError, SyncGate, selectools64
 from countersign.adapters.selectools_pending import PendingGate, record_of, request_id_of, request_of
-from selectools.pending import InMemoryPendingStore, PendingAction
+from selectools.pending import InMemoryPendingStore, PendingAction, PendingActionExistsError
 
 from conftest import SOON
 from console import Console
@@ -73,7 +74,7 @@ def test_foreign_ids_stay_distinct():
     assert request_id_of("019a-x") == "019a-x"
 
 
-async def test_approved_executes_once(bench, console: Console):
+async def test_s8_approved_executes_once(bench, console: Console):
     chat = Chat()
     settling = chat.settle(bench)
     await console.decide(chat.request_id)
@@ -83,7 +84,7 @@ async def test_approved_executes_once(bench, console: Console):
     await console.receipt(chat.request_id, "executed")
 
 
-async def test_an_action_that_changed_while_it_waited_is_disarmed(bench, console: Console):
+async def test_s8_an_action_that_changed_while_it_waited_is_disarmed(bench, console: Console):
     chat = Chat()
     settling = chat.settle(bench)
     await console.request(chat.request_id)
@@ -93,14 +94,57 @@ async def test_an_action_that_changed_while_it_waited_is_disarmed(bench, console
     assert (await console.receipt(chat.request_id, "refused"))["message"] == "digest_mismatch"
 
 
-async def test_denied_cancels(bench, console: Console):
+@pytest.mark.parametrize("verdict", ["deny", "skip"])
+async def test_s8_an_action_that_changed_is_disarmed_whatever_the_answer(bench, console: Console, verdict):
+    chat = Chat()
+    settling = chat.settle(bench)
+    await console.request(chat.request_id)
+    chat.record.args["invoice_id"] = "ALL"
+    await console.decide(chat.request_id, verdict)
+    assert ((await settling).status, chat.store.get("u1", **SCOPE)) == ("digest_mismatch", None)
+
+
+async def test_s8_without_an_executor_nothing_runs(bench, console: Console):
+    chat = Chat()
+    [(key, (record, _))] = chat.store._pending.items()
+    chat.store._pending[key] = (record, None)  # as a store that others share has it
+    settling = chat.settle(bench)
+    await console.decide(chat.request_id)
+    assert ((await settling).status, chat.ran) == ("no_executor", 0)
+    assert (await console.receipt(chat.request_id, "refused"))["message"] == "no_executor"
+
+
+async def test_s8_an_unexpired_record_is_replaced_by_nobody(bench, console: Console):
+    chat = Chat()
+    settling = chat.settle(bench)
+    await console.request(chat.request_id)
+    with pytest.raises(PendingActionExistsError):
+        chat.store.stash("u1", kind="other", preview="p", executor=chat._run, args={}, **SCOPE)
+    await console.decide(chat.request_id)
+    assert ((await settling).status, chat.ran) == ("executed", 1)
+
+
+def test_s8_an_approval_that_finds_the_record_expired():
+    chat = Chat(ttl=0.05)
+    receipts: list[tuple] = []
+
+    def ask(_, *, timeout):
+        time.sleep(timeout + 0.01)
+        return SimpleNamespace(verdict="approve", allowed=True, args_digest=chat.record.args_digest)
+
+    gate = SimpleNamespace(ask=ask, receipt_later=lambda _, stage, message: receipts.append((stage, message)))
+    assert (PendingGate(gate, chat.store).settle(chat.record).status, chat.ran) == ("expired", 0)
+    assert receipts == [("refused", "expired")]
+
+
+async def test_s8_denied_cancels(bench, console: Console):
     chat = Chat()
     settling = chat.settle(bench)
     await console.decide(chat.request_id, "deny")
     assert ((await settling).status, chat.ran, chat.store.get("u1", **SCOPE)) == ("cancelled", 0, None)
 
 
-async def test_skipped_keeps_it_armed_for_a_short_while_only(bench, console: Console):
+async def test_s8_skipped_keeps_it_armed_for_a_short_while_only(bench, console: Console):
     chat = Chat()
     settling = chat.settle(bench)
     await console.decide(chat.request_id, "skip")
@@ -108,12 +152,28 @@ async def test_skipped_keeps_it_armed_for_a_short_while_only(bench, console: Con
     assert chat.store.get("u1", **SCOPE).expires_at <= time.time() + 10
 
 
-async def test_nobody_answers_in_its_time(bench, console: Console):
+async def test_s8_a_skip_never_lengthens_its_time(bench, console: Console):
+    chat = Chat(ttl=5.0)
+    settling = chat.settle(bench)
+    await console.decide(chat.request_id, "skip")
+    assert (await settling).status == "ignored"
+    assert chat.store.get("u1", **SCOPE).expires_at == chat.record.expires_at
+
+
+async def test_s8_ignored_in_the_chat_never_lengthens_the_consoles_deadline(bench, console: Console):
+    chat = Chat(ttl=0.6)
+    settling = chat.settle(bench)
+    await console.request(chat.request_id)
+    await asyncio.to_thread(chat.gate.ignored, chat.record, 60)
+    assert ((await asyncio.wait_for(settling, SOON)).status, chat.ran) == ("expired", 0)
+
+
+async def test_s8_nobody_answers_in_its_time(bench, console: Console):
     chat = Chat(ttl=0.4)
     assert ((await chat.settle(bench)).status, chat.ran) == ("expired", 0)
 
 
-async def test_an_executor_that_raises_is_reported_and_not_tried_again(bench, console: Console):
+async def test_s8_an_executor_that_raises_is_reported_and_not_tried_again(bench, console: Console):
     def broken() -> str:
         raise OSError("no")
 
@@ -124,7 +184,7 @@ async def test_an_executor_that_raises_is_reported_and_not_tried_again(bench, co
     await console.receipt(chat.request_id, "failed")
 
 
-async def test_a_confirmation_in_the_chat_withdraws_the_request(bench, console: Console):
+async def test_s8_a_confirmation_in_the_chat_withdraws_the_request(bench, console: Console):
     chat = Chat()
     settling = chat.settle(bench)
     await console.request(chat.request_id)
@@ -136,7 +196,7 @@ async def test_a_confirmation_in_the_chat_withdraws_the_request(bench, console: 
     assert chat.ran == 1
 
 
-async def test_another_action_of_the_same_scope_is_neither_fired_nor_disarmed(bench, console: Console):
+async def test_s8_another_action_of_the_same_scope_is_neither_fired_nor_disarmed(bench, console: Console):
     chat = Chat()
     settling = chat.settle(bench)
     await console.request(chat.request_id)
@@ -148,7 +208,7 @@ async def test_another_action_of_the_same_scope_is_neither_fired_nor_disarmed(be
     assert (await console.receipt(chat.request_id, "refused"))["message"] == "kind_mismatch"
 
 
-async def test_ignored_in_the_chat_shortens_the_consoles_deadline(bench, console: Console):
+async def test_s8_ignored_in_the_chat_shortens_the_consoles_deadline(bench, console: Console):
     chat = Chat()
     settling = chat.settle(bench)
     await console.request(chat.request_id)

@@ -113,7 +113,8 @@ class PendingGate:
             **scope,
         )
         if outcome is None:
-            return self._report(decision, "gone", None)
+            # The store forgets a record that it finds expired.
+            return self._report(decision, "expired" if record.is_expired() else "gone", None)
         return self._report(decision, outcome.status, outcome.result)
 
     def ignored(self, record: PendingAction, seconds: float = DEFAULT_IGNORE_TTL_SECONDS) -> None:
