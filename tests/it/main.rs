@@ -6,6 +6,7 @@
 
 mod agents;
 mod alarms;
+mod ask_key;
 mod attacks;
 mod audit;
 mod backup;

@@ -13,6 +13,7 @@ use crate::program::Program;
 
 /// Hooks of one agent introduce it at most so often.
 const HELLO_EVERY: Duration = Duration::from_secs(60);
+const PENDING: &str = "pending";
 
 /// An enrolment, and the agent's own folder in the state folder: `instance_id`, `hello`, `pending` with the journal and
 /// `approved` with the calls whose receipts are to come.
@@ -26,10 +27,7 @@ impl Identity {
     /// Errors: `bad_enrolment`, `journal` where the state folder cannot be used.
     pub(crate) async fn open(agent_json: &Path, state: &Path) -> Result<Self, GateError> {
         let enrolment = EnrolmentSource::from(agent_json).read().await?;
-        let agent = enrolment.agent_key();
-        let folder = state
-            .join(agent.workspace.to_string())
-            .join(agent.agent.to_string());
+        let folder = own_folder(state, &enrolment);
         let used = || -> io::Result<String> {
             DirBuilder::new()
                 .recursive(true)
@@ -57,7 +55,7 @@ impl Identity {
             .builder()
             .framework(program.name(), "")
             .one_shot(&self.instance_id)
-            .journal(self.folder.join("pending"));
+            .journal(self.folder.join(PENDING));
         gate.connect().await
     }
 
@@ -73,6 +71,19 @@ impl Identity {
         let _ = fs::write(hello, "");
         gate
     }
+}
+
+/// The journal that an agent's hooks share with whatever else asks in its name.
+#[must_use]
+pub fn journal(state: &Path, enrolment: &Enrolment) -> PathBuf {
+    own_folder(state, enrolment).join(PENDING)
+}
+
+fn own_folder(state: &Path, enrolment: &Enrolment) -> PathBuf {
+    let agent = enrolment.agent_key();
+    state
+        .join(agent.workspace.to_string())
+        .join(agent.agent.to_string())
 }
 
 /// Made once; of several processes that make it at once, the first counts.

@@ -25,6 +25,7 @@ mod which;
 pub use answer::Answer;
 pub use connect::{Wanted, connect, connect_mcp, disconnect, disconnect_mcp};
 pub use event::LARGEST;
+pub use identity::journal;
 pub use program::Program;
 pub use respond::{Options, respond};
 pub use which::Which;

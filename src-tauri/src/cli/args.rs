@@ -3,6 +3,7 @@
 //! Defaults that the environment or `config.toml` may give are in [`super::config`].
 
 mod alarms;
+mod ask;
 mod bridge;
 mod bypass;
 mod connect;
@@ -20,6 +21,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use alarms::{Alarms, AlarmsWhat};
+pub(crate) use ask::Ask;
 pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use connect::{Connect, Disconnect, Mode, Place, Scope as SettingsScope};
@@ -221,40 +223,6 @@ pub(crate) enum Command {
     },
     /// Print the manual page.
     Man,
-}
-
-const ASK_EXITS: &str = "\
-Exit codes: 0 approved or modified, then the arguments that may run are printed; 5 expired;
-7 the bus cannot be reached, or could not be read at the deadline; 2 no usable agent.json or wrong usage; 6 the request was rejected; 1 everything
-else: denied, skipped, answered instead of run, escalated, withdrawn, or a decision that does not verify.
-Ctrl+C withdraws the request.";
-
-#[derive(Debug, Args)]
-#[command(after_help = ASK_EXITS)]
-pub(crate) struct Ask {
-    /// Name of the tool to be called.
-    #[arg(long)]
-    pub(crate) tool: String,
-    /// The arguments as JSON; `-` reads standard input.
-    #[arg(
-        long,
-        value_name = "JSON|-",
-        default_value = "{}",
-        allow_hyphen_values = true
-    )]
-    pub(crate) args: String,
-    /// How dangerous the call is.
-    #[arg(long, value_enum, default_value_t = Risk::Medium)]
-    pub(crate) risk: Risk,
-    /// Why, in the agent's words.
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) explain: Option<String>,
-    /// Seconds to wait for the answer, at most 30 days.
-    #[arg(long, value_name = "S", default_value_t = 900, value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
-    pub(crate) timeout: u64,
-    /// Enrolment file [env: COUNTERSIGN_AGENT_JSON] [default: that of the agent `local` in the data folder].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) agent_json: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

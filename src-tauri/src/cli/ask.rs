@@ -11,7 +11,8 @@ use countersign_core::data_dir::DataDir;
 use countersign_core::ops::enroll::LOCAL_AGENT;
 use countersign_redaction::Hiding;
 use countersign_sdk::{
-    Ask as Question, Decision, DecisionVerdict, Gate, GateBuilder, GateError, Verdict,
+    Ask as Question, Decision, DecisionVerdict, EnrolmentSource, Gate, GateBuilder, GateError,
+    Verdict,
 };
 use countersign_wire::{Enrolment, ErrorCode, Origin, Timestamp};
 use serde_json::{Map, Value, json};
@@ -19,6 +20,7 @@ use serde_json::{Map, Value, json};
 use super::args::Ask;
 use super::config::Settings;
 use super::failure::Failure;
+use super::hook::state_folder;
 use super::input;
 use super::output::Output;
 use super::serve::Stop;
@@ -36,6 +38,9 @@ const ALLOWED: [Verdict; 6] = [
     Verdict::Escalate,
 ];
 
+const KEPT: &str =
+    "stopped where it was asked; the request stays, and the same --key waits for it again";
+
 /// Asks, waits, prints what may run.
 pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
@@ -43,12 +48,25 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
     let enrolment = enrolment(settings, ask.agent_json)?;
     warn_of_readers(out, &enrolment);
     hide_under_login_of(&enrolment);
-    let gate = Gate::builder(enrolment)
+    let enrolment = EnrolmentSource::from(enrolment).read().await;
+    let enrolment = enrolment.map_err(|error| failed(&error))?;
+    let journal = match ask.key {
+        Some(_) => Some(countersign_hooks::journal(&state_folder()?, &enrolment)),
+        None => None,
+    };
+    let mut gate = Gate::builder(enrolment)
         .framework("countersign ask", env!("CARGO_PKG_VERSION"))
         .one_shot("ask");
+    if let Some(journal) = journal {
+        gate = gate.journal(journal);
+    }
     let gate = connected(gate, ask.timeout).await?;
+    let since = ask
+        .key
+        .as_ref()
+        .map_or("", |_| " from the first ask with this --key");
     out.remark(&format!(
-        "waiting up to {} for an answer (--timeout)",
+        "waiting up to {}{since} for an answer (--timeout)",
         span(ask.timeout)
     ));
     let mut asking = gate.ask(question);
@@ -56,6 +74,11 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
     let (answer, stopped) = tokio::select! {
         answer = &mut asking => (answer, false),
         () = stop.asked() => {
+            if ask.key.is_some() {
+                drop(asking);
+                gate.close().await;
+                return Err(Failure::new(ErrorCode::Failed, KEPT));
+            }
             handle.cancel("stopped where it was asked");
             (asking.await, true)
         }
@@ -132,14 +155,29 @@ pub(super) fn hide_under_login_of(enrolment: &Path) {
 
 fn question(ask: &Ask) -> Result<Question, Failure> {
     let args = input::json("--args", &ask.args)?;
-    let question = Question::tool(&ask.tool, args)
+    let mut question = Question::tool(&ask.tool, args)
         .risk(ask.risk.into())
-        .allow(ALLOWED);
-    let question = match &ask.explain {
-        Some(text) => question.explain(input::text("--explain", text.clone())?),
-        None => question,
-    };
-    Ok(question.timeout(Duration::from_secs(ask.timeout)))
+        .allow(ALLOWED)
+        .timeout(Duration::from_secs(ask.timeout));
+    if let Some(text) = &ask.explain {
+        question = question.explain(input::text("--explain", text.clone())?);
+    }
+    if let Some(file) = &ask.schema {
+        question = question.args_schema(input::json_file("--schema", file)?);
+    }
+    if let Some(origin) = ask.origin {
+        question = question.origin(origin);
+    }
+    if let Some(key) = &ask.key {
+        question = question.key(key);
+    }
+    if let Some(id) = &ask.call_id {
+        question = question.call_id(id);
+    }
+    if let Some(id) = &ask.thread {
+        question = question.thread_id(id);
+    }
+    Ok(question)
 }
 
 pub(super) fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<PathBuf, Failure> {
@@ -326,6 +364,7 @@ fn code_of(error: &GateError) -> ErrorCode {
         | GateError::NoTrustedKeys
         | GateError::LoginRefused
         | GateError::Forbidden { .. }
+        | GateError::Journal { .. }
         | GateError::Tls { .. } => ErrorCode::Environment,
         GateError::Unreachable { .. } | GateError::NoStreams | GateError::NotPlaced { .. } => {
             ErrorCode::BusUnreachable

@@ -76,18 +76,11 @@ fn event() -> io::Result<Vec<u8>> {
 }
 
 fn options(global: &Global, hook: Hook) -> Result<Options, Failure> {
-    let named = |name| {
-        env::var_os(name)
-            .filter(|path| !path.is_empty())
-            .map(PathBuf::from)
-    };
     let agent_json = match hook.agent_json.or_else(|| named(AGENT_JSON)) {
         Some(path) => path,
         None => default_enrolment(global, hook.program)?,
     };
-    let state = named(STATE_DIR)
-        .or_else(|| Some(platform_state()?.join("countersign").join("hooks")))
-        .ok_or_else(|| Failure::environment(format!("no state folder; set {STATE_DIR}")))?;
+    let state = state_folder()?;
     let mut unasked = hook.asks.unasked;
     if unasked.is_empty() {
         unasked = hook
@@ -108,8 +101,18 @@ fn options(global: &Global, hook: Hook) -> Result<Options, Failure> {
     })
 }
 
-fn platform_state() -> Option<PathBuf> {
-    dirs::state_dir().or_else(dirs::data_local_dir)
+fn named(name: &str) -> Option<PathBuf> {
+    env::var_os(name)
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+}
+
+/// Where hooks, and asks with a key, keep what outlives a process.
+pub(super) fn state_folder() -> Result<PathBuf, Failure> {
+    let platform = || dirs::state_dir().or_else(dirs::data_local_dir);
+    named(STATE_DIR)
+        .or_else(|| Some(platform()?.join("countersign").join("hooks")))
+        .ok_or_else(|| Failure::environment(format!("no state folder; set {STATE_DIR}")))
 }
 
 fn default_enrolment(global: &Global, program: Program) -> Result<PathBuf, Failure> {
