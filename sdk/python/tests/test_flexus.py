@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from itertools import count
 
 import pytest
 from countersign import Gate
@@ -13,48 +12,12 @@ from countersign.adapters.flexus import FlexusGate, SetupSchemaError, checked, m
 import flexus_kit as kit
 from asked import Asked
 from conftest import Bench, opened
-
-ARGS = {"name": "Bob", "days": [1, 2]}
-SCHEMA = {
-    "type": "object",
-    "properties": {"name": {"type": "string"}, "days": {"type": "array", "items": {"type": "integer"}}},
-    "required": ["name", "days"],
-    "additionalProperties": False,
-}
-TOOL = kit.CloudTool(True, "fire", "Ends a contract", SCHEMA)
-numbers = count(1)
+from flexus_office import ARGS, SCHEMA, Office, a_call
 
 
 @pytest.fixture
 def asked(console):
     return Asked(console)
-
-
-def a_call(name="fire", args=ARGS, **about):
-    return kit.FCloudtoolCall(f"call-{next(numbers)}", name, json.dumps(args, indent=1), **about)
-
-
-class Office:
-    """One tool that asks before it does anything, and notes each run."""
-
-    def __init__(self, gate, *, key="confirm_fire", returns="fired", again=False, **options):
-        self.flexus = FlexusGate(gate, tools=[TOOL], risks={"fire": "high"}, **options)
-        self.runs: list[tuple] = []
-        self.key, self.returns, self.again = key, returns, again
-        self.handle = self.flexus.handler("fire")(self.fire)
-
-    async def fire(self, toolcall, args):
-        self.runs.append((toolcall.confirmed_by_human, json.loads(json.dumps(args)), toolcall.fcall_arguments))
-        args["name"] = "changed by the first run"
-        if not toolcall.confirmed_by_human or self.again:
-            raise kit.NeedsConfirmation(self.key, "fire(Bob)", "Bob leaves")
-        if isinstance(self.returns, BaseException):
-            raise self.returns
-        return self.returns
-
-    def start(self, call=None):
-        call = call or a_call()
-        return asyncio.ensure_future(self.handle(call, json.loads(call.fcall_arguments)))
 
 
 async def ended(console, call, status, name="fire"):
