@@ -161,7 +161,7 @@ async def test_f4_a_cancelled_task_withdraws(gate, asked, console):
 
 
 async def test_f5_the_secret_stays_in_the_bot(gate, asked, console, caplog):
-    office = Office(gate, returns=RuntimeError(f"key {kit.SECRET} is bad"))
+    office = Office(gate, returns=RuntimeError(f"key {kit.SECRET} is bad"), timeout=10)
     working = office.start()
     card = await asked.card(working)
     await asked.answer(card)
