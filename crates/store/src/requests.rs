@@ -332,6 +332,21 @@ pub async fn open_of(
     .await?)
 }
 
+/// The calls of a tool that wait for an answer, the oldest first.
+pub async fn waiting_for(
+    tx: &mut SqliteConnection,
+    tool: &str,
+    limit: i64,
+) -> Result<Vec<i64>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT id FROM requests WHERE state <> 'decided' AND state = 'pending' AND tool = ? ORDER BY id LIMIT ?",
+    )
+    .bind(tool)
+    .bind(limit)
+    .fetch_all(tx)
+    .await?)
+}
+
 /// When an operator last ended a call of an agent, of those from row `oldest` on.
 pub async fn last_ended(
     tx: &mut SqliteConnection,

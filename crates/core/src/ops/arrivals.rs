@@ -15,6 +15,7 @@ use serde_json::json;
 
 pub(crate) use self::amendments::{AFTER_DECISION, IGNORED, UNREADABLE};
 use self::amendments::{tighten, withdraw};
+use super::automatic::is_probe;
 use super::automatic_answers;
 use super::decisions::join_orphans;
 use super::incoming::{At, IncomingRequest, RequestMessage};
@@ -248,7 +249,10 @@ async fn insert(
                     if let Some(parsed) = parsed {
                         ledger.judge.arrived(*id, Arc::clone(parsed));
                     }
-                    batch.gathered.arrived.push(key.clone());
+                    // No card is told of.
+                    if !is_probe(row.tool.as_deref()) {
+                        batch.gathered.arrived.push(key.clone());
+                    }
                 }
                 None => {}
             }

@@ -4,6 +4,7 @@
 //! Losing the race to another console is expected.
 
 mod judge;
+mod probes;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use tokio::sync::oneshot;
 
 pub(super) use self::judge::judge;
 use self::judge::{Decided, decision, is_bypassed, read};
+pub(super) use self::probes::is_probe;
 use super::job::{Automatic, DecideCommand};
 use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
@@ -101,6 +103,8 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         judge.forget();
         return Ok(());
     }
+    probes::deny(ledger, batch).await?;
+    let judge = &mut ledger.judge;
     let generation = judge.policies.generation();
     let bypassed = ledger.brakes.read().bypasses(batch.now).next().is_some();
     if judge.policies.is_empty() && !bypassed {

@@ -1,9 +1,10 @@
 //! The numbers of a time.
 
+use super::automatic::is_probe;
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::history::HistoryFilter;
-use crate::domain::overview::{Counting, Overview};
+use crate::domain::overview::{Counting, Fact, Overview};
 use crate::runtime::App;
 use crate::store::overview;
 
@@ -39,7 +40,12 @@ impl App {
             until: Some(until),
             ..HistoryFilter::default()
         };
-        overview::facts(self.reader(), &filter, |fact| counting.add(fact)).await?;
+        let count = |fact: Fact| {
+            if !is_probe(fact.tool.as_deref()) {
+                counting.add(fact);
+            }
+        };
+        overview::facts(self.reader(), &filter, count).await?;
         Ok(counting.finish())
     }
 

@@ -30,6 +30,7 @@ mod policy;
 mod policy_lost;
 mod power_cut;
 mod presence;
+mod probes;
 mod purged;
 mod quorum;
 mod ranks;

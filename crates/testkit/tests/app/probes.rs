@@ -1,0 +1,98 @@
+use countersign_core::domain::Timestamp;
+use countersign_core::{App, Options};
+use countersign_testkit::{PlainServer, TempData};
+use countersign_wire::args_digest;
+use serde_json::json;
+
+use crate::agent::{
+    Agent, Desk, caught_up, colleague, in_state, inbox_ids, listed, options, troubles,
+};
+use crate::policy::apply;
+
+const APPROVES: &str = r#"
+schema = 1
+[[rule]]
+id = "all"
+effect = "approve"
+expires_at = "2999-01-01T00:00:00Z"
+tool = ["countersign_probe", "delete_invoice"]
+"#;
+
+async fn denied(agent: &Agent, id: &str) {
+    let mut request = agent.request(id);
+    request["tool"]["name"] = json!("countersign_probe");
+    request["risk"] = json!("low");
+    agent.ask(&request).await;
+    let decision = agent.decision(id).await;
+    let told = ["verdict", "message", "origin"].map(|name| decision[name].clone());
+    assert_eq!(
+        told,
+        [json!("deny"), json!("probe"), json!("system")],
+        "{id}"
+    );
+}
+
+async fn arrived(app: &App) -> u64 {
+    let all = (Timestamp(0), Timestamp(i64::MAX / 2));
+    let told = app.overview(all, 1, None).await.unwrap();
+    told.volume.iter().map(|volume| volume.arrived).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_probe_is_denied_at_once_whatever_rules_and_brakes_say_and_counts_nowhere() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let agent = desk.agent("bot").await;
+    denied(&agent, "without-rules").await;
+    apply(&desk.app, APPROVES).await;
+    denied(&agent, "with-a-rule").await;
+    desk.app.set_panic(true).await.unwrap();
+    denied(&agent, "in-panic").await;
+    agent.ask(&agent.request("other")).await;
+    for app in [&desk.app, &second] {
+        listed(app, "other").await;
+        in_state(app, "in-panic", "decided").await;
+        assert_eq!(inbox_ids(app).await, ["other"]);
+        assert_eq!(arrived(app).await, 1);
+        assert!(troubles(app).await.is_empty());
+    }
+    second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_probe_that_came_while_no_console_ran_is_denied_when_one_starts() {
+    let server = PlainServer::start_with(
+        "accounts { HOUSE { jetstream: enabled, users: [{ user: all, password: all }] } }\n\
+         no_auth_user: all",
+    )
+    .await;
+    let data = TempData::new();
+    let outside = || Options {
+        nats_url: Some(server.url().to_owned()),
+        allow_single_account: true,
+        ..options(&data)
+    };
+    let app = App::start(outside()).await.unwrap();
+    caught_up(&app).await;
+    app.shutdown().await;
+    let client = async_nats::connect(server.url()).await.unwrap();
+    let request = json!({
+        "v": 1, "kind": "tool_call", "request_id": "r1", "workspace": "acme", "agent": {"name": "bot"},
+        "tool": {"name": "countersign_probe"}, "args": {}, "args_digest": args_digest(&json!({})).unwrap().to_string(),
+        "risk": "low", "allowed_verdicts": ["approve", "deny"],
+        "requested_at": "2026-11-21T12:00:00.000Z", "expires_at": "2026-11-21T12:01:00.000Z",
+    });
+    let subject = "countersign.v1.request.acme.bot.r1";
+    let asked = client
+        .request(subject, request.to_string().into())
+        .await
+        .unwrap();
+    assert!(!asked.payload.is_empty());
+    let app = App::start(outside()).await.unwrap();
+    let row = in_state(&app, "r1", "decided").await;
+    assert_eq!(row.verdict.as_deref(), Some("deny"));
+    assert_eq!(row.origin.as_deref(), Some("system"));
+    app.shutdown().await;
+}
