@@ -6,12 +6,14 @@
 
 mod claude_code;
 mod selectools;
+mod strict;
 #[cfg(test)]
 mod tests;
 mod text;
 
 use serde_json::{Value, json};
 
+pub use self::strict::read_json;
 use super::glob::Glob;
 use super::read::read_set;
 use super::rule::{Effect, Rule};
@@ -72,7 +74,7 @@ pub struct Imported {
 /// Reads a policy. `agents` narrows every rule to agents of these names; empty: to none.
 ///
 /// # Errors
-/// Why the file is none of the source, for a person.
+/// Why the file is none of the source, for a person; for Claude Code every fault with its JSON pointer.
 pub fn import(
     source: Source,
     file: &Value,
@@ -149,7 +151,10 @@ impl Desk<'_> {
                 ..Parts::default()
             };
             let whole = self.rule((place, entry), Effect::Ask, parts);
-            let whole = whole.map_err(|why| format!("{place}: {why}; mend it first"))?;
+            let whole = whole.map_err(|why| match self.source {
+                Source::ClaudeCode => format!("{}: {why}", claude_code::pointer(place)),
+                Source::Selectools => format!("{place}: {why}; mend it first"),
+            })?;
             // An ask for every call of the tools says what a narrower one does.
             made.retain(|rule| rule.effect == Effect::Deny);
             made.push(whole);

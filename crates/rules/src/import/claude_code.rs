@@ -42,14 +42,20 @@ pub(super) fn read(desk: &mut Desk<'_>, file: &Value) -> Result<(), String> {
     // The first entry that keeps files from being read or written: what denies comes before what allows.
     let mut files: Option<String> = None;
     let mut commands = Commands::default();
+    let mut faults = Vec::new();
     for (name, effect) in LISTS {
-        for (number, entry) in list(map, name)?.iter().enumerate() {
+        let list = list(map, name).unwrap_or_else(|why| {
+            faults.push(why);
+            &[]
+        });
+        for (number, entry) in list.iter().enumerate() {
             let place = format!("{name}[{number}]");
-            let text = entry
-                .as_str()
-                .ok_or_else(|| format!("permissions.{place} must be a text"))?;
+            let Some(text) = entry.as_str() else {
+                faults.push(format!("{}: it must be a text", pointer(&place)));
+                continue;
+            };
             let Some((tool, specifier)) = split(text) else {
-                unreadable(desk, &place, text, effect)?;
+                faults.extend(unreadable(desk, &place, text, effect).err());
                 continue;
             };
             if effect != Effect::Approve && is_about_files(tool) {
@@ -60,8 +66,11 @@ pub(super) fn read(desk: &mut Desk<'_>, file: &Value) -> Result<(), String> {
                 commands.add(desk, at, of, files.as_deref());
                 continue;
             }
-            one(desk, at, (tool, specifier), effect)?;
+            faults.extend(one(desk, at, (tool, specifier), effect).err());
         }
+    }
+    if !faults.is_empty() {
+        return Err(faults.join("; "));
     }
     commands.carry(desk)?;
     let lists = LISTS.map(|(name, _)| name);
@@ -83,7 +92,13 @@ fn unreadable(desk: &mut Desk<'_>, place: &str, text: &str, effect: Effect) -> R
         desk.leave(place, text, why);
         return Ok(());
     }
-    Err(format!("permissions.{place}: {why}; mend it first"))
+    Err(format!("{}: {why}: {text}", pointer(place)))
+}
+
+/// The JSON pointer of a place such as `deny[0]`.
+pub(super) fn pointer(place: &str) -> String {
+    let inner = place.trim_end_matches(']').replace('[', "/");
+    format!("/permissions/{inner}")
 }
 
 fn list<'v>(map: &'v Map<String, Value>, name: &str) -> Result<&'v [Value], String> {
@@ -91,7 +106,7 @@ fn list<'v>(map: &'v Map<String, Value>, name: &str) -> Result<&'v [Value], Stri
         None => Ok(&[]),
         Some(Value::Array(list)) if list.len() <= ENTRIES_MAX => Ok(list),
         Some(_) => Err(format!(
-            "permissions.{name} must be a list of at most {ENTRIES_MAX} entries"
+            "/permissions/{name}: it must be a list of at most {ENTRIES_MAX} entries"
         )),
     }
 }

@@ -332,8 +332,27 @@ fn a_deny_that_does_not_fit_into_a_rule_asks_for_every_call_of_its_tool() {
         (Source::ClaudeCode, claude("d".repeat(300))),
     ] {
         let told = import(source, &file, &[], now()).unwrap_err();
-        assert!(told.contains("deny[0]"), "{told}");
+        let place = match source {
+            Source::Selectools => "deny[0]",
+            Source::ClaudeCode => "/permissions/deny/0",
+        };
+        assert!(told.contains(place), "{told}");
     }
+}
+
+#[test]
+fn every_fault_of_a_file_is_listed_at_once_with_its_pointer() {
+    let file = json!({"permissions": {
+        "allow": ["Bash(ls:*)", 1], "ask": "Bash",
+        "deny": ["Bash(rm -rf /)*", "Bash(git push:*)", "Bash(npm publish)*", "rm -rf", "d".repeat(300)],
+    }});
+    let told = import(Source::ClaudeCode, &file, &[], now()).unwrap_err();
+    let places: Vec<&str> = told
+        .split("; ")
+        .map(|fault| fault.split_once(": ").unwrap().0)
+        .collect();
+    let expected = ["deny/0", "deny/2", "deny/3", "deny/4", "ask", "allow/1"];
+    assert_eq!(places, expected.map(|of| format!("/permissions/{of}")));
 }
 
 #[test]

@@ -403,7 +403,7 @@ fn a_path_is_read_as_the_file_system_would() {
         ("/srv/shop/.env", "x/../.env", Some(true)),
         ("~/.ssh/**", "/home/bob/.ssh/id", Some(true)),
         ("~/.ssh/**", "$HOME/.ssh/id", Some(true)),
-        ("~/.ssh/**", "/root/.ssh/id", Some(true)),
+        ("~/.ssh/**", "/./root/.ssh/id", Some(true)),
         (".env", "/p/.envrc", Some(false)),
         (".env", "env", Some(false)),
         ("~/.ssh/**", "/srv/ssh/id", Some(false)),
