@@ -142,6 +142,7 @@ first_lane() {
 python_tests() {
   step "Python: tests" in_sdk pytest
   step "bridge: tests" process_tests bridge
+  step "coding agents: tests" process_tests agents
 }
 
 step "format" cargo fmt --all --check
@@ -155,13 +156,12 @@ step "Rust build and lints" rust_build
 step "Rust docs" rust_docs
 joined
 
-# The Rust tests wait more than they compute.
-beside python_tests
 step "Rust tests" rust_tests
 # The only crate with examples that a reader copies.
 step "Rust examples in docs" cargo test --quiet --package countersign-sdk --doc
-joined
+beside python_tests
 step "faults under load" faults
+joined
 [ "$scope" = headless ] || step "real window" scripts/desktop-tests.sh --built
 
 current="tests left the person's own files alone"

@@ -94,7 +94,7 @@ async def test_s10_artifacts_are_listed_by_what_identifies_them(bench, console):
             Agent(tools=[tool], provider=script, config=config).run("go")
 
     await asyncio.to_thread(work)
-    message = await console.until("event", lambda m: b'"artifacts"' in m.data)
+    message = await console.until("event", lambda m: b"file:///r.pdf" in m.data)
     [run, *_] = spans(console, json.loads(message.data)["run_id"])
     listed = {"url": "file:///r.pdf", "sha256": "ab" * 32, "size": 7, "mime_type": "application/pdf"}
     assert run["artifacts"] == [listed]
