@@ -7,7 +7,7 @@ use std::path::Path;
 use countersign_core::ops::rules::{RulesChange, RulesChanged};
 use countersign_core::policy::Rule;
 use countersign_core::policy::glob::Glob;
-use countersign_core::policy::import::{Imported, import};
+use countersign_core::policy::import::{Imported, import, read_json};
 use countersign_wire::ErrorCode;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(super) async fn run(
     out: Output,
     command: ImportRules,
 ) -> Result<(), Failure> {
-    let file = value_of(&command.file)?;
+    let file = value_of(command.from, &command.file)?;
     let agents: Result<Vec<Glob>, String> = command.agent.iter().map(|of| Glob::new(of)).collect();
     let agents = agents.map_err(|why| Failure::usage(format!("--agent: {why}")))?;
     let source = command.from.into();
@@ -48,11 +48,15 @@ pub(super) async fn run(
     told(out, command.from, &found, Some(&done))
 }
 
-/// JSON or YAML, which takes JSON too.
-fn value_of(file: &Path) -> Result<Value, Failure> {
+/// JSON read strictly from Claude Code; YAML, which takes JSON too, from others.
+fn value_of(from: ImportFrom, file: &Path) -> Result<Value, Failure> {
     let text = input::text_of(file)?;
-    serde_yaml_ng::from_str(&text).map_err(|error| {
-        let why = format!("{}: {error}", file.display());
+    let value = match from {
+        ImportFrom::ClaudeCode => read_json(&text).map_err(|faults| faults.join("; ")),
+        ImportFrom::Selectools => serde_yaml_ng::from_str(&text).map_err(|error| error.to_string()),
+    };
+    value.map_err(|why| {
+        let why = format!("{}: {why}", file.display());
         Failure::new(ErrorCode::InvalidArgs, why)
     })
 }
