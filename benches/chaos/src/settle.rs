@@ -15,7 +15,7 @@ const SETTLE_LIMIT: Duration = Duration::from_secs(90);
 /// Longer than the pauses between two attempts, and some operators.
 const PROBE_LIMIT: Duration = Duration::from_secs(40);
 const LOOK: Duration = Duration::from_millis(100);
-/// Between two looks at a console's state, each of which starts a process.
+/// Between two looks at a console's state; each starts a process.
 const STATUS: Duration = Duration::from_secs(1);
 
 /// How the settling went.

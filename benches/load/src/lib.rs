@@ -1,7 +1,7 @@
 //! The agents of the bench, and the phases of one round.
 //!
-//! Knows nothing of the product: the same code loads the product and the floor, each of which runs
-//! its console as a child process of its own (`<program> console …`).
+//! It is independent of the product: the same code loads the product and the floor. Each runs its console as a child
+//! process of its own (`<program> console …`).
 
 mod accept;
 mod agent;

@@ -1,4 +1,4 @@
-//! Signs of life of agents: a plain subscription, nothing is stored.
+//! Heartbeats of agents: a plain subscription, nothing is stored.
 //!
 //! A heartbeat is dropped when the reader is late, or when it is larger than any real one: the next comes in 10 s
 //! (protocol, section 1).
@@ -15,7 +15,7 @@ const SUBJECT: &str = "countersign.v1.alive.>";
 const QUEUE: usize = 1_024;
 const LARGEST: usize = 4 * 1024;
 
-/// One sign of life.
+/// One heartbeat.
 #[derive(Debug, Clone)]
 pub struct Alive {
     /// `countersign.v1.alive.{ws}.{agent}`, not yet checked against the grammar.
@@ -27,7 +27,7 @@ pub struct Alive {
 }
 
 impl Bus {
-    /// Signs of life from now on, also after reconnects.
+    /// Heartbeats from now on, also after reconnects.
     pub fn subscribe_alive(&self) -> mpsc::Receiver<Alive> {
         let (queue, receiver) = mpsc::channel(QUEUE);
         let mut delivery = self.deliveries().now();

@@ -191,7 +191,7 @@ impl Bus {
         &self.inner.client
     }
 
-    /// The connection on which messages of streams and signs of life come.
+    /// The connection on which messages of streams and heartbeats come.
     pub(super) fn deliveries(&self) -> &Deliveries {
         &self.inner.deliveries
     }

@@ -1,4 +1,4 @@
-//! A connection of its own for what others wrote: the messages of streams, and signs of life.
+//! A connection of its own for what others wrote: the messages of streams, and heartbeats.
 //!
 //! Requests and their answers have a connection of their own. The client gives a connection up, or ends with a panic,
 //! at a subject or a header block that it cannot read, and every agent can send one: what is published and asked must

@@ -15,7 +15,7 @@ pub enum BusEvent {
     SlowConsumer,
     /// The server is about to close.
     LameDuck,
-    /// The connection on which messages and signs of life come is lost again and again, and the other one is not.
+    /// The connection on which messages and heartbeats come is lost again and again, and the other one is not.
     DeliveryLost,
     /// The stream is another one than the one that was read first, or went back; nothing of it is read.
     StreamReplaced {

@@ -45,7 +45,7 @@ pub fn time_asleep() -> Duration {
 fn nanoseconds(clock: ClockId) -> i64 {
     match clock_gettime(clock) {
         Ok(now) => now.tv_sec() * 1_000_000_000 + now.tv_nsec(),
-        // Both clocks exist on every supported kernel; standing still is the safe answer.
+        // Both clocks exist on every supported kernel; a stopped clock is the safe answer.
         Err(_) => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! What holds automatic approvals back (rules, "Brakes").
 //!
-//! An automatic approval passes only while it is known that nothing holds it back.
+//! An automatic approval passes only while it is known that no brake applies.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub struct Bypass {
     pub from: Timestamp,
     /// From here on it is over, by the server's time.
     pub until: Timestamp,
-    /// The public key of the operator who signed it: what it lets run is bound by that key's limits.
+    /// The public key of the operator who signed it: what it approves is bound by that key's limits.
     pub signer: String,
 }
 
@@ -174,14 +174,14 @@ impl Brakes {
         self.panic.as_ref().filter(|set| set.state)
     }
 
-    /// The agents that are held back.
+    /// The agents that are paused or stopped.
     pub fn agents(&self) -> impl Iterator<Item = (&AgentKey, &SetBrake<AgentBrake>)> {
         self.agents
             .iter()
             .filter(|(_, set)| set.state != AgentBrake::Running)
     }
 
-    /// Whether no panic is on and no agent is held back.
+    /// Whether no panic is on and no agent is paused or stopped.
     #[must_use]
     pub fn none(&self) -> bool {
         self.panic().is_none() && self.agents().next().is_none()

@@ -36,8 +36,8 @@ pub struct Described<'a> {
     pub approved_call: Option<&'a str>,
 }
 
-/// Which descriptions differ from the approved ones. A tool of which nothing was ever approved has not
-/// changed: there is nothing to compare.
+/// Which descriptions differ from the approved ones. A tool without an approved call has not changed: there is nothing
+/// to compare.
 #[must_use]
 pub fn changes(described: &Described<'_>) -> Vec<CallWarning> {
     let text = |digest: Option<&str>| digest.map(str::to_owned);

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The rungs of the ladder (protocol, section 6). `Failed` and `Refused` end it instead of `Executed`, and rank below
-/// it: where several copies of an agent report, one of which ran the call, the call ran.
+/// it: where several copies of an agent report and one ran the call, the call ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {

@@ -69,9 +69,9 @@ pub struct Standing<'a> {
 
 /// What is wrong with an execution, given the valid decision.
 ///
-/// Without a decision the answer is only as good as the knowledge that none is stored: the caller waits
-/// until the stream of decisions was read far enough. `respond` and `escalate` hand the call back to the
-/// agent, so what it then does is not judged here.
+/// Without a decision the answer is only as good as the knowledge that none is stored: the caller waits until the
+/// stream of decisions was read far enough. `respond` and `escalate` hand the call back to the agent, so what it then
+/// does is not checked here.
 #[must_use]
 pub fn incident(execution: &Execution<'_>, standing: Option<&Standing<'_>>) -> Option<Incident> {
     let Some(standing) = standing else {

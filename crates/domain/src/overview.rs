@@ -83,7 +83,7 @@ pub struct Overview {
     pub human: u64,
     /// Of these, decided in this console's window less than two seconds after the card was in front and armed.
     pub hasty: u64,
-    /// Of what people decided, what they did not let run as it was asked: edited, denied or terminated.
+    /// Of what people decided, what they did not approve as asked: edited, denied or terminated.
     pub caught: u64,
 }
 

@@ -41,8 +41,8 @@ pub struct HeardConsole {
 }
 
 impl HeardConsole {
-    /// Whether it is a sign after this one: a bucket is read from its beginning after each connect, one that is made
-    /// anew counts its revisions anew, and a server's clock may be set back.
+    /// Whether it is a heartbeat after this one: a bucket is read from its beginning after each connect, one that is
+    /// made anew counts its revisions anew, and a server's clock may be set back.
     fn precedes(&self, next: &Self) -> bool {
         self.revision < next.revision || self.heard_at < next.heard_at
     }
@@ -219,7 +219,7 @@ mod tests {
             ("aaaa", vec![None, None, None, NO]),
             // Started anew, again and again.
             ("abcdb", vec![None, None, None, NO, None]),
-            // Killed and started anew, and a late sign of the one that was killed.
+            // Killed and started anew, and a late heartbeat of the one that was killed.
             ("abab", vec![None, None, None, TWICE]),
             ("abaaaa", vec![None, None, None, None, None, NO]),
             ("ababbbb", vec![None, None, None, TWICE, TWICE, TWICE, NO]),

@@ -4,7 +4,7 @@
 
 use super::{Delivery, State, Timestamp};
 
-/// An agent that was heard within this time is there: three signs of life (protocol, section 1).
+/// An agent that was heard within this time is there: three heartbeats (protocol, section 1).
 pub const ALIVE_MS: i64 = 30_000;
 
 /// An answer that others are sent before may take so many times as long: then something is wrong with it, not with them.

@@ -91,7 +91,7 @@ const ABOUT_WORDS: &[&str] = &[
     "path", "policy", "ref", "stdin", "ttl", "type", "uri", "url",
 ];
 
-/// Pieces without one of which no name is a secret's: most names need no closer look.
+/// A secret's name contains one of these pieces: most names need no closer look.
 const STEMS: [&str; 17] = [
     "auth",
     "bearer",

@@ -29,7 +29,7 @@ pub struct InstanceRow {
     pub last_seen: i64,
 }
 
-/// A sign of life of one copy.
+/// A heartbeat of one copy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Heard {
     /// From the subject.
@@ -40,7 +40,7 @@ pub struct Heard {
     pub at: Timestamp,
 }
 
-/// Notes signs of life. Returns whether a copy was heard that was not known.
+/// Notes heartbeats. Returns whether a copy was heard that was not known.
 pub async fn note(tx: &mut WriteConnection, heard: &[Heard]) -> Result<bool, StoreError> {
     tx.direct(|sqlite| {
         let mut again = sqlite.prepare_cached(

@@ -197,7 +197,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// As the judgement of executions reads it.
+    /// As the check of executions reads it.
     #[must_use]
     pub fn standing(&self) -> Standing<'_> {
         Standing {

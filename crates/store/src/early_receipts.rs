@@ -1,4 +1,4 @@
-//! Table `early_receipts`: requests of which a receipt came before their decision.
+//! Table `early_receipts`: requests whose receipt came before their decision.
 
 use countersign_wire::RequestKey;
 use sqlx::SqliteConnection;

@@ -17,7 +17,7 @@ struct Told<'f> {
     from: &'static str,
     /// Where the entry has the request's row number.
     id: &'static str,
-    /// Columns, each with the values of which it must have one.
+    /// Columns, each with the values that match.
     values: Vec<(&'static str, Vec<&'f str>)>,
     /// Makes a partial index usable.
     literal: &'static str,

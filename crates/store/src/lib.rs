@@ -1,7 +1,7 @@
 //! SQLite: one file a table, or a question to several; rows in and domain values out.
 //!
-//! It knows nothing of the bus and decides nothing. A row type leaves this module only as a plain value that a caller
-//! may read.
+//! It has no part in the bus or in decisions. A row type leaves this module only as a plain value that a caller may
+//! read.
 
 use countersign_domain as domain;
 

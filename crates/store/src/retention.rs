@@ -35,7 +35,7 @@ pub struct Gone {
     pub bytes: i64,
 }
 
-/// The moment of which everything older no longer fits into `bytes`; none while everything fits.
+/// Whatever is older than this moment does not fit into `bytes`; none while everything fits.
 pub async fn oversized_before(
     reader: &Reader,
     kind: Kind,

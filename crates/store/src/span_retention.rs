@@ -19,7 +19,7 @@ pub struct SpanPiece {
     before: Timestamp,
 }
 
-/// The moment of which everything older no longer fits into `bytes`; none while everything fits.
+/// Whatever is older than this moment does not fit into `bytes`; none while everything fits.
 pub async fn oversized_before(
     reader: &Reader,
     bytes: u64,

@@ -1,4 +1,4 @@
-//! What waits to be judged by rules, and what a judgement needs of it.
+//! What waits to be evaluated by rules, and what the evaluation needs of it.
 
 use rusqlite::OptionalExtension as _;
 use sqlx::SqliteConnection;
@@ -65,7 +65,7 @@ pub async fn waiting_in(
     Ok(rows.into_iter().map(row).collect())
 }
 
-/// What a judgement needs of a request beside its record.
+/// What an evaluation needs of a request beside its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToJudge {
     /// Payload as received, where it was wanted.
@@ -74,7 +74,7 @@ pub struct ToJudge {
     pub redefined_at: Option<Timestamp>,
 }
 
-/// What a judgement needs of these requests, in their order; none where a row is not known. Each says whether its
+/// What an evaluation needs of these requests, in their order; none where a row is not known. Each says whether its
 /// payload is wanted: what has just arrived is still at hand.
 pub async fn read(
     tx: &mut WriteConnection,

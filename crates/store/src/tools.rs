@@ -229,9 +229,9 @@ fn note_unknown(
     Ok(())
 }
 
-/// Notes that a person let these calls run, each with the server's stamp of the decision: their tools
-/// are approved as they are described. A hello that came after a call was asked is not approved by it:
-/// the person may have seen the one before.
+/// Notes that a person approved these calls, each with the server's stamp of the decision: their tools are approved as
+/// they are described. A hello that came after a call was asked is not approved by it: the person may have seen the one
+/// before.
 pub async fn note_approved(
     tx: &mut WriteConnection,
     calls: &[(i64, Timestamp)],

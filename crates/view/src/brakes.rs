@@ -7,11 +7,11 @@ use countersign_wire::{AgentBrake, Risk};
 
 use super::WaitingCalls;
 
-/// How an agent is held back.
+/// Whether an agent runs, is paused or is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum BrakeState {
-    /// Not at all.
+    /// It runs.
     Running,
     /// Its automatic approvals are off.
     Paused,
@@ -29,7 +29,7 @@ impl From<BrakeState> for AgentBrake {
     }
 }
 
-/// Holds an agent back, or lets it go.
+/// Pauses or stops an agent, or releases it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct BrakeArgs {
     /// `WORKSPACE/AGENT`.

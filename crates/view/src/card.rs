@@ -194,7 +194,7 @@ pub enum RungState {
     Bad,
     /// Reached although nothing allows it: what ran was not approved so.
     Forbidden,
-    /// Never reached, as it must be: what was decided lets nothing run.
+    /// Never reached, as it must be: the decision permits no run.
     Never,
     /// Not yet, and that takes too long.
     Stalled,

@@ -75,7 +75,7 @@ macro_rules! with_ipc_commands {
             tool_record(KeyArgs) -> ToolRecordView,
             /// The trace until a request was asked; no line where its agent sent none.
             led_here(KeyArgs) -> LedHere,
-            /// Holds an agent back, or lets it go; it is on the bus when this returns.
+            /// Pauses or stops an agent, or releases it; it is on the bus when this returns.
             brake(BrakeArgs) -> BrakeOutcome,
             /// Turns every automatic approval off, or lets them be given again.
             panic(PanicArgs) -> BrakeOutcome,
@@ -114,10 +114,10 @@ macro_rules! with_ipc_commands {
             rule_words(Nothing) -> RuleWords,
             /// Whether a rule may be saved: the check of `countersign rules check`.
             check_rule(CheckRuleArgs) -> RuleCheck,
-            /// Saves a rule unless somebody else changed it, or it would let run what people denied; it is on the bus
+            /// Saves a rule unless somebody else changed it, or it would approve what people denied; it is on the bus
             /// when this returns.
             save_rule(SaveRuleArgs) -> SavedRule,
-            /// Removes a rule unless that would let run what people denied; it is gone from the bus when this returns.
+            /// Removes a rule unless that would approve what people denied; it is gone from the bus when this returns.
             remove_rule(RemoveRuleArgs) -> RemovedRule,
             /// Begins to try a rule on the past.
             start_preview(StartPreviewArgs) -> PreviewNumber,
@@ -125,7 +125,7 @@ macro_rules! with_ipc_commands {
             preview(PreviewNumber) -> PreviewView,
             /// Ends it.
             stop_preview(PreviewNumber) -> Nothing,
-            /// The narrowest rule that lets a request run; it is stored nowhere yet.
+            /// The narrowest rule that approves a request; it is stored nowhere yet.
             draft_rule(DraftRuleArgs) -> RuleText,
             /// Rules that would have said what people said again and again.
             suggestions(SuggestionsArgs) -> SuggestionsView,

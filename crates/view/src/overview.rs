@@ -114,7 +114,7 @@ pub struct OverviewView {
     /// Of these, in this console's window less than `hasty_ms` after the card was in front and armed.
     #[ts(type = "number")]
     pub hasty: u64,
-    /// Of what people decided, what they did not let run as it was asked: edited, denied or terminated.
+    /// Of what people decided, what they did not approve as asked: edited, denied or terminated.
     #[ts(type = "number")]
     pub caught: u64,
     /// Less was hardly enough to read what was decided.

@@ -10,7 +10,7 @@ use countersign_wire::Shown;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEffect {
-    /// Lets it run.
+    /// Approves it.
     Approve,
     /// Leaves it to people.
     Ask,
@@ -113,7 +113,7 @@ pub struct RegretArgs {
     pub key: String,
     /// Why, at most 1,000 bytes.
     pub reason: Option<String>,
-    /// The operator was shown the calls that people denied and the rules would let run.
+    /// The operator was shown the calls that people denied and the rules would approve.
     pub accept_denied: bool,
 }
 
@@ -122,7 +122,7 @@ pub struct RegretArgs {
 pub struct RegretOutcome {
     /// What was suspended.
     pub suspended: Option<SuspendedView>,
-    /// What the rules that are left would let run, which people denied. Nothing was changed.
+    /// What people denied and the remaining rules would approve. Nothing was changed.
     pub denied: Option<DeniedCalls>,
 }
 
@@ -237,8 +237,8 @@ pub struct SaveRuleArgs {
     /// The operator has seen what the signer's limits change for other rules. Without it such a change is refused with
     /// `verdict_not_allowed`.
     pub accept_limits: bool,
-    /// The operator was shown the calls that people denied and this change lets run. Without it such a change is
-    /// not made.
+    /// The operator was shown the calls that people denied and this change approves. Without it such a change is not
+    /// made.
     pub accept_denied: bool,
     /// The waiting calls that the operator was shown and wants approved. Where this change approves others, it is not
     /// made.
@@ -270,7 +270,7 @@ pub struct WaitingCalls {
     pub calls: Vec<PreviewCase>,
 }
 
-/// Calls that people denied and a change of the rules would let run. Nothing was changed.
+/// Calls that people denied and a change of the rules would approve. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct DeniedCalls {
     /// How many; none where counting took too long.
@@ -355,13 +355,13 @@ pub struct PreviewReport {
     /// It says what a person said.
     #[ts(type = "number")]
     pub agreed: u64,
-    /// It would have let run what a person refused.
+    /// It would have approved what a person denied.
     #[ts(type = "number")]
     pub denied: u64,
-    /// It would have refused what a person let run.
+    /// It would have denied what a person approved.
     #[ts(type = "number")]
     pub refused: u64,
-    /// It would have let run what no person decided.
+    /// It would have approved what no person decided.
     #[ts(type = "number")]
     pub unseen: u64,
     /// Of these, still waiting.
@@ -411,7 +411,7 @@ pub enum GrantReach {
     Always,
 }
 
-/// Asks for the narrowest rule that lets a request run.
+/// Asks for the narrowest rule that approves a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct DraftRuleArgs {
     /// Which request.

@@ -213,7 +213,7 @@ pub struct SetupForm {
 pub enum SetupEdit {
     /// Chooses a value.
     Set {
-        /// Of which key.
+        /// The key's name.
         key: String,
         /// The value as JSON; none goes back to the default.
         json: Option<String>,

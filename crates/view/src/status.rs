@@ -37,7 +37,7 @@ pub struct AlarmView {
     pub at_ms: i64,
 }
 
-/// An agent that is held back.
+/// A paused or stopped agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct BrakeView {
     /// `WORKSPACE/AGENT`.

@@ -22,7 +22,7 @@ pub struct MatchedRule {
     pub instead: Option<Shown>,
 }
 
-/// A rule of which exactly one matcher failed.
+/// A rule that only one matcher kept from matching.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct NearRule {
     /// Its id.
@@ -103,7 +103,7 @@ pub struct WhyView {
 /// What happens now to a plain call of a tool at a risk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct MatrixCell {
-    /// What the set says of a call of which nothing is known but agent, tool and risk.
+    /// What the set says of a call when only agent, tool and risk are known.
     pub outcome: RuleEffect,
     /// The rule that says so.
     pub rule: Option<String>,

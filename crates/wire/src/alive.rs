@@ -1,4 +1,4 @@
-//! A sign of life (protocol, section 1).
+//! A heartbeat (protocol, section 1).
 //!
 //! It means only that an instance was there when it was sent.
 
@@ -26,7 +26,7 @@ pub struct Alive {
     pub one_shot: Option<bool>,
 }
 
-/// Reads a sign of life.
+/// Reads a heartbeat.
 pub fn parse_alive(payload: &[u8]) -> Result<Alive, WireError> {
     let alive: Alive = parse_document(payload, MAX_BYTES, &[])?;
     check_version(alive.v)?;

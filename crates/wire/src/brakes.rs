@@ -2,7 +2,7 @@
 //! `bypass.{ws}.{agent}`.
 //!
 //! An unknown word is an error: a brake that cannot be read must not read as none, and a bypass that cannot be read
-//! lets nothing run.
+//! approves nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,11 +30,11 @@ pub struct PanicValue {
     pub at: Timestamp,
 }
 
-/// How an agent is held back.
+/// Whether an agent runs, is paused or is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentBrake {
-    /// Not at all.
+    /// It runs.
     Running,
     /// Its automatic approvals are off.
     Paused,
@@ -48,7 +48,7 @@ pub struct PauseValue {
     /// The protocol's version, 1.
     #[schemars(schema_with = "crate::alive::version_schema")]
     pub v: u8,
-    /// How the agent is held back from now on.
+    /// Whether the agent is paused or stopped from now on.
     pub state: AgentBrake,
     /// The operator's name, for display.
     pub by: String,
@@ -56,7 +56,7 @@ pub struct PauseValue {
     pub at: Timestamp,
 }
 
-/// What a bypass lets run without asking.
+/// What a bypass approves without asking.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BypassGrant {
     /// The highest risk, never `critical`.

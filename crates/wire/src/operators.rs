@@ -135,7 +135,7 @@ pub struct OperatorList {
     /// signed later. One without counts over none that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
-    /// The words of operators for those who came later: see [`crate::Vouch`]. Absent: none.
+    /// Endorsements of operators for those who came later: see [`crate::Vouch`]. Absent: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(default)]
     pub vouched: Vec<SignedEnvelope>,

@@ -11,8 +11,8 @@ use crate::Timestamp;
 /// Signers know the server's time by an estimate. One who signed for a day far ahead would have the last word.
 const AHEAD: Duration = Duration::seconds(60);
 
-/// Whether a value that was signed at `next` and stored at `stored_at` came after the one in force, which was signed at
-/// `known`. Of two without a time the order of the bucket counts.
+/// Whether a value that was signed at `next` and stored at `stored_at` is newer than the one in force, which was signed
+/// at `known`. Of two without a time the order of the bucket counts.
 pub fn came_after(
     known: Option<Timestamp>,
     next: Option<Timestamp>,

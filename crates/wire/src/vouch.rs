@@ -1,4 +1,4 @@
-//! An operator's key vouches for one that came later (protocol, section 8, "Operators").
+//! An operator's key endorses a later one (protocol, section 8, "Operators").
 //!
 //! The endorsing key must have been an unrestricted operator's when it signed. With it an agent that was enrolled
 //! before an operator arrived can take over the list that his console has signed.
@@ -23,7 +23,7 @@ pub struct Vouch {
     pub v: u8,
     /// The key that signs this.
     pub by: PublicKey,
-    /// The key that it vouches for.
+    /// The endorsed key.
     pub key: PublicKey,
     /// When, by the console's estimate of the server's time.
     pub at: Timestamp,
@@ -64,9 +64,9 @@ impl OperatorList {
             .then_some(said)
     }
 
-    /// Whether a person's key counts for the reader, or has taken over from one that does or was vouched for by one,
-    /// however many keys lie between. `known` says whether a key counts; `None` of one that the reader does not
-    /// know. What is known not to count leads nowhere: a key that was taken away does not bring others in.
+    /// Whether a person's key counts for the reader, or has taken over from one that does or was endorsed by one,
+    /// however many keys lie between. `known` says whether a key counts; `None` of one that the reader does not know.
+    /// What is known not to count leads nowhere: a key that was taken away does not bring others in.
     pub fn descends(&self, realm: &Uuid, key: &str, known: impl Fn(&str) -> Option<bool>) -> bool {
         let mut words: BTreeMap<String, Vec<&SignedEnvelope>> = BTreeMap::new();
         for word in &self.vouched {

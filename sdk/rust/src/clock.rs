@@ -22,7 +22,7 @@ impl Timer {
         Self::resume(limit, Duration::ZERO)
     }
 
-    /// Goes on with one of which so much has passed.
+    /// Starts with so much time passed already.
     pub(crate) fn resume(limit: Duration, passed: Duration) -> Self {
         Self {
             started: since_boot(),

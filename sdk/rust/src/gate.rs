@@ -37,9 +37,8 @@ const MAX_SPANS: usize = 4_096;
 
 /// Asks people before an agent acts; clones share one connection.
 ///
-/// Thousands of requests may wait at once. Dropping the last clone ends its signs
-/// of life; receipts and withdrawals on their way are still delivered while the
-/// program runs. [`close`](Self::close) waits for them.
+/// Thousands of requests may wait at once. Dropping the last clone ends its heartbeats; receipts and withdrawals on
+/// their way are still delivered while the program runs. [`close`](Self::close) waits for them.
 #[derive(Clone)]
 pub struct Gate {
     pub(crate) inner: Arc<Inner>,

@@ -1,4 +1,4 @@
-//! Signs of life, and a fresh look at the operators after each reconnect.
+//! Heartbeats, and a fresh look at the operators after each reconnect.
 //!
 //! It ends with its gate, and does not keep it alive.
 

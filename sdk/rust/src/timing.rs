@@ -20,7 +20,7 @@ pub struct Timing {
     pub look_every: Duration,
     /// How long to wait for an operator's console to sign for a key that appeared just now. 2 s.
     pub unknown_key: Duration,
-    /// How often to give a sign of life. 10 s.
+    /// How often to send a heartbeat. 10 s.
     pub alive_every: Duration,
     /// How long closing waits for what is still to be sent. 5 s.
     pub close: Duration,

@@ -12,7 +12,7 @@ interface ShownTextProps {
 const describe = (segment: Extract<Segment, { kind: "mark" }>): string =>
   segment.name === undefined ? `hidden character ${segment.code}` : `${segment.name} ${segment.code}`;
 
-/** A text of which each line that is broken by the text itself ends with a mark. */
+/** A text that marks the end of each line that it breaks itself. */
 const withEnds = (text: string): ReactNode[] =>
   text.split("\n").flatMap((line, place) =>
     place === 0

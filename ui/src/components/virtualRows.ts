@@ -110,7 +110,7 @@ const useHeldScroll = (
   }, [cursor, place, rowPx, scroller]);
 };
 
-/** Rows of one height, of which only those on screen and a few around them are drawn. */
+/** Rows of one height; only those on screen and a few around them are drawn. */
 export const useVirtualRows = ({ keys, rowPx, overscan, cursor, onEnd }: VirtualRowsOptions): VirtualRows => {
   const scroller = useRef<HTMLDivElement>(null);
   const count = keys.length;

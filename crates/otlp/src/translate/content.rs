@@ -127,7 +127,7 @@ fn message(name: &str, event: &[KeyValue]) -> Value {
 
 enum Read {
     Json(Value),
-    /// A value of which something is left out or written otherwise.
+    /// A value that is cut or written otherwise.
     Changed(Value),
     Text(String),
 }

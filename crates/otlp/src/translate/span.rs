@@ -82,8 +82,8 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
     Ok(payload)
 }
 
-/// What is being done: Logfire's message, of which the name is the template; a span without a name is called after its
-/// tool or operation.
+/// What is being done: Logfire's message, whose template is the name; a span without a name is called after its tool or
+/// operation.
 fn name(span: &OtlpSpan, attributes: Attributes<'_>) -> String {
     let name = match attributes.text("logfire.msg").unwrap_or(&span.name) {
         "" => attributes

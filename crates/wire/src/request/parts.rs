@@ -44,7 +44,7 @@ part! {
 }
 
 impl AgentInfo {
-    /// An agent of which only the name is known.
+    /// An agent known only by its name.
     pub fn named(name: AgentName) -> Self {
         Self {
             name,
@@ -82,7 +82,7 @@ part! {
 }
 
 impl Tool {
-    /// A tool of which only the name is known.
+    /// A tool known only by its name.
     pub fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -126,7 +126,7 @@ fn is_doubtful(host: &str) -> bool {
         || (!host.is_ascii() && ascii_look_alike(host))
 }
 
-/// A foreign name of which every letter looks like an ASCII one.
+/// A foreign name whose every letter looks like an ASCII one.
 fn ascii_look_alike(host: &str) -> bool {
     host.split('.')
         .any(|label| !label.is_ascii() && skeleton(label).all(|character| character.is_ascii()))

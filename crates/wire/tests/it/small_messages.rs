@@ -1,4 +1,4 @@
-//! Receipts, spans, hellos, signs of life, withdrawals and earlier deadlines.
+//! Receipts, spans, hellos, heartbeats, withdrawals and earlier deadlines.
 
 use countersign_wire::{
     RejectionCode, Stage, parse_alive, parse_hello, parse_receipt, parse_span, parse_tighten,

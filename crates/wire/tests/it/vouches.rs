@@ -1,4 +1,4 @@
-//! Keys that vouch for those that come later.
+//! Keys that endorse later ones.
 
 use countersign_wire::{
     KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, SignedEnvelope, Timestamp, Vouch,

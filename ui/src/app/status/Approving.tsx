@@ -7,7 +7,7 @@ const told = (bypass: BypassView, nowMs: number): string =>
   `Bypass: ${bypass.agent}, up to ${bypass.upTo}, ` +
   `until ${formatMoment(bypass.untilMs, nowMs)}, by ${plainText(bypass.by)}`;
 
-/** What lets calls run without a person: rules and bypasses. Nothing while there is none. */
+/** What approves calls without a person: rules and bypasses. Empty without any. */
 export const Approving = ({ status }: { readonly status: StatusView }) => {
   const now = useServerSecond();
   const rules = status.rulesApproving;

@@ -28,7 +28,7 @@ export const Panic = ({ panic }: { readonly panic: StatusView["panic"] }) => {
   );
 };
 
-/** Agents that are held back: one by its name, several by their number. */
+/** Paused and stopped agents: one by its name, several by their number. */
 export const Brakes = ({ brakes }: { readonly brakes: StatusView["brakes"] }) => {
   const [first] = brakes;
   if (first === undefined) return null;

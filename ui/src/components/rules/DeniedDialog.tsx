@@ -11,7 +11,7 @@ interface DeniedDialogProps {
   readonly onClose: () => void;
 }
 
-/** Names the calls that people denied and a change of the rules would let run. Nothing was changed yet. */
+/** Names the calls that people denied and a change of the rules would approve. Nothing was changed yet. */
 export const DeniedDialog = ({ denied: { calls, count }, verb, onConfirm, onClose }: DeniedDialogProps) => (
   <Confirm title="This lets run what people denied" verb={verb} dangerous onConfirm={onConfirm} onClose={onClose}>
     <div data-testid="denied-calls">

@@ -75,7 +75,7 @@ export const RuleDesk = ({
   };
   const plainSave = (): void => {
     if (!ready || !edit.edited) return;
-    // What it says of itself is saved; whatever lets it approve goes the way of enabling.
+    // What it says of itself is saved; whatever lets it approve goes through enabling.
     if (edit.check?.state === "on" && approves) enable();
     else void save(null);
   };

@@ -100,7 +100,7 @@ const Faults = ({ agent }: { readonly agent: AgentView }) => (
   </div>
 );
 
-/** One agent: how it is, what holds it back, its tools and credentials. */
+/** One agent: how it is, what brakes it, its tools and credentials. */
 export const AgentDetail = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: number }) => (
   <article className="flex min-h-0 flex-1 flex-col" aria-label="Agent" data-testid="agent" data-key={agent.key}>
     <header className="border-b border-line px-7 pt-[18px] pb-3.5">

@@ -36,7 +36,7 @@ const RESUME: Brake = {
   means: "Rules and setup keys may approve its calls again, and its new calls reach the inbox.",
 };
 
-/** How an agent is that nobody holds back. */
+/** The state of an agent that nobody brakes. */
 const restState = ({ presence, lastSeenMs }: AgentView, nowMs: number): string => {
   if (presence === "unheard") return "Not paused, never heard. Rules and setup keys apply.";
   if (presence === "live" || lastSeenMs === null) return "Not paused. Rules and setup keys apply.";

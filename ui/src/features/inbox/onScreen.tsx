@@ -1,4 +1,4 @@
-/** Whether what is asked has room in the window. Refuses a card of which too little can be seen. */
+/** Whether what is asked has room in the window. False for a card with too little in view. */
 import { useEffect, useRef, useState, type ReactNode, type RefObject } from "react";
 
 type Place = RefObject<HTMLDivElement | null>;

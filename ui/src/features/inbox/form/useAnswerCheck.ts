@@ -6,7 +6,7 @@ import { plainText } from "../../../components/shown";
 import { toCallError } from "../../../ipc/transport";
 import { fromJson, gapsOf, isDrawn, valueAt, type Structure } from "./structure";
 
-/** What the core said of an answer, and of which one. */
+/** What the core said of an answer, and which answer it was. */
 interface Said {
   readonly json: string;
   readonly problems: readonly EditProblem[];
