@@ -189,7 +189,7 @@ fn past(verdict: &str) -> &str {
     }
 }
 
-/// A span of time in the largest unit of which it holds at least one.
+/// A span of time in its largest full unit.
 #[must_use]
 pub fn span(ms: i64) -> String {
     let seconds = ms.max(0) / 1_000;

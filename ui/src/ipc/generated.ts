@@ -479,7 +479,7 @@ atMs: number,
 mine: boolean, };
 
 /**
- * Holds an agent back, or lets it go.
+ * Pauses or stops an agent, or releases it.
  */
 export type BrakeArgs = { 
 /**
@@ -509,12 +509,12 @@ terminated: number,
 waiting: WaitingCalls | null, };
 
 /**
- * How an agent is held back.
+ * Whether an agent runs, is paused or is stopped.
  */
 export type BrakeState = "running" | "paused" | "stopped";
 
 /**
- * An agent that is held back.
+ * A paused or stopped agent.
  */
 export type BrakeView = { 
 /**
@@ -950,7 +950,7 @@ tool_record: [KeyArgs, ToolRecordView],
  */
 led_here: [KeyArgs, LedHere], 
 /**
- * Holds an agent back, or lets it go; it is on the bus when this returns.
+ * Pauses or stops an agent, or releases it; it is on the bus when this returns.
  */
 brake: [BrakeArgs, BrakeOutcome], 
 /**
@@ -1027,12 +1027,12 @@ rule_words: [Nothing, RuleWords],
  */
 check_rule: [CheckRuleArgs, RuleCheck], 
 /**
- * Saves a rule unless somebody else changed it, or it would let run what people denied; it is on the bus
+ * Saves a rule unless somebody else changed it, or it would approve what people denied; it is on the bus
  * when this returns.
  */
 save_rule: [SaveRuleArgs, SavedRule], 
 /**
- * Removes a rule unless that would let run what people denied; it is gone from the bus when this returns.
+ * Removes a rule unless that would approve what people denied; it is gone from the bus when this returns.
  */
 remove_rule: [RemoveRuleArgs, RemovedRule], 
 /**
@@ -1048,7 +1048,7 @@ preview: [PreviewNumber, PreviewView],
  */
 stop_preview: [PreviewNumber, Nothing], 
 /**
- * The narrowest rule that lets a request run; it is stored nowhere yet.
+ * The narrowest rule that approves a request; it is stored nowhere yet.
  */
 draft_rule: [DraftRuleArgs, RuleText], 
 /**
@@ -1311,7 +1311,7 @@ hidden: boolean,
 wider: boolean, };
 
 /**
- * Calls that people denied and a change of the rules would let run. Nothing was changed.
+ * Calls that people denied and a change of the rules would approve. Nothing was changed.
  */
 export type DeniedCalls = { 
 /**
@@ -1359,7 +1359,7 @@ id: string,
 dismissed: boolean, };
 
 /**
- * Asks for the narrowest rule that lets a request run.
+ * Asks for the narrowest rule that approves a request.
  */
 export type DraftRuleArgs = { 
 /**
@@ -2168,7 +2168,7 @@ instead: Shown | null, };
  */
 export type MatrixCell = { 
 /**
- * What the set says of a call of which nothing is known but agent, tool and risk.
+ * What the set says of a call when only agent, tool and risk are known.
  */
 outcome: RuleEffect, 
 /**
@@ -2265,7 +2265,7 @@ alg: Shown,
 value: Shown, };
 
 /**
- * A rule of which exactly one matcher failed.
+ * A rule that only one matcher kept from matching.
  */
 export type NearRule = { 
 /**
@@ -2561,7 +2561,7 @@ human: number,
  */
 hasty: number, 
 /**
- * Of what people decided, what they did not let run as it was asked: edited, denied or terminated.
+ * Of what people decided, what they did not approve as asked: edited, denied or terminated.
  */
 caught: number, 
 /**
@@ -2733,15 +2733,15 @@ deny: number,
  */
 agreed: number, 
 /**
- * It would have let run what a person refused.
+ * It would have approved what a person denied.
  */
 denied: number, 
 /**
- * It would have refused what a person let run.
+ * It would have denied what a person approved.
  */
 refused: number, 
 /**
- * It would have let run what no person decided.
+ * It would have approved what no person decided.
  */
 unseen: number, 
 /**
@@ -2920,7 +2920,7 @@ key: string,
  */
 reason: string | null, 
 /**
- * The operator was shown the calls that people denied and the rules would let run.
+ * The operator was shown the calls that people denied and the rules would approve.
  */
 acceptDenied: boolean, };
 
@@ -2933,7 +2933,7 @@ export type RegretOutcome = {
  */
 suspended: SuspendedView | null, 
 /**
- * What the rules that are left would let run, which people denied. Nothing was changed.
+ * What people denied and the remaining rules would approve. Nothing was changed.
  */
 denied: DeniedCalls | null, };
 
@@ -3572,8 +3572,8 @@ sure: boolean,
  */
 acceptLimits: boolean, 
 /**
- * The operator was shown the calls that people denied and this change lets run. Without it such a change is
- * not made.
+ * The operator was shown the calls that people denied and this change approves. Without it such a change is not
+ * made.
  */
 acceptDenied: boolean, 
 /**
@@ -3840,7 +3840,7 @@ keys: Array<SetupKeyView>, };
  */
 export type SetupEdit = { "type": "set", 
 /**
- * Of which key.
+ * The key's name.
  */
 key: string, 
 /**
