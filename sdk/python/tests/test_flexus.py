@@ -25,7 +25,7 @@ async def ended(console, call, status, name="fire"):
 
     def match(message):
         span = json.loads(message.data)
-        return (span["name"], span.get("call_id"), span["status"]) == (name, call.fcall_id, status)
+        return (span.get("name"), span.get("call_id"), span.get("status")) == (name, call.fcall_id, status)
 
     return json.loads((await console.until("event", match)).data)
 
@@ -295,7 +295,7 @@ def child_of(card, ft_id, status):
     def match(message):
         span = json.loads(message.data)
         parent = card["traceparent"].split("-")[2]
-        return [span.get("parent_span_id"), span.get("thread_id"), span["status"]] == [parent, ft_id, status]
+        return [span.get("parent_span_id"), span.get("thread_id"), span.get("status")] == [parent, ft_id, status]
 
     return match
 
@@ -307,7 +307,11 @@ async def test_f10_a_call_waits_for_its_subchats(gate, asked, console):
     def started(message):
         span = json.loads(message.data)
         told = span.get("attributes", {}).get("flexus.subchats_started")
-        return [span["trace_id"], span["span_id"], span["status"], told] == [*ids, "waiting", ["s1", "s2"]]
+        return [span.get("trace_id"), span.get("span_id"), span.get("status"), told] == [
+            *ids,
+            "waiting",
+            ["s1", "s2"],
+        ]
 
     await console.until("event", started)
     for ft_id in ("s1", "s2"):
