@@ -5,11 +5,14 @@
 //! even ask gives nothing.
 
 mod claude_code;
+mod claude_files;
 mod selectools;
 mod strict;
 #[cfg(test)]
 mod tests;
 mod text;
+
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
@@ -102,6 +105,8 @@ struct Parts {
     when: Option<String>,
     /// Patterns of commands at `/command`.
     command: Vec<String>,
+    /// Patterns of paths by pointer.
+    path: BTreeMap<&'static str, Vec<String>>,
     message: Option<String>,
 }
 
@@ -231,6 +236,9 @@ impl Desk<'_> {
         }
         if !parts.command.is_empty() {
             rule["command"] = json!({ "/command": parts.command });
+        }
+        if !parts.path.is_empty() {
+            rule["path"] = json!(parts.path);
         }
         if let Some(when) = parts.when {
             rule["when"] = json!(when);

@@ -126,7 +126,7 @@ pub const WRAPPERS: &[Wrapper] = &[
         Operand,
     ),
     row(
-        "nohup setsid builtin busybox noglob nocorrect",
+        "nohup setsid builtin busybox noglob nocorrect rtk",
         "",
         "",
         "-c -f -w --ctty --fork --wait",

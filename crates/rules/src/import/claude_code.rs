@@ -5,7 +5,7 @@ use countersign_shell::Shell;
 use serde_json::{Map, Value};
 
 use super::text::quoted;
-use super::{Desk, ENTRIES_MAX, Parts};
+use super::{Desk, ENTRIES_MAX, Parts, claude_files};
 use crate::commands::CommandPattern;
 use crate::glob::{Glob, Reach};
 use crate::rule::Effect;
@@ -164,6 +164,10 @@ fn one(
         }
         (Effect::Approve, None) => {
             let note = "lasts 90 days; critical calls and a tool that changes ask";
+            if let Some(parts) = claude_files::all_but_protected(tool) {
+                let note = format!("{note}; protected paths ask");
+                return desk.carry(at, vec![(effect, parts)], Some(&note));
+            }
             let tools = vec![server(tool)];
             let parts = Parts {
                 tools,
@@ -174,9 +178,11 @@ fn one(
         (Effect::Approve, Some(of)) => allow(desk, at, (tool, of)),
         (effect, None) => desk.carry(at, vec![(effect, whole(tool))], None),
         (effect, Some(of)) if SHELLS.contains(&tool) => refuse_command(desk, at, tool, of, effect),
-        (_, Some(_)) => {
-            // Paths are relative to a project and follow links; hosts are spelled in many ways.
-            desk.carry(at, vec![(Effect::Ask, whole(tool))], Some(WIDE))
+        (effect, Some(of)) => {
+            // Hosts are spelled in many ways.
+            let wide =
+                |desk: &mut Desk<'_>| desk.carry(at, vec![(Effect::Ask, whole(tool))], Some(WIDE));
+            claude_files::refuse(desk, at, (tool, of), effect).unwrap_or_else(|| wide(desk))
         }
     }
 }
@@ -298,6 +304,30 @@ fn refuse_command(
     specifier: &str,
     effect: Effect,
 ) -> Result<(), String> {
+    if tool == "PowerShell" {
+        // Its names have aliases, and their case does not matter.
+        let mut rules = vec![(Effect::Ask, whole(tool))];
+        if let (Effect::Deny, Some((words, more))) = (effect, command(specifier)) {
+            let denied = Parts {
+                when: Some(says(words, more)),
+                ..whole(tool)
+            };
+            rules.push((Effect::Deny, denied));
+        }
+        return desk.carry(at, rules, Some(WIDE));
+    }
+    if let Some(parameter) = parameter(specifier) {
+        let named = Parts {
+            when: Some(format!("args.exists(k, k == {})", quoted(parameter))),
+            ..whole(tool)
+        };
+        let note = "a command of this name is denied or asks; every call with this argument asks";
+        let words = Parts {
+            command: vec![specifier.to_owned()],
+            ..whole(tool)
+        };
+        return desk.carry(at, vec![(effect, words), (Effect::Ask, named)], Some(note));
+    }
     if tool == "Bash" {
         let list = patterns(specifier);
         let reads = |of: &String| CommandPattern::new(of, Shell::Posix, false).is_ok();
@@ -330,6 +360,14 @@ fn refuse_command(
     }
     let note = "a longer command with the same words asks";
     desk.carry(at, rules, Some(note))
+}
+
+/// The argument that `name:value` tests: a plain name that is not the command, and a value.
+fn parameter(specifier: &str) -> Option<&str> {
+    let (name, value) = specifier.split_once(':')?;
+    let plain = |c: char| c.is_ascii_lowercase() || c == '_';
+    let named = !name.is_empty() && name != "command" && name.chars().all(plain);
+    (named && !value.is_empty() && value != "*").then_some(name)
 }
 
 /// The patterns here that a specifier of `Bash` is.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cases;
 mod claude_code;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{Asked, Conditions, Outcome, PolicySet, Setting, Uses, evaluate};
+use crate::{Asked, Conditions, InBypass, Outcome, PolicySet, Setting, Uses, evaluate};
 
 fn now() -> Timestamp {
     Timestamp::parse("2026-11-22T12:00:00Z").unwrap()
@@ -26,6 +27,16 @@ fn policy(found: &Imported) -> PolicySet {
 }
 
 fn says(policy: &PolicySet, conditions: &Conditions, tool: &str, args: &Value) -> &'static str {
+    says_under(policy, conditions, tool, args, None)
+}
+
+fn says_under(
+    policy: &PolicySet,
+    conditions: &Conditions,
+    tool: &str,
+    args: &Value,
+    bypass: Option<InBypass>,
+) -> &'static str {
     let asked = Asked {
         agent: "bot",
         kind: RequestKind::ToolCall,
@@ -50,7 +61,7 @@ fn says(policy: &PolicySet, conditions: &Conditions, tool: &str, args: &Value) -
         now: now(),
         approves_off: None,
         author_may: true,
-        bypass: None,
+        bypass,
         uses: &Uses::new(),
         explain: false,
         conditions,
@@ -230,7 +241,9 @@ fn permissions_of_claude_code_come_over() {
         ("mcp__github__create_issue", json!({}), "ask"),
         ("mcp__jira__get", json!({}), "approve"),
         ("mcp__shell__run", json!({}), "deny"),
-        ("Read", json!({"file_path": "/p/.env"}), "ask"),
+        ("Read", json!({"file_path": "/p/.env"}), "deny"),
+        ("Write", json!({"file_path": "/p/.env"}), "deny"),
+        ("Read", json!({"file_path": "/p/env"}), "ask"),
         ("Glob", json!({"pattern": "*"}), "ask"),
     ] {
         assert_eq!(
@@ -403,11 +416,16 @@ fn a_command_that_works_on_files_asks_once_files_are_denied() {
         ("deny", "Edit(/etc/**)"),
         ("deny", "Read"),
         ("deny", "Re*"),
-        ("ask", "Write(./x)"),
+        ("ask", "Write(./secret)"),
     ] {
         let policy = of(list, entry);
         for (allowed, command) in allow {
-            assert_eq!(run(&policy, command), "ask", "{allowed} beside {entry}");
+            // Where the denied path itself is named, the command is denied.
+            let word = match entry {
+                "Read(./.env)" => "deny",
+                _ => "ask",
+            };
+            assert_eq!(run(&policy, command), word, "{allowed} beside {entry}");
         }
         for (allowed, command) in spared {
             assert_eq!(run(&policy, command), "approve", "{allowed} beside {entry}");
