@@ -31,7 +31,7 @@ pub async fn check(config: &Config) -> Result<Value, BridgeError> {
     let http = api::client();
     for project in &config.projects {
         gate(project).await?.close().await;
-        // There is no such call: what counts is that the API answers.
+        // No call has this id: only whether the API answers counts.
         let asked = api::is_answered(&http, project, "countersign-check").await;
         if let Err(api::Away(why)) = asked {
             return Err(unreachable(

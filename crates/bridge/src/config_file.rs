@@ -195,7 +195,7 @@ impl FileTool {
         if let Some(effects) = &self.effects
             && Effects::from_word(effects.get_ref()).is_none()
         {
-            return Err(wrong(effects, "this is no word for effects"));
+            return Err(wrong(effects, "unknown word for effects"));
         }
         Ok(GuardedTool {
             name: self.name.into_inner(),

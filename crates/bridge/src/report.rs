@@ -16,7 +16,7 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Of an answer that is no approval.
+    /// Of an answer other than an approval.
     pub(crate) fn of(answer: &Answer, request_id: &str) -> Self {
         let by = answer.by.as_deref().unwrap_or("nobody");
         let reason = answer.message.as_deref();

@@ -181,7 +181,7 @@ impl Bridge {
             .map(|message| self.new_command(message))
             .collect();
         for id in self.store.take(&new)? {
-            self.tell_rejected(id);
+            self.show_rejected(id);
             tokio::spawn(drive(Arc::clone(self), id));
         }
         Ok(())
@@ -212,7 +212,7 @@ impl Bridge {
     }
 
     /// A refused command is seen in the trace.
-    fn tell_rejected(&self, id: i64) {
+    fn show_rejected(&self, id: i64) {
         let Ok(command) = self.store.load(id) else {
             return;
         };

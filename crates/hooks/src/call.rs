@@ -41,7 +41,7 @@ pub(crate) struct Call {
 /// What the program cannot do with an answer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Limits {
-    /// The model cannot be told of an edit.
+    /// The model does not learn of an edit.
     pub(crate) silent_edits: bool,
     /// It merges edited arguments into the old ones: none can be taken away.
     pub(crate) merges_edits: bool,

@@ -249,7 +249,7 @@ async fn insert(
                     if let Some(parsed) = parsed {
                         ledger.judge.arrived(*id, Arc::clone(parsed));
                     }
-                    // No card is told of.
+                    // A probe is not announced as a card.
                     if !is_probe(row.tool.as_deref()) {
                         batch.gathered.arrived.push(key.clone());
                     }

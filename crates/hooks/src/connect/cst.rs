@@ -47,7 +47,7 @@ pub(super) fn object(parent: &CstObject, name: &str) -> Result<CstObject, String
         parent.append(name, CstInputValue::Object(Vec::new()));
     }
     let found = parent.object_value(name);
-    found.ok_or_else(|| format!("{name} is no object"))
+    found.ok_or_else(|| format!("{name} is not an object"))
 }
 
 /// The list under a name, made where it is missing.
@@ -56,7 +56,7 @@ pub(super) fn array(parent: &CstObject, name: &str) -> Result<CstArray, String> 
         parent.append(name, CstInputValue::Array(Vec::new()));
     }
     let found = parent.array_value(name);
-    found.ok_or_else(|| format!("{name} is no list"))
+    found.ok_or_else(|| format!("{name} is not a list"))
 }
 
 /// A value to be put in.

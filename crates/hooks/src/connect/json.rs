@@ -166,14 +166,14 @@ fn hooks(settings: &CstObject) -> Result<Option<CstObject>, String> {
     match (settings.get("hooks"), settings.object_value("hooks")) {
         (None, _) => Ok(None),
         (_, Some(hooks)) => Ok(Some(hooks)),
-        _ => Err("hooks is no object".to_owned()),
+        _ => Err("hooks is not an object".to_owned()),
     }
 }
 
 fn elements(hooks: &CstObject, name: &str) -> Result<Vec<jsonc_parser::cst::CstNode>, String> {
     let list = hooks.array_value(name);
     list.map(|list| list.elements())
-        .ok_or_else(|| format!("hooks.{name} is no list"))
+        .ok_or_else(|| format!("hooks.{name} is not a list"))
 }
 
 fn is_entry(program: Program, entry: &Value) -> bool {

@@ -81,7 +81,7 @@ fn each(
             let entry = found.object_value(&name);
             change(
                 &name,
-                &entry.ok_or_else(|| format!("server {name} is no object"))?,
+                &entry.ok_or_else(|| format!("server {name} is not an object"))?,
             )?;
         }
     }

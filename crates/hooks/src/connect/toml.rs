@@ -33,7 +33,7 @@ pub(super) fn connect(text: &str, wanted: &Wanted) -> Result<String, String> {
         all.entry(event)
             .or_insert(Item::ArrayOfTables(ArrayOfTables::new()))
             .as_array_of_tables_mut()
-            .ok_or_else(|| format!("hooks.{event} is no list of tables"))?
+            .ok_or_else(|| format!("hooks.{event} is not a list of tables"))?
             .push(entry);
     }
     Ok(settings.to_string())

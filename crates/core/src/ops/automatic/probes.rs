@@ -1,5 +1,4 @@
-//! Calls of the reserved tool that only ask whether a gate holds: every console denies them at once, by itself, whatever
-//! rules and brakes say.
+//! Probes: calls of the reserved tool that ask whether a gate holds. Every console denies them at once, before any rule.
 
 use countersign_wire::{Origin, Verdict};
 use tokio::sync::oneshot;
