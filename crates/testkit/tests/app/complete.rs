@@ -320,6 +320,12 @@ async fn too_late(desk: &Desk, agent: &Agent) {
     listed(&desk.app, "too-late").await;
     let pid = desk.app.embedded_server().unwrap().pid().unwrap();
     kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL).unwrap();
+    // A signal is delivered a moment later: until then the server may store the decision.
+    until("the server is dead", async || {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.map_or(true, |stat| stat.contains(") Z"))
+    })
+    .await;
     let refused = desk
         .app
         .decide(verdict(&key, Verdict::Deny))
