@@ -21,6 +21,9 @@ interface FormAnswerProps {
   readonly onClose: () => void;
 }
 
+/** What takes the focus of the fields. */
+const CONTROLS = "input, textarea, select, .field-list button";
+
 /** Answers a form by its fields, or as JSON. Nothing is sent that its schema does not allow. */
 export const FormAnswer = ({ requestKey, form, busy, kept, onKeep, onAnswer, onClose }: FormAnswerProps) => {
   const { fields } = form;
@@ -38,8 +41,12 @@ export const FormAnswer = ({ requestKey, form, busy, kept, onKeep, onAnswer, onC
 
   const showsFields = structure !== null;
   useEffect(() => {
-    if (showsFields) place.current?.querySelector<HTMLElement>("input, textarea, select, .field-list button")?.focus();
+    if (showsFields) place.current?.querySelector<HTMLElement>(CONTROLS)?.focus();
   }, [showsFields]);
+  // A removed entry may have had the focus: without it Ctrl Enter would send nothing.
+  useEffect(() => {
+    if (document.activeElement === document.body) place.current?.querySelector<HTMLElement>(CONTROLS)?.focus();
+  }, [data]);
   useEffect(() => {
     if (refused > 0) place.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [refused]);
