@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Stdio};
 
 use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 use serde_json::Value;
 
@@ -14,8 +15,12 @@ pub(crate) struct Running(pub(crate) Child);
 
 impl Running {
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.0.id()).expect("a process id");
-        kill(Pid::from_raw(pid), signal).expect("the process is there");
+        let pid = Pid::from_raw(i32::try_from(self.0.id()).expect("a process id"));
+        kill(pid, signal).expect("the process is there");
+        if signal == Signal::SIGSTOP {
+            // The signal is only queued; a busy machine lets the process run on for a while.
+            waitpid(pid, Some(WaitPidFlag::WUNTRACED)).expect("a child that stopped");
+        }
     }
 
     /// Waits for the end; the exit code.
