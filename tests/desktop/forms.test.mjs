@@ -29,7 +29,7 @@ const focused = (page) => page.run(
   "const e = document.activeElement; return document.querySelector(`label[for=\"${e.id}\"]`)?.textContent ?? e.closest('[role=radiogroup], [role=group]')?.parentElement.textContent ?? e.textContent",
 );
 const reaches = (page, text) => until(`the keyboard is at ${text}`, async () => (await focused(page)).includes(text));
-const told = (page, text) => page.run("return document.body.textContent.split(arguments[0]).length - 1", text);
+const reported = (page, text) => page.run("return document.body.textContent.split(arguments[0]).length - 1", text);
 
 onDesk("a form is answered by the keyboard alone, nothing of it unasked, and nothing breaks the content policy", async (desk, page) => {
   const agent = await desk.agent("asks.py", JSON.stringify({ kind: "form", title: "Refund", response_schema: SCHEMA }));
@@ -38,7 +38,7 @@ onDesk("a form is answered by the keyboard alone, nothing of it unasked, and not
   await page.press("r");
   await reaches(page, "How");
   await page.press(KEYS.control, KEYS.enter);
-  await until("every required field is asked for", async () => (await told(page, "Required.")) === 4);
+  await until("every required field is asked for", async () => (await reported(page, "Required.")) === 4);
   await page.press(" ");
   await page.press(KEYS.tab);
   await reaches(page, "mail");
@@ -49,16 +49,16 @@ onDesk("a form is answered by the keyboard alone, nothing of it unasked, and not
   await page.press(KEYS.tab);
   await reaches(page, "sure");
   await page.press(" ");
-  await until("what was filled in is no longer asked for", async () => (await told(page, "Required.")) === 0);
+  await until("what was filled in is no longer asked for", async () => (await reported(page, "Required.")) === 0);
   await page.press(KEYS.control, KEYS.enter);
   await reaches(page, "mail");
-  await until("the error is told once", async () => (await told(page, "email")) >= 1);
+  await until("the error is told once", async () => (await reported(page, "email")) >= 1);
   const wrong = await page.run("const e = document.activeElement; return document.getElementById(e.getAttribute('aria-describedby').split(' ')[1])?.textContent");
   assert.match(wrong, /email/);
-  assert.equal(await told(page, wrong), 1, "once, beside its field");
+  assert.equal(await reported(page, wrong), 1, "once, beside its field");
   await page.press(KEYS.control, "a");
   for (const letter of "ana@example.com") await page.press(letter);
-  await until("the error goes when it is corrected", async () => (await told(page, wrong)) === 0);
+  await until("the error goes when it is corrected", async () => (await reported(page, wrong)) === 0);
   assert.equal(agent.output.out, "", "nothing was sent so far");
   await page.press(KEYS.control, KEYS.enter);
   const { code, out, err } = await agent.done;

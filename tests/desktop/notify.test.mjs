@@ -22,10 +22,10 @@ test("a notification names the tool and the risk, and never the arguments or an 
     await desk.agent("asks.py", JSON.stringify({
       name: "wire_money", args: { to: "DE02-SECRET-IBAN" }, risk: "high", reason: "<b>trust me</b>",
     }));
-    const told = await until("a notification", () => bus.calls.find((call) => call.includes("wire_money")) ?? null);
-    assert.match(told, /Waiting for you: wire_money/);
-    assert.match(told, /high risk, asked by local in default/);
-    assert.doesNotMatch(told, /SECRET-IBAN|trust me/);
+    const reported = await until("a notification", () => bus.calls.find((call) => call.includes("wire_money")) ?? null);
+    assert.match(reported, /Waiting for you: wire_money/);
+    assert.match(reported, /high risk, asked by local in default/);
+    assert.doesNotMatch(reported, /SECRET-IBAN|trust me/);
     await desk.browser.run("localStorage.setItem('countersign.notifications', 'off'); location.reload(); return true;");
     await desk.browser.reads("Connected to NATS", '[data-testid="connection"]');
     const before = bus.calls.length;

@@ -38,7 +38,7 @@ onDesk("a trace of 10,000 spans opens at once and scrolls without a long frame",
   const last = await page.run("return Math.max(...[...document.querySelectorAll('[data-testid=line]')].map((line) => Number(line.dataset.place)))");
   assert.ok(last > 300, `scrolled to line ${last}`);
   const at = (list, part) => Math.round(list[Math.min(Math.floor(list.length * part), list.length - 1)]);
-  const told = `${measured.frames.length} frames; work p50 ${at(measured.work, 0.5)}, p95 ${at(measured.work, 0.95)} ms; frame p50 ${at(measured.frames, 0.5)}, p95 ${at(measured.frames, 0.95)}, longest ${at(measured.frames, 1)} ms`;
-  process.stdout.write(`# opened in ${Math.round(opened)} ms; scrolling 600 px a frame: ${told}\n`);
-  assert.ok(at(measured.work, 0.95) < 50, told);
+  const reported = `${measured.frames.length} frames; work p50 ${at(measured.work, 0.5)}, p95 ${at(measured.work, 0.95)} ms; frame p50 ${at(measured.frames, 0.5)}, p95 ${at(measured.frames, 0.95)}, longest ${at(measured.frames, 1)} ms`;
+  process.stdout.write(`# opened in ${Math.round(opened)} ms; scrolling 600 px a frame: ${reported}\n`);
+  assert.ok(at(measured.work, 0.95) < 50, reported);
 }, { timeout: 180_000 });

@@ -63,12 +63,12 @@ async fn an_agent_is_told_with_its_tools_their_faults_and_its_credentials() {
     );
     assert_eq!(line["skills"], json!(["invoicing"]));
     let tools = line["tools"].as_array().unwrap();
-    let told: Vec<_> = tools
+    let reported: Vec<_> = tools
         .iter()
         .map(|tool| (tool["name"].as_str().unwrap(), &tool["gated"]))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("send_email", &json!(true)),
             ("web_search", &json!(false)),
@@ -196,18 +196,22 @@ fn a_brake_for_a_name_that_nobody_has_is_set_and_says_so() {
         for brake in ["pause", "stop", "resume"] {
             let set = desk.json(&[brake, agent, "--json"]);
             assert_eq!(set["known"], known, "{brake} {agent}");
-            let told = desk.run(&[brake, agent]).success().err;
+            let reported = desk.run(&[brake, agent]).success().err;
             assert_eq!(
-                told.contains("countersign agents"),
+                reported.contains("countersign agents"),
                 !known,
-                "{agent}: {told}"
+                "{agent}: {reported}"
             );
         }
         let bypass = ["bypass", agent, "--up-to", "low", "--for", "1m"];
         let set = desk.json(&[&bypass[..], &["--json"]].concat());
         assert_eq!(set["known"], known, "{agent}");
-        let told = desk.run(&bypass).success().err;
-        assert_eq!(told.contains("countersign agents"), !known, "{told}");
+        let reported = desk.run(&bypass).success().err;
+        assert_eq!(
+            reported.contains("countersign agents"),
+            !known,
+            "{reported}"
+        );
     }
 }
 

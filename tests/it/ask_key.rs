@@ -65,12 +65,12 @@ fn the_same_key_waits_for_the_same_request_after_a_kill_and_gets_one_answer() {
         .filter(|word| *word != "--json")
         .collect();
     let mut again = Running(desk.start(&words, Stdio::null()));
-    let mut told = String::new();
+    let mut reported = String::new();
     let pipe = again.0.stderr.take().unwrap();
-    BufReader::new(pipe).read_line(&mut told).unwrap();
+    BufReader::new(pipe).read_line(&mut reported).unwrap();
     assert!(
-        told.contains("from the first ask with this --key"),
-        "{told}"
+        reported.contains("from the first ask with this --key"),
+        "{reported}"
     );
     again.signal(Signal::SIGTERM);
     assert_eq!(again.wait(), Some(1));

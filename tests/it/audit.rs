@@ -286,12 +286,13 @@ async fn a_log_that_was_rewritten_whole_is_not_the_anchored_one() {
         (code, &found["anchored_seq"], &found["anchors_from_bus"]),
         (0, &json!(0), &json!(false))
     );
-    let told = desk.run(&["audit", "verify"]).success();
+    let reported = desk.run(&["audit", "verify"]).success();
     assert!(
-        told.out
+        reported
+            .out
             .contains("the bus was not reached, so its anchors were not read"),
         "{}",
-        told.out
+        reported.out
     );
 }
 

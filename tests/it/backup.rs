@@ -271,10 +271,10 @@ async fn restore_refuses_what_would_lose_or_believe_too_much() {
     std::fs::write(&bent, b"a letter").unwrap();
     refused(&bent, "is no backup");
     // Nothing is said of this console's own store, which nobody has looked at.
-    let told = desk.run(&["restore", text(&bent)]).err;
+    let reported = desk.run(&["restore", text(&bent)]).err;
     assert!(
-        !told.contains("damaged") && !told.contains("--replace"),
-        "{told}"
+        !reported.contains("damaged") && !reported.contains("--replace"),
+        "{reported}"
     );
     refused(&shelf.file("missing"), "missing");
     std::fs::write(&bent, &bytes[..bytes.len() / 2]).unwrap();

@@ -89,7 +89,7 @@ async fn a_decision_that_the_bus_does_not_acknowledge_exits_7_and_goes_out_later
     ];
     let given = desk.run_with(edited, &approve);
     let shown = desk.run(&["show", "r1", "--json"]);
-    let told = desk.run(&["show", "r1"]);
+    let reported = desk.run(&["show", "r1"]);
     kill(server, Signal::SIGCONT).unwrap();
     let (exit, code, message) = given.error();
     assert_eq!((exit, code.as_str()), (7, "bus_unreachable"), "{message}");
@@ -103,13 +103,13 @@ async fn a_decision_that_the_bus_does_not_acknowledge_exits_7_and_goes_out_later
     assert_eq!(shown["decided_by"]["name"], "Test Operator");
     assert_eq!(shown["stream_seq"], json!(null));
     assert_eq!(shown["decision"]["edited_args"]["copies"], 1);
-    let told = told.success().out;
+    let reported = reported.success().out;
     for words in [
         "modify by Test Operator",
         "one will do",
         "Arguments that may run instead",
     ] {
-        assert!(told.contains(words), "{words} is not in {told}");
+        assert!(reported.contains(words), "{words} is not in {reported}");
     }
     desk.show_when("r1", |shown| shown["stream_seq"].is_number());
     let agent = Agent::connect(console.agent_json()).await;

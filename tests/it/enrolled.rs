@@ -12,8 +12,11 @@ async fn an_agent_that_is_enrolled_again_is_told_to_lose_its_former_login() {
     let first = desk.json(&enroll);
     assert_eq!(first["replaced"], false);
     assert_eq!(desk.json(&enroll)["replaced"], true);
-    let told = desk.run(&["enroll", "acme/bot"]).success();
-    assert!(told.err.contains("its former login ends"), "{told:?}");
+    let reported = desk.run(&["enroll", "acme/bot"]).success();
+    assert!(
+        reported.err.contains("its former login ends"),
+        "{reported:?}"
+    );
     desk.run(&["revoke", "acme/bot"]).success();
     assert_eq!(desk.json(&enroll)["replaced"], false);
 }
@@ -29,11 +32,11 @@ async fn a_purge_stops_an_agent_takes_its_login_away_and_tells_what_it_removed()
     // This command or the running console was first.
     let ended = purged.as_object_mut().unwrap().remove("terminated");
     assert!(ended.unwrap().as_u64() <= Some(1));
-    let told = json!({
+    let reported = json!({
         "workspace": "default", "agent": "local", "revoked": true, "in_force": true,
         "removed": 1,
     });
-    assert_eq!(purged, told);
+    assert_eq!(purged, reported);
     desk.show_in_state("r1", "decided");
     let again = desk.run(&["revoke", "default/local", "--purge"]).success();
     for words in [
@@ -108,9 +111,12 @@ async fn a_declaration_that_cannot_be_read_is_named_with_each_place() {
         "{line}"
     );
     assert_eq!(line["faults"][0]["path"], "1.bs_name", "{line}");
-    let told = desk.run(&["setup", "list"]).success();
-    assert!(told.err.contains("1.bs_name"), "{told:?}");
-    assert!(!told.out.contains("declares setup keys"), "{told:?}");
+    let reported = desk.run(&["setup", "list"]).success();
+    assert!(reported.err.contains("1.bs_name"), "{reported:?}");
+    assert!(
+        !reported.out.contains("declares setup keys"),
+        "{reported:?}"
+    );
     for change in [
         &["setup", "set", "local", "kk", "y", "--json"][..],
         &[
@@ -133,8 +139,11 @@ async fn a_declaration_that_cannot_be_read_is_named_with_each_place() {
         other => Err(other),
     });
     desk.run(&["setup", "set", "local", "kk", "y"]).success();
-    let told = desk.run(&["setup", "set", "local", "kk", "null"]).success();
-    assert!(told.out.contains("kk = \"x\" (the default)"), "{told:?}");
+    let reported = desk.run(&["setup", "set", "local", "kk", "null"]).success();
+    assert!(
+        reported.out.contains("kk = \"x\" (the default)"),
+        "{reported:?}"
+    );
     let rows = json!({"bs_name": "rows", "bs_type": "list_dict", "bs_group": "A", "bs_default": [],
         "bs_elements": [{"bs_name": "ab", "bs_type": "int"}]});
     say(json!([good, rows])).await;
@@ -145,9 +154,12 @@ async fn a_declaration_that_cannot_be_read_is_named_with_each_place() {
     let set = |value: &str, json: &[&str]| {
         desk.run(&[&["setup", "set", "local", "rows", value], json].concat())
     };
-    let told = set(r#"[{"ab": 1, "zz": 3}]"#, &[]).success();
-    assert!(told.out.contains(r#"rows = [{"ab":1}]"#), "{told:?}");
-    assert!(told.err.contains("zz is not declared"), "{told:?}");
+    let reported = set(r#"[{"ab": 1, "zz": 3}]"#, &[]).success();
+    assert!(
+        reported.out.contains(r#"rows = [{"ab":1}]"#),
+        "{reported:?}"
+    );
+    assert!(reported.err.contains("zz is not declared"), "{reported:?}");
     let (exit, code, message) = set(r#"[{"ab": 9007199254740992}]"#, &["--json"]).error();
     assert_eq!((exit, code.as_str()), (6, "invalid_args"), "{message}");
     let kept = listed().into_iter().find(|line| line["key"] == "rows");

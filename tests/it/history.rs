@@ -104,8 +104,8 @@ async fn an_export_says_what_the_history_says_and_what_the_audit_log_knows() {
     let (desk, _console) = desk().await;
     let file = desk.path().join("history.jsonl");
     let name = file.display().to_string();
-    let told = desk.json(&["export", "--format", "jsonl", "--out", &name, "--json"]);
-    assert_eq!(told, json!({ "file": name, "requests": 3 }));
+    let reported = desk.json(&["export", "--format", "jsonl", "--out", &name, "--json"]);
+    assert_eq!(reported, json!({ "file": name, "requests": 3 }));
     assert_eq!(
         std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,
         0o600
@@ -149,10 +149,10 @@ async fn an_export_says_what_the_history_says_and_what_the_audit_log_knows() {
     let bundle = desk.path().join("bundle.jsonl").display().to_string();
     desk.run(&["audit", "export", "--out", &bundle]).success();
     let bundle = std::fs::read_to_string(bundle).unwrap();
-    let told = bundle
+    let reported = bundle
         .lines()
         .filter(|line| line.contains("\"export\"") && line.contains("jsonl"));
-    assert_eq!(told.count(), 1);
+    assert_eq!(reported.count(), 1);
     // A filter narrows it; standard output takes it too.
     let out = desk
         .run(&["export", "--format", "jsonl", "--verdict", "deny"])

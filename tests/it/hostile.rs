@@ -241,12 +241,12 @@ async fn ten_thousand_marks_on_one_letter_are_told_and_not_drawn() {
         &["deny", "r1", "--message", &stacked, "--json"],
         &["show", "r1"],
     ] {
-        let told = desk.run(arguments).success().out;
-        let drawn = told
+        let reported = desk.run(arguments).success().out;
+        let drawn = reported
             .split(|c| c != '\u{301}')
             .map(|run| run.chars().count());
         assert!(drawn.max().is_some_and(|most| most <= 8), "{arguments:?}");
-        assert!(told.contains("e\u{301}"), "{arguments:?}");
+        assert!(reported.contains("e\u{301}"), "{arguments:?}");
     }
     let shown = desk.json(&["show", "r1", "--json"]);
     assert_eq!(shown["request"]["args"]["note"], stacked, "its exact value");

@@ -37,9 +37,9 @@ async fn a_console_that_reads_nothing_is_told_by_doctor_and_beside_the_lists() {
     let (code, check) = checked(&desk, "console");
     assert_eq!((code, &check["verdict"]), (1, &"failed".into()), "{check}");
     for list in ["inbox", "history"] {
-        let told = desk.run(&[list]).success();
-        assert!(told.out.contains("r1") && !told.out.contains("r2"));
-        assert!(told.err.contains("not read here yet"), "{told:?}");
+        let reported = desk.run(&[list]).success();
+        assert!(reported.out.contains("r1") && !reported.out.contains("r2"));
+        assert!(reported.err.contains("not read here yet"), "{reported:?}");
     }
     console.signal(Signal::SIGCONT);
     desk.show_in_state("r2", "pending");
@@ -76,7 +76,7 @@ async fn whoever_could_not_read_the_bus_at_the_deadline_does_not_say_that_nobody
         let arguments = ["ask", "--tool", "pay", "--timeout", seconds, "--json"];
         desk.start(&arguments, std::process::Stdio::null())
     };
-    let told = |asking: std::process::Child| ended(asking.wait_with_output().unwrap()).error();
+    let reported = |asking: std::process::Child| ended(asking.wait_with_output().unwrap()).error();
     let waiting = || {
         let lines = desk.lines(&["inbox", "--json"]);
         lines.first().map(|line| line["request_id"].clone())
@@ -85,7 +85,7 @@ async fn whoever_could_not_read_the_bus_at_the_deadline_does_not_say_that_nobody
     eventually(|| waiting().ok_or("nothing waits"));
     let server = server_of(&desk);
     kill(server, Signal::SIGSTOP).unwrap();
-    let (exit, code, message) = told(asking);
+    let (exit, code, message) = reported(asking);
     kill(server, Signal::SIGCONT).unwrap();
     assert_eq!((exit, code.as_str()), (7, "bus_unreachable"), "{message}");
     assert!(message.contains("is not known"), "{message}");
@@ -94,10 +94,10 @@ async fn whoever_could_not_read_the_bus_at_the_deadline_does_not_say_that_nobody
     let asking = ask("6");
     eventually(|| waiting().ok_or("nothing waits"));
     desk.run(&["enroll", "local"]).success();
-    let (exit, code, message) = told(asking);
+    let (exit, code, message) = reported(asking);
     assert_eq!((exit, code.as_str()), (2, "environment"), "{message}");
     assert!(message.contains("is not known"), "{message}");
-    let (exit, code, message) = told(ask("1"));
+    let (exit, code, message) = reported(ask("1"));
     assert_eq!((exit, code.as_str()), (5, "expired"), "{message}");
     assert!(message.contains("nobody allowed it"), "{message}");
     drop(console);

@@ -353,9 +353,9 @@ fn watch_says_that_it_follows_nothing_while_no_console_runs() {
     let console = Console::start(&desk);
     console.stop(nix::sys::signal::Signal::SIGTERM);
     let mut watch = Running(desk.start(&["watch", "--json"], Stdio::null()));
-    let mut told = BufReader::new(watch.0.stderr.take().unwrap()).lines();
+    let mut announced = BufReader::new(watch.0.stderr.take().unwrap()).lines();
     let mut next = |words: &str| loop {
-        let line = told.next().unwrap().unwrap();
+        let line = announced.next().unwrap().unwrap();
         if line.contains(words) {
             break;
         }

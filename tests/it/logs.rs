@@ -59,8 +59,8 @@ async fn a_console_and_an_agent_at_work_tell_no_seed_and_no_argument() {
     let subject = |word: &str| format!("countersign.v1.{word}.default.local.r1");
     for word in ["receipt", "withdraw", "tighten"] {
         // What the bus says of it does not matter here.
-        let told = agent.client.request(subject(word), broken.clone().into());
-        let _ = told.await;
+        let announced = agent.client.request(subject(word), broken.clone().into());
+        let _ = announced.await;
     }
     desk.show_in_state("r2", "rejected");
     let args = json!({ "to": ARGUMENT }).to_string();
@@ -116,9 +116,9 @@ fn fails(
         .envs(settings.iter().copied());
     let ended = ended_in_time(command);
     assert_ne!(ended.code, 0, "{arguments:?}: {ended:?}");
-    let told = format!("{}{}", ended.out, ended.err);
-    assert!(!told.trim().is_empty(), "{arguments:?}");
-    told
+    let announced = format!("{}{}", ended.out, ended.err);
+    assert!(!announced.trim().is_empty(), "{arguments:?}");
+    announced
 }
 
 #[tokio::test(flavor = "multi_thread")]

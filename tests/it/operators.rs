@@ -84,8 +84,8 @@ async fn the_list_names_every_key_its_role_and_whose_it_is() {
         ),
     ] {
         let ended = desk.run(&command);
-        let (ended, told, _) = ended.error();
-        assert_eq!((ended, told.as_str()), (exit, code), "{command:?}");
+        let (ended, reported, _) = ended.error();
+        assert_eq!((ended, reported.as_str()), (exit, code), "{command:?}");
     }
 }
 
@@ -123,8 +123,8 @@ fn a_console_whose_own_key_another_retired_says_that_it_denies_nothing() {
     let runs = check("console");
     assert_eq!(runs["verdict"], "ok", "its silence is no fault: {runs}");
     assert!(second.json(&["status", "--json"])["not_by_itself"].is_string());
-    let told = second.run(&["status"]).success().out;
-    assert!(told.contains("by itself"), "{told}");
+    let reported = second.run(&["status"]).success().out;
+    assert!(reported.contains("by itself"), "{reported}");
     let stop = second.run(&["stop", "acme/bot"]).success();
     assert!(stop.err.contains("only other consoles"), "{stop:?}");
     drop(other);

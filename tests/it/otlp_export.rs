@@ -68,7 +68,7 @@ fn desk(collector: SocketAddr) -> Desk {
     desk
 }
 
-fn told(taken: &Taken, requests: &[&str]) -> Vec<Span> {
+fn reported(taken: &Taken, requests: &[&str]) -> Vec<Span> {
     eventually(|| {
         let spans = taken.spans.lock().unwrap().clone();
         let named = |id: &&str| {
@@ -109,7 +109,7 @@ async fn an_answer_is_a_span_below_the_one_that_asked_and_tells_no_arguments() {
         .success();
     desk.run(&["deny", "r2", "--message", "no"]).success();
 
-    let spans = told(&taken, &["r1", "r2"]);
+    let spans = reported(&taken, &["r1", "r2"]);
     let of = |id: &str| {
         let found = spans
             .iter()
@@ -166,7 +166,7 @@ async fn what_the_collector_did_not_take_is_told_after_a_restart_and_holds_up_no
     assert!(taken.spans.lock().unwrap().is_empty());
     *taken.refuses.lock().unwrap() = 0;
     let console = Console::start(&desk);
-    let spans = told(&taken, &["r1"]);
+    let spans = reported(&taken, &["r1"]);
     assert_eq!(spans.len(), 1);
     // And not once more: what was exported is remembered.
     console.stop(Signal::SIGTERM);
@@ -175,6 +175,6 @@ async fn what_the_collector_did_not_take_is_told_after_a_restart_and_holds_up_no
     agent.ask(&agent.request("r2")).await;
     desk.show_in_state("r2", "pending");
     desk.run(&["approve", "r2"]).success();
-    assert_eq!(told(&taken, &["r1", "r2"]).len(), 2);
+    assert_eq!(reported(&taken, &["r1", "r2"]).len(), 2);
     console.stop(Signal::SIGTERM);
 }

@@ -149,7 +149,7 @@ async fn a_command_that_does_not_name_the_outside_server_is_told_to() {
     lines.read_line(&mut ready).unwrap();
     let mut console = crate::desk::Running(child);
     assert!(ready.contains(server.url()), "{ready}");
-    let told = || {
+    let reported = || {
         for command in [
             &["status"][..],
             &["approve", "r1"],
@@ -164,12 +164,12 @@ async fn a_command_that_does_not_name_the_outside_server_is_told_to() {
         }
         assert!(!desk.path().join("nats").exists());
     };
-    told();
+    reported();
     desk.run(&["status", "--nats-url", server.url()]).success();
     // Nor is there a server of its own after a console that ended without a word.
     console.signal(nix::sys::signal::Signal::SIGKILL);
     console.wait();
-    told();
+    reported();
 }
 
 #[tokio::test]
@@ -181,8 +181,11 @@ async fn a_status_beside_a_console_whose_server_is_away_names_the_server() {
         .with("COUNTERSIGN_NATS_URL", url.clone());
     let _console = Console::start(&desk);
     drop(server);
-    let told = desk.run(&["status"]).success().out;
-    assert!(told.contains(&format!("not connected to {url}")), "{told}");
+    let reported = desk.run(&["status"]).success().out;
+    assert!(
+        reported.contains(&format!("not connected to {url}")),
+        "{reported}"
+    );
     let status = desk.json(&["status", "--json"]);
     let bus = &status["bus"];
     assert_eq!(
@@ -204,8 +207,8 @@ async fn a_status_with_a_login_that_does_not_serve_says_so_beside_a_console_that
     );
     let url = status["bus"]["url"].as_str().unwrap();
     let refused = ["status", "--nats-url", url];
-    let told = desk.run(&refused).success().out;
-    assert!(told.contains("refused the credentials"), "{told}");
+    let reported = desk.run(&refused).success().out;
+    assert!(reported.contains("refused the credentials"), "{reported}");
     let status = desk.json(&[&refused[..], &["--json"]].concat());
     let why = status["bus_error"].as_str().unwrap();
     assert!(why.contains("refused the credentials"), "{why}");
@@ -246,9 +249,12 @@ async fn an_agent_enrolled_on_an_outside_server_is_not_said_to_be_let_in() {
     let enroll = |agent: &'static str, more: &[&str]| {
         desk.run(&[&["enroll", agent][..], more].concat()).success()
     };
-    let told = enroll("acme/bot", &there).out;
-    assert!(!told.contains("can log in with"), "{told}");
-    assert!(told.contains("countersign bus permissions"), "{told}");
+    let reported = enroll("acme/bot", &there).out;
+    assert!(!reported.contains("can log in with"), "{reported}");
+    assert!(
+        reported.contains("countersign bus permissions"),
+        "{reported}"
+    );
     let revoke = desk.run(&[&["revoke", "acme/bot"][..], &there].concat());
     let revoked = revoke.success();
     assert!(revoked.err.contains("\"# acme/bot\""), "{revoked:?}");
@@ -396,9 +402,9 @@ async fn lists_of_a_folder_whose_console_does_not_run_say_that_they_are_not_whol
         &["export", "--format", "jsonl"],
         &["rules", "suggest", "--json"],
     ] {
-        let told = second.run(list).success();
+        let reported = second.run(list).success();
         let words = "messages on the bus are not read here yet; `countersign serve` reads them";
-        assert!(told.err.contains(words), "{list:?}: {told:?}");
+        assert!(reported.err.contains(words), "{list:?}: {reported:?}");
         assert!(!first.run(list).success().err.contains(words), "{list:?}");
     }
 }

@@ -30,9 +30,9 @@ async fn a_lost_store_is_recovered_beside_the_running_console_and_the_agent_read
     let (exit, code, message) = desk.run(&["approve", "r2", "--json"]).error();
     assert_eq!((exit, code.as_str()), (8, "read_only"), "{message}");
     assert!(message.contains("countersign bus recover"), "{message}");
-    let told = desk.json(&["bus", "recover", "--dry-run", "--json"]);
+    let reported = desk.json(&["bus", "recover", "--dry-run", "--json"]);
     assert_eq!(
-        (&told["republished"], &told["dry_run"]),
+        (&reported["republished"], &reported["dry_run"]),
         (&json!(1), &json!(true))
     );
     let done = desk.json(&["bus", "recover", "--json"]);

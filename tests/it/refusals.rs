@@ -39,9 +39,9 @@ async fn a_withdrawn_request_exits_4() {
     let reason = "{\"v\":1,\"reason\":\"no longer needed\u{202e}\"}";
     agent.publish("withdraw", "r1", reason).await;
     let shown = desk.show_in_state("r1", "withdrawn");
-    let told = shown["withdraw_reason"].as_str().unwrap();
-    assert!(told.starts_with("no longer needed"), "{told}");
-    assert!(!told.contains('\u{202e}'), "{told}");
+    let reported = shown["withdraw_reason"].as_str().unwrap();
+    assert!(reported.starts_with("no longer needed"), "{reported}");
+    assert!(!reported.contains('\u{202e}'), "{reported}");
     let text = desk.run(&["show", "r1"]).success().out;
     assert!(text.contains("The agent says why it withdrew"), "{text}");
     assert!(text.contains("    no longer needed"), "{text}");

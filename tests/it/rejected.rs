@@ -132,9 +132,12 @@ async fn each_rejected_message_is_listed_with_its_code_answered_and_never_approv
         assert_eq!(shown["request_text"].is_string(), unreadable, "{code}");
     }
     for code in ["too_large", "unknown_kind"] {
-        let told = desk.run(&["show", code]).success().out;
-        assert!(told.len() < 64 << 10, "{code} floods a terminal");
-        assert!(!told.contains("can honour"), "{code}: no verdict is given");
+        let reported = desk.run(&["show", code]).success().out;
+        assert!(reported.len() < 64 << 10, "{code} floods a terminal");
+        assert!(
+            !reported.contains("can honour"),
+            "{code}: no verdict is given"
+        );
     }
     assert_eq!(
         desk.json(&["status", "--json"])["rejected"],

@@ -67,8 +67,8 @@ async fn a_regret_switches_a_rule_off_and_shows_with_it() {
     assert_eq!(rule["regrets"]["count"], 1);
     assert_eq!(rule["regrets"]["last"][0]["reason"], "Wrong customer.");
     assert_eq!(desk.json(&["rules", "list", "--json"])["regrets"], 1);
-    let told = desk.run(&["rules", "list"]).success().out;
-    assert!(told.contains("Wrong customer."), "{told}");
+    let announced = desk.run(&["rules", "list"]).success().out;
+    assert!(announced.contains("Wrong customer."), "{announced}");
     agent.ask(&agent.request("r2")).await;
     desk.show_in_state("r2", "pending");
     desk.json(&["approve", "r2", "--json"]);
@@ -90,14 +90,14 @@ async fn a_rule_that_a_person_called_wrong_is_turned_on_by_no_file_until_that_wa
     let apply = |file: &str, more: &[&'static str]| {
         desk.run(&[&["rules", "apply", file, "--json"], more].concat())
     };
-    let told = |file: &str, more: &[&'static str]| -> Value {
+    let announced = |file: &str, more: &[&'static str]| -> Value {
         serde_json::from_str(&apply(file, more).success().out).expect("one line of JSON")
     };
-    assert_eq!(told(&rules, &[])["added_again"], json!([]));
+    assert_eq!(announced(&rules, &[])["added_again"], json!([]));
     // Turned off by a person: it is said that it acts again.
     desk.json(&["rules", "disable", "mails", "--json"]);
-    assert_eq!(told(&rules, &[])["turned_on"], json!(["mails"]));
-    assert_eq!(told(&rules, &[])["turned_on"], json!([]));
+    assert_eq!(announced(&rules, &[])["turned_on"], json!(["mails"]));
+    assert_eq!(announced(&rules, &[])["turned_on"], json!([]));
     agent.ask(&agent.request("r1")).await;
     desk.show_in_state("r1", "decided");
     let regret = desk.run(&["rules", "regret", "r1", "--reason", "Wrong customer."]);
@@ -105,7 +105,7 @@ async fn a_rule_that_a_person_called_wrong_is_turned_on_by_no_file_until_that_wa
     assert!(hint.contains("rules enable mails --workspace "), "{hint}");
     // Also where it was taken out in between.
     for before in [&off, &none] {
-        told(before, &[]);
+        announced(before, &[]);
         let (exit, code, message) = apply(&rules, &[]).error();
         assert_eq!((exit, code.as_str()), (6, "verdict_not_allowed"));
         for part in ["mails (by ", "--accept-regrets", "enabled = false"] {
@@ -117,12 +117,12 @@ async fn a_rule_that_a_person_called_wrong_is_turned_on_by_no_file_until_that_wa
             "{listed:?}"
         );
     }
-    let done = told(&rules, &["--accept-regrets"]);
+    let done = announced(&rules, &["--accept-regrets"]);
     assert_eq!(done["added"], json!(["mails"]));
     // An id that is given out again is reported.
     assert_eq!(done["added_again"], json!(["mails"]));
     // What acts goes on.
-    assert_eq!(told(&rules, &[])["unchanged"], 1);
+    assert_eq!(announced(&rules, &[])["unchanged"], 1);
 }
 
 #[tokio::test]
@@ -259,9 +259,9 @@ fn waiting_named(desk: &Desk, command: &[&str]) -> Value {
         "{command:?}: {message}"
     );
     assert!(message.contains("--accept-waiting"), "{message}");
-    let told: Value =
+    let announced: Value =
         serde_json::from_str(ended.err.lines().last().unwrap_or_default()).expect("JSON");
-    told["error"]["decides_waiting"].clone()
+    announced["error"]["decides_waiting"].clone()
 }
 
 #[tokio::test]
@@ -385,8 +385,11 @@ async fn a_bypass_is_set_shown_and_ended() {
         (&bypasses[0]["up_to"], &bypasses[0]["until"]),
         (&json!("medium"), &set["until"])
     );
-    let told = desk.run(&["status"]).success().out;
-    assert!(told.contains("does not ask up to medium until"), "{told}");
+    let announced = desk.run(&["status"]).success().out;
+    assert!(
+        announced.contains("does not ask up to medium until"),
+        "{announced}"
+    );
     agent.ask(&agent.request("r1")).await;
     let shown = desk.show_in_state("r1", "decided");
     assert_eq!(shown["rule"], "bypass.default.local");

@@ -177,8 +177,8 @@ async fn no_command_shows_a_secret_to_a_person() {
         "input": {"x": sentence("input", &mut secrets), "api_key": "k"}, "error": {"message": sentence("error", &mut secrets)},
     });
     let subject = format!("countersign.v1.event.{}.{}", agent.workspace, agent.name);
-    let told = agent.client.request(subject, span.to_string().into()).await;
-    told.unwrap();
+    let reported = agent.client.request(subject, span.to_string().into()).await;
+    reported.unwrap();
     eventually(|| {
         let shown = desk.run(&["trace", TRACE, "--json"]);
         (shown.code == 0 && shown.lines()[0]["spans"] == 1)

@@ -162,16 +162,19 @@ fn a_rule_whose_time_is_over_is_remarked_and_no_mistake() {
         desk.run_with(text, &[&["rules", "check", "-"][..], more].concat())
             .success()
     };
-    let told = check(LATE, &[]);
+    let reported = check(LATE, &[]);
     assert!(
-        told.err.contains("the rule mails approves nothing"),
-        "{told:?}"
+        reported.err.contains("the rule mails approves nothing"),
+        "{reported:?}"
     );
-    let told = check(LATE, &["--json"]);
-    assert_eq!(told.err, "");
-    let told = &told.lines()[0];
-    assert_eq!((&told["ok"], &told["rules"]), (&json!(true), &json!(1)));
-    let remark = told["remarks"][0].as_str().unwrap();
+    let reported = check(LATE, &["--json"]);
+    assert_eq!(reported.err, "");
+    let reported = &reported.lines()[0];
+    assert_eq!(
+        (&reported["ok"], &reported["rules"]),
+        (&json!(true), &json!(1))
+    );
+    let remark = reported["remarks"][0].as_str().unwrap();
     assert!(remark.contains("2020-01-01"), "{remark}");
     for quiet in [
         LATE.replace("2020", "2999"),

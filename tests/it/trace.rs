@@ -294,9 +294,9 @@ async fn a_request_tells_where_it_stands_in_its_agents_trace() {
         .ask(&agent.request("in").set("traceparent", context))
         .await;
     agent.ask(&agent.request("out")).await;
-    let told = desk.show_in_state("in", "pending");
+    let reported = desk.show_in_state("in", "pending");
     let wanted = json!({ "trace_id": TRACE, "span_id": "b7ad6b7169203331" });
-    assert_eq!(told["trace"], wanted);
+    assert_eq!(reported["trace"], wanted);
     let text = desk.run(&["show", "in"]).success().out;
     assert!(
         text.contains(&format!("countersign trace {TRACE}")),

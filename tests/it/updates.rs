@@ -43,11 +43,14 @@ async fn doctor_tells_that_a_newer_version_wrote_the_store() {
     .await
     .unwrap();
     store.close().await.unwrap();
-    let told = found();
-    assert_eq!(told["verdict"], "failed", "{told}");
+    let reported = found();
+    assert_eq!(reported["verdict"], "failed", "{reported}");
     assert!(
-        told["detail"].as_str().unwrap().contains("99990101000000"),
-        "{told}"
+        reported["detail"]
+            .as_str()
+            .unwrap()
+            .contains("99990101000000"),
+        "{reported}"
     );
     let refused = desk.run(&["serve", "--json"]);
     assert_ne!(refused.code, 0, "what doctor says is what a start meets");

@@ -104,8 +104,8 @@ async fn the_first_vote_is_stored_and_the_last_one_decides() {
         .map(|vote| &vote["name"])
         .collect();
     assert_eq!(names, ["Grace", "Ada"]);
-    let told = round.ada.json(&["audit", "verify", "--json"]);
-    assert_eq!(told["ok"], true, "{told}");
+    let reported = round.ada.json(&["audit", "verify", "--json"]);
+    assert_eq!(reported["ok"], true, "{reported}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -212,9 +212,9 @@ async fn with_commands(
         };
         let done = command(args, &arguments).await?;
         let error: Value = serde_json::from_str(&done.err).unwrap_or_default();
-        let told: Value = serde_json::from_str(&done.out).unwrap_or_default();
+        let reported: Value = serde_json::from_str(&done.out).unwrap_or_default();
         let outcome = match done.code {
-            Some(0) if told["vote"].is_object() => "voted".to_owned(),
+            Some(0) if reported["vote"].is_object() => "voted".to_owned(),
             Some(0) => "stored".to_owned(),
             Some(code) => error["error"]["code"]
                 .as_str()

@@ -21,7 +21,7 @@ pub(crate) async fn latencies(
     let (mut listing, mut deciding) = (Vec::new(), Vec::new());
     for number in 0..samples + WARM_UP {
         let start = monotonic_ns();
-        let told = async {
+        let reported = async {
             let (mut listed, mut taken_up) = (None, None);
             while listed.is_none() || taken_up.is_none() {
                 match console.next().await? {
@@ -31,7 +31,7 @@ pub(crate) async fn latencies(
             }
             anyhow::Ok((listed.unwrap_or_default(), taken_up.unwrap_or_default()))
         };
-        let (decided, (listed, taken_up)) = tokio::try_join!(agent.ask(), told)?;
+        let (decided, (listed, taken_up)) = tokio::try_join!(agent.ask(), reported)?;
         if number >= WARM_UP {
             listing.push(listed - start);
             deciding.push(decided - taken_up);

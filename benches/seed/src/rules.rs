@@ -124,7 +124,7 @@ async fn simulate(data: PathBuf, rules: &[Rule], figures: &mut Figures) -> anyho
     let app = App::read(options, false).await?;
     let (begun, mut total) = (Instant::now(), 0);
     for workspace in app.history_facets().await?.workspaces {
-        let told = |progress: countersign_core::ops::simulate::Progress| {
+        let reported = |progress: countersign_core::ops::simulate::Progress| {
             if progress.done.is_multiple_of(50_000) {
                 eprintln!("{} of {}", progress.done, progress.of);
             }
@@ -132,7 +132,7 @@ async fn simulate(data: PathBuf, rules: &[Rule], figures: &mut Figures) -> anyho
         };
         let workspace = workspace.parse()?;
         let report = app
-            .simulate_rules(&workspace, rules.to_vec(), None, told)
+            .simulate_rules(&workspace, rules.to_vec(), None, reported)
             .await?;
         total += report.total;
     }

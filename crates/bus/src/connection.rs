@@ -106,11 +106,11 @@ impl Bus {
     async fn connect_to(options: BusOptions, order: Order) -> Result<Self, BusError> {
         let (connect, address) = prepared(&options, order).await?;
         let plain_text = address.plain_text;
-        let told = connection_events::Told::new(&address.shown);
+        let reported = connection_events::Told::new(&address.shown);
         let connect = connect
             .max_reconnects(None)
             .reconnect_delay_callback(reconnect_pause)
-            .event_callback(told.callback());
+            .event_callback(reported.callback());
         let client = first_connection(&address, connect).await?;
         let version = client.server_info().version;
         if !binary::new_enough(&version) {
@@ -124,17 +124,17 @@ impl Bus {
         })?;
         let single = info.single_account(options.allow_single_account)?;
         let insecure = weaknesses(&client, plain_text, single);
-        told.connected(&client, insecure);
+        reported.connected(&client, insecure);
         let closing = CancellationToken::new();
-        let deliveries = Deliveries::new((options, order), &told, closing.clone());
+        let deliveries = Deliveries::new((options, order), &reported, closing.clone());
         let bus = Self {
             inner: Arc::new(Inner {
                 client,
                 deliveries,
-                state: told.state,
-                events: told.events,
-                reconnects: told.reconnects,
-                largest: told.largest,
+                state: reported.state,
+                events: reported.events,
+                reconnects: reported.reconnects,
+                largest: reported.largest,
                 clock: ServerClock::new(offset),
                 _close_on_drop: closing.clone().drop_guard(),
                 closing,
@@ -167,11 +167,11 @@ impl Bus {
     /// The largest message that the server takes, in bytes; where it has refused one in the name of the account or the
     /// user, less than that one.
     pub fn max_payload(&self) -> usize {
-        let told = self.inner.client.max_payload();
+        let reported = self.inner.client.max_payload();
         self.inner
             .largest
             .most()
-            .map_or(told, |most| most.min(told))
+            .map_or(reported, |most| most.min(reported))
     }
 
     /// The servers of the cluster as the server names them, without a login; empty for a single server.

@@ -52,7 +52,7 @@ impl Told {
             if is_too_large(&event) {
                 largest.refused();
             }
-            let told = match event {
+            let reported = match event {
                 Event::Connected => {
                     state.send_modify(|state| state.connected = true);
                     if was_down.swap(false, Relaxed) {
@@ -71,7 +71,7 @@ impl Told {
                 },
             };
             // Nobody may be listening.
-            let _ = events.send(told);
+            let _ = events.send(reported);
             ready(())
         }
     }

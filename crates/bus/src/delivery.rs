@@ -54,13 +54,13 @@ impl Delivery {
 impl Deliveries {
     pub(super) fn new(
         options: (BusOptions, Order),
-        told: &Told,
+        reported: &Told,
         closing: CancellationToken,
     ) -> Self {
         Self {
             options,
-            bus: told.state.subscribe(),
-            events: told.events.clone(),
+            bus: reported.state.subscribe(),
+            events: reported.events.clone(),
             closing,
             now: OnceLock::new(),
         }
@@ -98,8 +98,8 @@ async fn keep_open(
     loop {
         let ended = CancellationToken::new();
         let events = losses.events.clone();
-        let told = callback(now.clone(), events, ended.clone().drop_guard());
-        match open(options, told, Arc::clone(losses)).await {
+        let reported = callback(now.clone(), events, ended.clone().drop_guard());
+        match open(options, reported, Arc::clone(losses)).await {
             Ok(client) => {
                 failed = 0;
                 now.send_modify(|delivery| {
@@ -121,7 +121,7 @@ async fn keep_open(
 
 async fn open(
     (options, order): &(BusOptions, Order),
-    told: impl Fn(Event) -> Ready<()> + Send + Sync + 'static,
+    reported: impl Fn(Event) -> Ready<()> + Send + Sync + 'static,
     losses: Arc<Losses>,
 ) -> Result<Client, BusError> {
     let (connect, address) = prepared(options, *order).await?;
@@ -137,7 +137,7 @@ async fn open(
             }
             pause
         })
-        .event_callback(told);
+        .event_callback(reported);
     first_connection(&address, connect).await
 }
 

@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn a_bus_that_is_full_for_a_moment_is_one_that_is_out_of_reach() {
         let url = "nats://127.0.0.1:4222".to_owned();
-        let told = Fault::from(BusError::TooManyConnections { url });
-        assert_eq!(told.code, ErrorCode::BusUnreachable, "{told}");
+        let reported = Fault::from(BusError::TooManyConnections { url });
+        assert_eq!(reported.code, ErrorCode::BusUnreachable, "{reported}");
     }
 }

@@ -290,9 +290,9 @@ impl Trial<'_> {
 
 /// Nobody, or only the JetStream of an account without our streams.
 fn nobody_listens(answer: &Message) -> bool {
-    let told: Option<Refusal> = serde_json::from_slice(&answer.payload).ok();
+    let reported: Option<Refusal> = serde_json::from_slice(&answer.payload).ok();
     answer.status == Some(async_nats::StatusCode::NO_RESPONDERS)
-        || told.is_some_and(|told| ELSEWHERE.contains(&told.error.err_code))
+        || reported.is_some_and(|reported| ELSEWHERE.contains(&reported.error.err_code))
 }
 
 #[derive(serde::Deserialize)]

@@ -55,7 +55,7 @@ pub struct ServerClock {
 struct Shared {
     offset: AtomicI64,
     /// The latest time returned.
-    told: AtomicI64,
+    reported: AtomicI64,
     /// When the server was asked last.
     asked: RwLock<Instant>,
     /// Somebody waits for the server to be asked.
@@ -67,7 +67,7 @@ impl ServerClock {
         Self {
             shared: Arc::new(Shared {
                 offset: AtomicI64::new(offset),
-                told: AtomicI64::new(i64::MIN),
+                reported: AtomicI64::new(i64::MIN),
                 asked: RwLock::new(Instant::now()),
                 wanted: Notify::new(),
             }),
@@ -117,11 +117,12 @@ impl ServerClock {
 
     fn at(&self, since_boot: i64) -> i64 {
         let now = since_boot.saturating_add(self.shared.offset.load(Ordering::Relaxed));
-        let follow = |told: i64| (now > told || told.saturating_sub(now) > SLACK).then_some(now);
-        let told = &self.shared.told;
-        match told.fetch_update(Ordering::Relaxed, Ordering::Relaxed, follow) {
+        let follow =
+            |reported: i64| (now > reported || reported.saturating_sub(now) > SLACK).then_some(now);
+        let reported = &self.shared.reported;
+        match reported.fetch_update(Ordering::Relaxed, Ordering::Relaxed, follow) {
             Ok(_) => now,
-            Err(told) => told,
+            Err(reported) => reported,
         }
     }
 }
@@ -181,7 +182,7 @@ mod tests {
     fn it_moves_with_the_machine_and_not_with_the_wall_clock() {
         let server = 1_800_000_000_000_000_000;
         let clock = ServerClock::new(server - time_since_boot());
-        let told = clock.now().unix_timestamp_nanos() as i64 - server;
-        assert!((0..5_000_000_000).contains(&told), "{told}");
+        let reported = clock.now().unix_timestamp_nanos() as i64 - server;
+        assert!((0..5_000_000_000).contains(&reported), "{reported}");
     }
 }

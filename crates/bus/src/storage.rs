@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn an_account_that_is_nearly_full_is_told_of_and_one_without_a_limit_never() {
-        let told = |used, most| {
+        let reported = |used, most| {
             let room = Storage {
                 used,
                 most,
@@ -276,11 +276,11 @@ mod tests {
             };
             room.words()
         };
-        assert_eq!(told(u64::MAX, None), None);
-        assert_eq!(told(899, Some(1_000)), None);
-        assert!(told(900, Some(1_000)).is_some_and(|words| words.contains("soon")));
+        assert_eq!(reported(u64::MAX, None), None);
+        assert_eq!(reported(899, Some(1_000)), None);
+        assert!(reported(900, Some(1_000)).is_some_and(|words| words.contains("soon")));
         for used in [1_000, 2_000] {
-            let words = told(used, Some(1_000)).unwrap_or_default();
+            let words = reported(used, Some(1_000)).unwrap_or_default();
             assert!(
                 words.contains("max_file") && !words.contains("soon"),
                 "{words}"
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn a_stream_is_told_of_from_four_fifths_on_and_is_an_alarm_before_it_is_full() {
         const MIB: u64 = 1 << 20;
-        for (used, told, alarming, full) in [
+        for (used, reported, alarming, full) in [
             (79, false, false, false),
             (80, true, false, false),
             (94, true, false, false),
@@ -324,7 +324,7 @@ mod tests {
             };
             let requests = room("CS_REQUESTS");
             let words = requests.words();
-            assert_eq!(words.is_some(), told, "{used}");
+            assert_eq!(words.is_some(), reported, "{used}");
             assert_eq!(requests.is_alarming(), alarming, "{used}");
             assert_eq!(requests.is_full(), full, "{used}");
             assert!(words.is_none_or(|words| words.contains("requests_max_mib")));

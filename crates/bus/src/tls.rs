@@ -47,7 +47,7 @@ pub(super) fn fault(error: &async_nats::ConnectError) -> Option<String> {
 
 fn words(fault: &rustls::Error) -> String {
     use rustls::{AlertDescription as Alert, CertificateError as Cert, Error as Fault};
-    let told = match fault {
+    let reported = match fault {
         Fault::InvalidCertificate(Cert::UnknownIssuer | Cert::BadSignature) => {
             "its certificate is signed by no authority that is trusted here; name the right one with --tls-ca"
         }
@@ -67,5 +67,5 @@ fn words(fault: &rustls::Error) -> String {
         Fault::InvalidMessage(_) => "it does not speak TLS",
         _ => return fault.to_string(),
     };
-    told.into()
+    reported.into()
 }

@@ -209,8 +209,8 @@ impl App {
         }
         // The caller is released a moment before the reason is known.
         let mut health = self.health();
-        let told = health.wait_for(|health| health.store_failed.is_some());
-        match tokio::time::timeout(std::time::Duration::from_secs(1), told).await {
+        let reported = health.wait_for(|health| health.store_failed.is_some());
+        match tokio::time::timeout(std::time::Duration::from_secs(1), reported).await {
             Ok(Ok(health)) => Err(Fault::read_only(
                 health.store_failed.clone().unwrap_or_default(),
             )),

@@ -334,8 +334,8 @@ mod tests {
                     "{code:?}: {words}"
                 );
             }
-            let told = words(code.as_str(), "CS_REQUESTS");
-            assert_eq!(told, (code.happened(), code.next().to_owned()));
+            let reported = words(code.as_str(), "CS_REQUESTS");
+            assert_eq!(reported, (code.happened(), code.next().to_owned()));
         }
         assert_eq!(words("of_tomorrow", "").0, UNKNOWN.0);
     }

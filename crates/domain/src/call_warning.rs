@@ -100,12 +100,12 @@ impl CallWarning {
         let ago = |before_ms: i64| span(before_ms.saturating_add(asked_ms_ago.max(0)));
         match self {
             Self::ToolChanged { told_by, .. } => {
-                let told = match told_by {
+                let announced = match told_by {
                     ToldBy::Hello => "its agent describes it",
                     ToldBy::Call => "this call describes it",
                 };
                 let why = format!(
-                    "has changed: {told} otherwise than when a person last approved a call of it."
+                    "has changed: {announced} otherwise than when a person last approved a call of it."
                 );
                 ("The tool", why)
             }
@@ -284,9 +284,9 @@ mod tests {
                 "An operator denied this exact call 1 h ago: wrong account",
             ),
         ];
-        for (warning, told) in table {
+        for (warning, announced) in table {
             let (what, words) = warning.words(100_000);
-            assert_eq!(format!("{what} {words}"), told);
+            assert_eq!(format!("{what} {words}"), announced);
         }
         // A clock that went back makes nothing younger than it was.
         assert!(re_ask("deny").words(-9_000_000).1.ends_with("2 min ago)."));
@@ -303,8 +303,8 @@ mod tests {
             (86_400_000, "1 day"),
             (172_800_000, "2 days"),
         ];
-        for (ms, told) in table {
-            assert_eq!(span(ms), told);
+        for (ms, announced) in table {
+            assert_eq!(span(ms), announced);
         }
     }
 }

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(described: Described<'_>) -> Vec<ToldBy> {
+    fn reported(described: Described<'_>) -> Vec<ToldBy> {
         let by = |warning| match warning {
             CallWarning::ToolChanged { told_by, .. } => told_by,
             other => panic!("{other:?}"),
@@ -115,14 +115,14 @@ mod tests {
             call: Some("c1"),
             ..Described::default()
         };
-        assert_eq!(told(new), []);
+        assert_eq!(reported(new), []);
         let approved = Described {
             approved_hello: Some("h1"),
             approved_call: Some("c1"),
             call_approved: true,
             ..new
         };
-        assert_eq!(told(approved), []);
+        assert_eq!(reported(approved), []);
         let table = [
             (
                 Described {
@@ -178,7 +178,7 @@ mod tests {
             ),
         ];
         for (described, expected) in table {
-            assert_eq!(told(described), expected, "{described:?}");
+            assert_eq!(reported(described), expected, "{described:?}");
         }
     }
 

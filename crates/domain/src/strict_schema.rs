@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(schema: &Value) -> Vec<(String, String)> {
+    fn reported(schema: &Value) -> Vec<(String, String)> {
         let faults = strict_faults(Some(schema));
         faults
             .into_iter()
@@ -149,7 +149,7 @@ mod tests {
             "to": {"type": ["object", "null"], "additionalProperties": false, "required": [], "properties": {}},
             "tags": {"type": "array", "items": {"type": "string"}},
         }});
-        assert_eq!(told(&strict), []);
+        assert_eq!(reported(&strict), []);
         let open = "additionalProperties is not false";
         let missing = "not listed in required";
         let table = [
@@ -192,7 +192,7 @@ mod tests {
                 .into_iter()
                 .map(|(path, what): (&str, &str)| (path.to_owned(), what.to_owned()))
                 .collect();
-            assert_eq!(told(&schema), expected, "{place}");
+            assert_eq!(reported(&schema), expected, "{place}");
         }
     }
 
@@ -200,10 +200,13 @@ mod tests {
     fn definitions_are_looked_at_too_and_what_is_no_schema_of_an_object_is_told() {
         let schema = json!({"type": "object", "additionalProperties": false, "required": [],
             "$defs": {"x": {"properties": {}}}, "allOf": [true, {"not": {"type": "object"}}]});
-        let paths: Vec<_> = told(&schema).into_iter().map(|(path, _)| path).collect();
+        let paths: Vec<_> = reported(&schema)
+            .into_iter()
+            .map(|(path, _)| path)
+            .collect();
         assert_eq!(paths, ["/$defs/x", "/allOf/1/not"]);
         for schema in [json!(true), json!({"type": "string"}), json!({})] {
-            assert_eq!(told(&schema).len(), 1, "{schema}");
+            assert_eq!(reported(&schema).len(), 1, "{schema}");
         }
         assert_eq!(strict_faults(None).len(), 1);
     }

@@ -23,7 +23,7 @@ struct Told<'f> {
     literal: &'static str,
 }
 
-fn told<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
+fn reported<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
     let of_request = |from, column, values: Option<&'f [String]>| {
         let values = values?.iter().map(String::as_str).collect();
         Some(Told {
@@ -97,8 +97,8 @@ fn told<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
     ];
     let all = all.into_iter().flatten();
     // Every candidate has what it was found by.
-    all.filter(|told| {
-        let column = told.values.last().map_or("code", |(column, _)| column);
+    all.filter(|reported| {
+        let column = reported.values.last().map_or("code", |(column, _)| column);
         !source.is_by(column)
     })
     .collect()
@@ -160,11 +160,14 @@ fn joined(
         return None;
     }
     query.push(") c");
-    for (number, told) in told(source, filter).into_iter().enumerate() {
+    for (number, reported) in reported(source, filter).into_iter().enumerate() {
         let name = format!("x{number}");
-        let from = told.from.replacen(" x ", &format!(" {name} "), 1);
-        query.push(format!(" CROSS JOIN {from} ON {name}.{} = c.id", told.id));
-        for (column, values) in told.values {
+        let from = reported.from.replacen(" x ", &format!(" {name} "), 1);
+        query.push(format!(
+            " CROSS JOIN {from} ON {name}.{} = c.id",
+            reported.id
+        ));
+        for (column, values) in reported.values {
             query.push(format!(" AND {name}.{column} IN ("));
             let mut list = query.separated(", ");
             for value in values {
@@ -172,7 +175,7 @@ fn joined(
             }
             query.push(")");
         }
-        query.push(told.literal.replace(" x.", &format!(" {name}.")));
+        query.push(reported.literal.replace(" x.", &format!(" {name}.")));
     }
     if let Some(signers) = filter.signers.as_ref().filter(|_| !source.is_by("key")) {
         query.push(" CROSS JOIN decisions d ON d.request = c.id AND d.key IN (SELECT value FROM json_each(");
@@ -201,8 +204,8 @@ fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
     ];
     conditions::equal(query, columns);
     // An index answers every other state.
-    let told = filter.undecided_states().is_some();
-    conditions::stands_in(query, filter.states.as_deref().filter(|_| !told));
+    let reported = filter.undecided_states().is_some();
+    conditions::stands_in(query, filter.states.as_deref().filter(|_| !reported));
     conditions::stored(query, filter.since, filter.until);
     if filter.undecided {
         query.push(" AND r.decided_at IS NULL");

@@ -205,9 +205,9 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
 }
 
 /// As [`open`], and reports the progress of an update of the store that takes long.
-pub async fn open_telling(path: &Path, told: &Updates) -> Result<(Writer, Reader), StoreError> {
+pub async fn open_telling(path: &Path, reported: &Updates) -> Result<(Writer, Reader), StoreError> {
     let mut writer = writing(path).create_if_missing(true).connect().await?;
-    bring_up(&MIGRATIONS, &mut writer, told).await?;
+    bring_up(&MIGRATIONS, &mut writer, reported).await?;
     opened(path, writer).await
 }
 

@@ -22,7 +22,7 @@ fn defined(place: usize, name: &str, text: &str) -> ToolDefinition {
     }
 }
 
-fn told(all: &[ToolDefinition], at: i64) -> Definitions<'_> {
+fn reported(all: &[ToolDefinition], at: i64) -> Definitions<'_> {
     Definitions {
         all: Some(all),
         at: Timestamp(at),
@@ -50,7 +50,7 @@ async fn a_tool_is_dated_from_its_last_change_and_shown_while_it_is_listed_or_a_
         defined(1, "b", "1"),
         defined(2, "c", "1"),
     ];
-    tools::replace(&mut tx, &bot(), &told(&first, 1))
+    tools::replace(&mut tx, &bot(), &reported(&first, 1))
         .await
         .unwrap();
     sqlx::query(
@@ -60,21 +60,21 @@ async fn a_tool_is_dated_from_its_last_change_and_shown_while_it_is_listed_or_a_
     .await
     .unwrap();
     let second = [defined(0, "c", "2"), defined(2, "d", "1")];
-    let changed = tools::replace(&mut tx, &bot(), &told(&second, 2))
+    let changed = tools::replace(&mut tx, &bot(), &reported(&second, 2))
         .await
         .unwrap();
     assert_eq!(changed.len(), 1, "only c was approved and reads otherwise");
     assert_eq!(changed[0].now, Sha256Digest::of_bytes(b"2").to_string());
-    let again = tools::replace(&mut tx, &bot(), &told(&second, 3))
+    let again = tools::replace(&mut tx, &bot(), &reported(&second, 3))
         .await
         .unwrap();
     assert!(again.is_empty(), "a change is told once");
     tx.commit().await.unwrap();
     let rows = tools::all(&reader).await.unwrap();
-    let told = |row: &ToolRow| (row.name.clone(), row.place, row.changed_at);
-    let told: Vec<_> = rows.iter().map(told).collect();
+    let reported = |row: &ToolRow| (row.name.clone(), row.place, row.changed_at);
+    let reported: Vec<_> = rows.iter().map(reported).collect();
     assert_eq!(
-        told,
+        reported,
         [
             ("c".into(), Some(0), Some(2)),
             ("d".into(), Some(2), Some(2)),
@@ -94,7 +94,7 @@ async fn a_tool_that_a_hello_leaves_out_keeps_its_past() {
         (vec![], 4, (1, None)),
         (vec![defined(0, "a", "2")], 5, (5, Some(5))),
     ] {
-        tools::replace(&mut tx, &bot(), &told(&definitions, at))
+        tools::replace(&mut tx, &bot(), &reported(&definitions, at))
             .await
             .unwrap();
         let known: (i64, Option<i64>) =
@@ -112,12 +112,12 @@ async fn a_hello_that_names_no_tools_leaves_those_of_the_one_before_and_an_empty
     let one = [defined(0, "a", "1")];
     let silent = |at| Definitions {
         all: None,
-        ..told(&[], at)
+        ..reported(&[], at)
     };
     for (definitions, listed) in [
-        (told(&one, 1), vec![Some(0)]),
+        (reported(&one, 1), vec![Some(0)]),
         (silent(2), vec![Some(0)]),
-        (told(&[], 3), vec![]),
+        (reported(&[], 3), vec![]),
         (silent(4), vec![]),
     ] {
         let mut tx = writer.begin().await.unwrap();
@@ -137,7 +137,7 @@ async fn tools_that_hellos_leave_out_do_not_grow_without_end() {
         let many: Vec<_> = (0..900)
             .map(|n| defined(n, &format!("t{round}-{n}"), "1"))
             .collect();
-        tools::replace(&mut tx, &bot(), &told(&many, round))
+        tools::replace(&mut tx, &bot(), &reported(&many, round))
             .await
             .unwrap();
     }
@@ -210,13 +210,15 @@ async fn a_definition_that_came_before_the_console_may_have_replaced_another_one
     let (a, b) = ([defined(0, "a", "1")], [defined(0, "b", "1")]);
     let before = Definitions {
         missed: true,
-        ..told(&a, 5)
+        ..reported(&a, 5)
     };
     tools::replace(&mut tx, &bot(), &before).await.unwrap();
-    tools::replace(&mut tx, &bot(), &told(&b, 7)).await.unwrap();
+    tools::replace(&mut tx, &bot(), &reported(&b, 7))
+        .await
+        .unwrap();
     let again = Definitions {
         missed: true,
-        ..told(&b, 9)
+        ..reported(&b, 9)
     };
     tools::replace(&mut tx, &bot(), &again).await.unwrap();
     tx.commit().await.unwrap();
@@ -321,7 +323,7 @@ async fn whatever_may_have_defined_a_tool_otherwise_is_the_moment_that_counts() 
                 all: (!how.ends_with("silent")).then_some(all),
                 missed: how.starts_with("missed"),
                 unread: *how == "unread",
-                ..told(all, at)
+                ..reported(all, at)
             };
             tools::replace(&mut tx, &bot(), &definitions).await.unwrap();
             let hello = NewHello {

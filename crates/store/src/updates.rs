@@ -42,9 +42,9 @@ pub type Updates = watch::Sender<Option<UpdateStep>>;
 pub(super) async fn bring_up(
     migrations: &Migrator,
     store: &mut SqliteConnection,
-    told: &Updates,
+    announced: &Updates,
 ) -> Result<(), StoreError> {
-    let _over = Over(told);
+    let _over = Over(announced);
     store.ensure_migrations_table(DONE).await?;
     let done = store.list_applied_migrations(DONE).await?;
     if !done.is_empty() {
@@ -62,7 +62,7 @@ pub(super) async fn bring_up(
                 what: step.description.to_string(),
                 since: Instant::now(),
             };
-            told.send_replace(Some(now.clone()));
+            announced.send_replace(Some(now.clone()));
             one(migrations, step.version, store, &now).await?;
         }
     }

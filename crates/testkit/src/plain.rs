@@ -49,8 +49,8 @@ impl PlainServer {
         let before = read().len();
         write_conf(self.data.path(), i32::from(self.port()), extra);
         let pid = self.process.0.id().to_string();
-        let told = Command::new("kill").args(["-HUP", &pid]).status();
-        assert!(told.expect("the command kill exists").success());
+        let reported = Command::new("kill").args(["-HUP", &pid]).status();
+        assert!(reported.expect("the command kill exists").success());
         let taken = async {
             while !read()[before..].contains("Reloaded server configuration") {
                 tokio::time::sleep(Duration::from_millis(10)).await;

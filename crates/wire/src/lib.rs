@@ -88,7 +88,7 @@ pub use subjects::{
     event_subject, hello_subject, receipt_subject, request_subject, tighten_subject, vote_subject,
     withdraw_subject,
 };
-pub use succession::{came_after, is_timely, time_to_sign};
+pub use succession::{is_newer_than, is_timely, time_to_sign};
 pub use tighten::{Tighten, parse_tighten};
 pub use timestamp::{Timestamp, TimestampError};
 pub use voter::voter;

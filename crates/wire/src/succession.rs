@@ -13,7 +13,7 @@ const AHEAD: Duration = Duration::seconds(60);
 
 /// Whether a value that was signed at `next` and stored at `stored_at` is newer than the one in force, which was signed
 /// at `known`. Of two without a time the order of the bucket counts.
-pub fn came_after(
+pub fn is_newer_than(
     known: Option<Timestamp>,
     next: Option<Timestamp>,
     stored_at: OffsetDateTime,
@@ -67,7 +67,7 @@ mod tests {
             ("12:30:00", "12:31:00", true),
             ("12:30:00", "12:31:00.001", false),
         ] {
-            let is = came_after(at(known), at(next), stored);
+            let is = is_newer_than(at(known), at(next), stored);
             assert_eq!(is, comes_after, "{known:?} {next:?}");
         }
     }
@@ -93,7 +93,7 @@ mod tests {
         );
         let stored = now.get();
         assert!(
-            !came_after(None, Some(last), stored),
+            !is_newer_than(None, Some(last), stored),
             "and nobody comes that far"
         );
     }

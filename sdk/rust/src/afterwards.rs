@@ -41,7 +41,7 @@ pub(crate) enum Why {
     /// It was taken back while the timer ran. The receiver resolves when the bus knows.
     Withdrawn {
         timer: Timer,
-        told: oneshot::Receiver<()>,
+        reported: oneshot::Receiver<()>,
     },
 }
 
@@ -56,8 +56,8 @@ impl Afterwards {
         } = self;
         let (travelled, timer) = match why {
             Why::Late { travelled } => (travelled, None),
-            Why::Withdrawn { timer, told } => {
-                let _ = timeout(TOLD, told).await;
+            Why::Withdrawn { timer, reported } => {
+                let _ = timeout(TOLD, reported).await;
                 (Duration::ZERO, Some(timer))
             }
         };

@@ -213,7 +213,7 @@ impl Drop for Open {
         if self.kept {
             return;
         }
-        let told = slot.post(withdrawal(&self.asked, self.reason.take()));
+        let reported = slot.post(withdrawal(&self.asked, self.reason.take()));
         let Some(inner) = self.owner.upgrade() else {
             return;
         };
@@ -224,7 +224,7 @@ impl Drop for Open {
             let owner = Weak::clone(&self.owner);
             let asked = Arc::clone(&self.asked);
             let timer = self.timer;
-            let why = Why::Withdrawn { timer, told };
+            let why = Why::Withdrawn { timer, reported };
             let later = Afterwards {
                 owner,
                 asked,

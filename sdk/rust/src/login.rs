@@ -53,21 +53,21 @@ impl Login {
         let identity = Identity::of(enrolment)?;
         let servers = identity.servers.clone();
         let timer = Timer::start(self.within);
-        let told = Told {
+        let reported = Told {
             reconnects: Arc::default(),
             refused: Arc::default(),
             violations: Violations::default(),
         };
         let mut attempt = 2;
         loop {
-            let options = self.options(enrolment, &identity, &told)?;
+            let options = self.options(enrolment, &identity, &reported)?;
             let last = match timeout(timer.remaining(), options.connect(servers.clone())).await {
                 Ok(Ok(client)) => {
                     return Ok(LoggedIn {
                         client,
-                        reconnects: told.reconnects.subscribe(),
-                        refused: told.refused.subscribe(),
-                        violations: told.violations,
+                        reconnects: reported.reconnects.subscribe(),
+                        refused: reported.refused.subscribe(),
+                        violations: reported.violations,
                     });
                 }
                 Ok(Err(error)) => connect_error(&error)?,
@@ -86,9 +86,9 @@ impl Login {
         &self,
         enrolment: &Enrolment,
         identity: &Identity,
-        told: &Told,
+        reported: &Told,
     ) -> Result<ConnectOptions, GateError> {
-        let told = told.clone();
+        let reported = reported.clone();
         let key = enrolment.agent_key();
         let options = identity
             .log_in()
@@ -100,7 +100,7 @@ impl Login {
             .max_reconnects(None)
             .reconnect_delay_callback(pause)
             .event_callback(move |event| {
-                told.hear(&event);
+                reported.hear(&event);
                 std::future::ready(())
             });
         tls::apply(options, &enrolment.tls, identity.asks_for_tls())

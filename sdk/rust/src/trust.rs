@@ -5,7 +5,7 @@
 
 use countersign_wire::{
     Context, Enrolment, KeyRole, OperatorList, Origin, PolicyKey, Risk, SignedEnvelope, Timestamp,
-    TrustedKey, WorkspaceName, came_after, read_json,
+    TrustedKey, WorkspaceName, is_newer_than, read_json,
 };
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -91,11 +91,11 @@ impl Trust {
     /// anew when it is made anew, and an old list can be stored again: only the signed time counts.
     fn is_later(&self, at: Option<Timestamp>, revision: u64, stored_at: OffsetDateTime) -> bool {
         match &self.keys {
-            Keys::Enrolled(_) => came_after(None, at, stored_at),
+            Keys::Enrolled(_) => is_newer_than(None, at, stored_at),
             Keys::Listed {
                 list,
                 revision: held,
-            } => came_after(list.at, at, stored_at) && (at.is_some() || revision > *held),
+            } => is_newer_than(list.at, at, stored_at) && (at.is_some() || revision > *held),
             Keys::Anyone => false,
         }
     }

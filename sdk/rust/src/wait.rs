@@ -204,12 +204,12 @@ impl Wait<'_> {
         let Ok(payload) = serde_json::to_vec(&earlier) else {
             return;
         };
-        let told = self.outbox.post(Letter {
+        let reported = self.outbox.post(Letter {
             subject: tighten_subject(&self.asked.key),
             payload: Bytes::from(payload),
             first: true,
         });
-        if !told {
+        if !reported {
             tracing::warn!("the console was not told of an earlier deadline: the outbox is full");
         }
     }

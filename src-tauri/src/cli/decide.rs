@@ -5,7 +5,7 @@
 use countersign_core::App;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
-use countersign_core::ops::votes::told::Approvals;
+use countersign_core::ops::votes::reported::Approvals;
 use countersign_core::store::lines::LineRow;
 use countersign_wire::{ApprovalRequest, Response, Scope, Verdict};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@
 use comfy_table::{Cell, Table};
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::listed_names::shown_name;
-use countersign_core::ops::votes::told::Approvals;
+use countersign_core::ops::votes::reported::Approvals;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::re_asks::EarlierCall;
 use serde_json::{Map, Value, json};

@@ -12,7 +12,7 @@ use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
 use countersign_core::ops::scrutiny::Scrutiny;
-use countersign_core::ops::votes::told::ShownVote;
+use countersign_core::ops::votes::reported::ShownVote;
 use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::lines::LineRow;

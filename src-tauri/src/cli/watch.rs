@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::domain::alarm::sentence;
-use countersign_core::ops::votes::told::votes_are_hidden;
+use countersign_core::ops::votes::reported::votes_are_hidden;
 use countersign_core::store::audit::Row;
 use countersign_core::store::lines::LineRow;
 use serde_json::{Map, Value, json};

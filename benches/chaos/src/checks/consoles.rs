@@ -74,20 +74,24 @@ pub(crate) fn agree(facts: &Facts) -> Check {
         for (name, row) in &first.rows.requests {
             let theirs = other.rows.requests.get(name);
             check.look(theirs == Some(row), || {
-                let told = |row: Option<&crate::store::RequestRow>| {
+                let reported = |row: Option<&crate::store::RequestRow>| {
                     row.map(|row| {
                         format!("{} {:?} until {}", row.state, row.verdict, row.deadline_at)
                     })
                 };
-                format!("{name}: {:?} and {:?}", told(Some(row)), told(theirs))
+                format!(
+                    "{name}: {:?} and {:?}",
+                    reported(Some(row)),
+                    reported(theirs)
+                )
             });
         }
         for (name, row) in &first.rows.decisions {
             let theirs = other.rows.decisions.get(name);
             check.look(theirs == Some(row), || {
-                let told = theirs.map(|row| (&row.effective, &row.fault, row.stored_at));
+                let reported = theirs.map(|row| (&row.effective, &row.fault, row.stored_at));
                 let ours = (&row.effective, &row.fault, row.stored_at);
-                format!("the decision on {name}: {ours:?} and {told:?}")
+                format!("the decision on {name}: {ours:?} and {reported:?}")
             });
         }
     }

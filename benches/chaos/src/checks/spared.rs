@@ -205,8 +205,8 @@ pub(crate) fn are_audited<'a>(
             )
         });
         for console in &facts.consoles {
-            let told = console.rows.audited.contains(&entry("decision"));
-            check.look(told, || {
+            let reported = console.rows.audited.contains(&entry("decision"));
+            check.look(reported, || {
                 format!("{}: {} did not write down {id}", one.name, console.name)
             });
         }

@@ -356,8 +356,9 @@ mod tests {
             ..ToolRow::default()
         };
         let unlisted = |rows: Vec<ToolRow>| -> Vec<String> {
-            let told = tool_reports(rows, &[]).into_iter();
-            told.filter(|tool| tool.unlisted)
+            let reported = tool_reports(rows, &[]).into_iter();
+            reported
+                .filter(|tool| tool.unlisted)
                 .map(|tool| tool.name)
                 .collect()
         };
@@ -383,8 +384,8 @@ mod tests {
             hello.to_string().as_bytes(),
         )
         .unwrap();
-        let told = faults(&report.hello, report.faults);
-        let paths: Vec<&str> = told.iter().map(|fault| fault.path.as_str()).collect();
+        let reported = faults(&report.hello, report.faults);
+        let paths: Vec<&str> = reported.iter().map(|fault| fault.path.as_str()).collect();
         assert_eq!(paths, ["/setup_schema/1/bs_name"]);
     }
 }

@@ -52,7 +52,7 @@ pub(super) async fn raise_unreadable(
 /// stay as they are: a person may have acknowledged them.
 pub(super) async fn keep_to(shared: &Shared, code: AlarmCode, now: &[String]) -> Result<(), Fault> {
     let stand = alarms::of_code(&shared.reader, code.as_str()).await?;
-    let over = stand.iter().filter(|told| !now.contains(told));
+    let over = stand.iter().filter(|announced| !now.contains(announced));
     let over = over
         .cloned()
         .map(|subject| Job::LowerAlarm { code, subject });

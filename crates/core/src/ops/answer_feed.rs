@@ -45,8 +45,8 @@ impl App {
 
     /// The row up to which answers were exported; at first the last there is, so that the past is left out.
     pub async fn answers_told(&self) -> Result<i64, Fault> {
-        let told = meta::get(self.reader(), meta::ANSWERS_TOLD).await?;
-        if let Some(row) = told.and_then(|row| row.parse().ok()) {
+        let reported = meta::get(self.reader(), meta::ANSWERS_TOLD).await?;
+        if let Some(row) = reported.and_then(|row| row.parse().ok()) {
             return Ok(row);
         }
         let last = answered::last(self.reader()).await?;

@@ -12,8 +12,8 @@ use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::Settlements;
 use super::votes::cast;
 use super::{
-    alarms, alive, answer_feed, arrivals, automatic, decide, decisions, due, enroll, held_back,
-    hellos, ladder, policy_intake, reports, retention, search_index, spans, story, typed_targets,
+    alarms, alive, answer_feed, arrivals, automatic, decide, decisions, due, enroll, hellos,
+    ladder, policy_intake, recall, reports, retention, search_index, spans, story, typed_targets,
 };
 use crate::domain::Timestamp;
 use crate::store::audit::Entry;
@@ -82,10 +82,10 @@ async fn apply(
         Job::Spans(messages) => spans::apply(ledger, batch, &messages).await,
         Job::Alive(heard) => alive::note(batch, &heard).await,
         Job::Bound(binding) => bus_state::bound(ledger, batch, binding).await,
-        Job::CaughtUp(told) => bus_state::caught_up(ledger, batch, told).await,
+        Job::CaughtUp(reported) => bus_state::caught_up(ledger, batch, reported).await,
         Job::ReportsKnown => bus_state::reports_known(ledger),
         // Whatever waits for them is judged in each transaction.
-        Job::HellosKnown => Ok(()),
+        Job::HelloBarrier => Ok(()),
         Job::Lagging => bus_state::lagging(ledger, batch),
         Job::ReadOnly(why) => bus_state::read_only(ledger, batch, why).await,
         Job::Recovered {
@@ -106,7 +106,7 @@ async fn apply(
             decision_id,
             request,
             why,
-        } => held_back::take_back(ledger, batch, &decision_id.to_string(), request, &why).await,
+        } => recall::take_back(ledger, batch, &decision_id.to_string(), request, &why).await,
         Job::Lost { decision_id } => outbox::lost(ledger, batch, &decision_id.to_string()).await,
         Job::VoteEnded { vote_id, late } => {
             cast::ended(ledger, batch, &vote_id.to_string(), late).await

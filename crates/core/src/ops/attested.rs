@@ -55,12 +55,12 @@ pub(super) fn stored_at(ledger: &Ledger, epoch: &str, message: &IncomingDecision
 
 /// Compares the word about a message with the stamp at which this console saw it stored: somebody's store
 /// or key is not to be trusted where they differ. The decision is the same: that is noted, and no alarm.
-pub(super) fn compare(batch: &mut Batch<'_>, key: &RequestKey, told: &StoredAt, first_ms: i64) {
-    let Some(by) = told.by.as_ref().filter(|_| told.at.0 != first_ms) else {
+pub(super) fn compare(batch: &mut Batch<'_>, key: &RequestKey, reported: &StoredAt, first_ms: i64) {
+    let Some(by) = reported.by.as_ref().filter(|_| reported.at.0 != first_ms) else {
         return;
     };
     let name = key.to_string();
-    let detail = json!({ "attested": told.detail(), "stored_at": first_ms });
+    let detail = json!({ "attested": reported.detail(), "stored_at": first_ms });
     batch.record(by.clone(), "attestation_differs", name, detail);
 }
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use countersign_wire::{Anchor, ConsoleId, Stream, audit_subject, canonical_json, read_json};
 use serde_json::Value;
 
-use super::anchors_check::{Anchors, Signer};
-use super::rows_check::{Named, Readings};
+use super::verify_anchors::{Anchors, Signer};
+use super::verify_rows::{Named, Readings};
 use super::{lost_anchors, retention};
 use crate::Fault;
 use crate::runtime::App;

@@ -13,9 +13,9 @@ use countersign_wire::{AgentBrake, AgentKey, PolicyKey};
 pub(super) use self::said::Said;
 use self::said::Setting;
 use super::listed_names::words;
-use super::policy_intake::{Came, Place, Taken};
+use super::policy_intake::{Incoming, Place, Taken};
 use super::policy_value::{self, Put, TRIES};
-use super::trusted::{Standing, TrustedKeys};
+use super::trusted::{KeyStatus, TrustedKeys};
 use super::waiting_calls::{Trial, WaitingCall};
 use crate::Fault;
 use crate::domain::brakes::Brakes;
@@ -76,10 +76,15 @@ fn named(trusted: &TrustedKeys, row: &PolicyRow, by: &str, at: Timestamp) -> Str
 }
 
 /// Takes a brake over. None when it or a later one is known.
-pub(super) fn take(shared: &Shared, key: &PolicyKey, came: &Came, place: Place) -> Option<Taken> {
+pub(super) fn take(
+    shared: &Shared,
+    key: &PolicyKey,
+    came: &Incoming,
+    place: Place,
+) -> Option<Taken> {
     let read = |row: &PolicyRow| Said::read(key, &row.payload);
     let signed = match came {
-        Came::Signed(row) => read(row).map(|(said, by)| {
+        Incoming::Valid(row) => read(row).map(|(said, by)| {
             let by = named(&shared.trusted, row, &by, place.stored_at);
             (said, by, row.signer.clone())
         }),
@@ -89,7 +94,7 @@ pub(super) fn take(shared: &Shared, key: &PolicyKey, came: &Came, place: Place) 
     let mut brakes = shared.brakes.write();
     let (said, by, signer) = signed.or_else(|| {
         let older = match came {
-            Came::Older(row) => read(row).map(|(said, _)| said),
+            Incoming::Stale(row) => read(row).map(|(said, _)| said),
             _ => None,
         };
         // A deletion too: nobody signs it, and only a signed value relaxes what holds back.
@@ -164,7 +169,7 @@ impl App {
         workspaces.dedup();
         let mut calls = Vec::new();
         for ws in workspaces {
-            let in_force = self.judged_by(&ws).await?;
+            let in_force = self.policy_in_force(&ws).await?;
             let was = Trial::new(Arc::clone(&in_force), before.clone());
             let is = Trial::new(in_force, after.clone());
             calls.extend(self.newly_approved(&ws, Some(was), is).await?);
@@ -180,7 +185,7 @@ impl App {
             _ => self.brakes_of_the_store().await?,
         };
         let (trusted, now) = (&self.inner.shared.trusted, self.now());
-        brakes.end_bypasses(|signer| trusted.standing(signer, now) == Standing::Counts);
+        brakes.end_bypasses(|signer| trusted.standing(signer, now) == KeyStatus::Active);
         Ok(brakes)
     }
 
@@ -230,9 +235,9 @@ impl App {
             let payload = |at: countersign_wire::Timestamp| said.payload(by, at);
             match writer.put(&key, expected, payload).await? {
                 Put::Stored(revision) => return Ok(revision),
-                Put::Overtaken => {}
-                Put::Refused(why) => refused = Some(why),
-                Put::Silent(value) => unanswered = Some((expected, value)),
+                Put::Conflict => {}
+                Put::Rejected(why) => refused = Some(why),
+                Put::Unknown(value) => unanswered = Some((expected, value)),
             }
             policy_value::pause(attempt).await;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use countersign_wire::{AgentKey, BypassGrant, PolicyKey, Risk, RuleRef};
 
 use super::brakes::{BrakeSet, Said};
-use super::trusted::{Standing, TrustedKeys};
+use super::trusted::{KeyStatus, TrustedKeys};
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::brakes::{BYPASS_MAX_MS, Brakes, Bypass, SetBrake};
@@ -35,7 +35,7 @@ pub(super) fn standing(
 ) -> Option<InBypass> {
     let (_, bypass) = brakes.bypass_of(agent, now)?;
     let may = trusted.may_allow(&bypass.signer, now, &agent.workspace, risk);
-    let counts = trusted.standing(&bypass.signer, now) == Standing::Counts;
+    let counts = trusted.standing(&bypass.signer, now) == KeyStatus::Active;
     in_bypass(brakes, agent, now).filter(|_| may && counts)
 }
 

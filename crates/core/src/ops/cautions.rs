@@ -72,8 +72,8 @@ pub(super) async fn of(
     }
     let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
     if let Some(known) = tools::one(reader, &line.ws, &line.agent, tool).await? {
-        let told = request.as_ref().and_then(|request| request.tool.as_ref());
-        let digest = told
+        let reported = request.as_ref().and_then(|request| request.tool.as_ref());
+        let digest = reported
             .and_then(|tool| tool.definition_digest())
             .map(|digest| digest.to_string());
         // Where retention removed the request, its words are unknown.

@@ -13,9 +13,9 @@ use uuid::Uuid;
 use self::verify::{Stored, verify};
 use super::arrivals::{AFTER_DECISION, IGNORED};
 use super::attested::{self, StoredAt, stored_at};
+use super::decision_reading::Reading;
 use super::execution;
 use super::incoming::IncomingDecision;
-use super::judgement::Reading;
 use super::ladder;
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
@@ -176,7 +176,7 @@ async fn insert(
         if own.is_none() && message.body.rule_id.is_some() {
             by_rules.push(record.id);
         }
-        tell(ledger, batch, message, &reading);
+        report(ledger, batch, message, &reading);
         settled.push((
             record.id,
             message.body.decision_id.clone().unwrap_or_default(),
@@ -188,7 +188,7 @@ async fn insert(
 }
 
 /// Answers who waits for a decision of this process, once its place on the stream is committed.
-fn tell(ledger: &Ledger, batch: &mut Batch<'_>, message: &IncomingDecision, reading: &Reading) {
+fn report(ledger: &Ledger, batch: &mut Batch<'_>, message: &IncomingDecision, reading: &Reading) {
     let id: Option<Uuid> = message
         .body
         .decision_id

@@ -49,8 +49,8 @@ impl App {
             false => Some(PolicySet::new(before, setup).map_err(failed)?),
         };
         let judge = move |pages| new_flips(pages, &is, was.as_ref(), &begins);
-        let told = self.replay(workspace, None, |_| true, judge);
-        match tokio::time::timeout(limit, told).await {
+        let reported = self.replay(workspace, None, |_| true, judge);
+        match tokio::time::timeout(limit, reported).await {
             Ok(flips) => flips.map(Some),
             Err(_) => Ok(None),
         }

@@ -293,16 +293,16 @@ impl App {
         loop {
             let now = access(self.reader()).await.ok();
             if now.is_some() && now != known {
-                let told = self.note_moved_port(!noted).await;
-                noted |= told.is_ok();
-                if let Err(error) = &told {
+                let reported = self.note_moved_port(!noted).await;
+                noted |= reported.is_ok();
+                if let Err(error) = &reported {
                     tracing::error!(%error, "who dials a former port of the server is not told");
                 }
                 let loaded = self.reload_server().await;
                 if let Err(error) = &loaded {
                     tracing::error!(%error, "the server does not know who may log in");
                 }
-                if told.is_ok() && loaded.is_ok() {
+                if reported.is_ok() && loaded.is_ok() {
                     known = now;
                 }
             }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::alarms::Acknowledged;
 use super::alive::HeardSigns;
-use super::hellos_known::HellosKnown;
+use super::hello_barrier::HelloBarrier;
 use super::incoming::{
     IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
 };
@@ -137,9 +137,9 @@ pub(crate) struct BusBinding {
     /// Epoch of each stream, by name.
     pub(crate) epochs: BTreeMap<&'static str, String>,
     /// Which requests may be approved automatically.
-    pub(crate) hellos: HellosKnown,
+    pub(crate) hellos: HelloBarrier,
     /// Whether the hellos are read from their beginning.
-    pub(crate) hellos_again: bool,
+    pub(crate) hello_gap: bool,
     /// The last sequence of the hellos when the bus was compared: one up to there may have replaced one that this
     /// console never saw, whatever its clock says of the stamp.
     pub(crate) hellos_stored: i64,
@@ -159,7 +159,7 @@ impl PastKnown {
     }
 
     /// Says so, unless the session has ended: then nobody knows what has happened since.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn announce(&self) {
         self.known.send_if_modified(|known| {
             let news = !*known && !self.session.is_cancelled();
             *known |= news;
@@ -184,7 +184,7 @@ pub(crate) enum Job {
     /// The same of what agents report.
     ReportsKnown,
     /// More hellos are known than when an approval had to wait for them.
-    HellosKnown,
+    HelloBarrier,
     ReadOnly(Option<(String, String)>),
     Decide(Box<DecideCommand>, DecideReply),
     Undo(RequestKey, oneshot::Sender<Result<(), Refused>>),
@@ -309,7 +309,7 @@ impl Job {
     /// Whether somebody waits for its answer, and asks again when it fails.
     pub(crate) fn is_awaited(&self) -> bool {
         match self {
-            Self::Alive(_) | Self::Attempt { .. } | Self::Index(_, None) | Self::HellosKnown => {
+            Self::Alive(_) | Self::Attempt { .. } | Self::Index(_, None) | Self::HelloBarrier => {
                 false
             }
             job => job.for_retry().is_none(),
@@ -326,7 +326,7 @@ impl Job {
             Self::Receipts(messages) => Self::Receipts(Arc::clone(messages)),
             Self::Hellos(messages) => Self::Hellos(Arc::clone(messages)),
             Self::Spans(messages) => Self::Spans(Arc::clone(messages)),
-            Self::CaughtUp(told) => Self::CaughtUp(told.clone()),
+            Self::CaughtUp(reported) => Self::CaughtUp(reported.clone()),
             Self::Lagging => Self::Lagging,
             Self::ReportsKnown => Self::ReportsKnown,
             Self::ReadOnly(why) => Self::ReadOnly(why.clone()),
@@ -369,7 +369,7 @@ impl Job {
             },
             Self::Rescan => Self::Rescan,
             Self::Alive(_)
-            | Self::HellosKnown
+            | Self::HelloBarrier
             | Self::Decide(..)
             | Self::Undo(..)
             | Self::Attempt { .. }

@@ -19,7 +19,7 @@ use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
 use super::search_index;
-use super::trusted::{Standing, TrustedKeys};
+use super::trusted::{KeyStatus, TrustedKeys};
 use super::turns::{Peers, Turns};
 use crate::clock::Clock;
 use crate::domain::brakes::Brakes;
@@ -240,7 +240,7 @@ impl Ledger {
 
     /// Whether this process may sign with a key at this moment.
     pub(crate) fn counts(&self, key: &str, now: Timestamp) -> bool {
-        self.trusted.standing(key, now) == Standing::Counts
+        self.trusted.standing(key, now) == KeyStatus::Active
     }
 
     /// Who stopped the agent of a request, while it is stopped; also while it is unknown whether it was resumed.

@@ -14,18 +14,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use self::past::{reached, targets};
+use super::agent_flood;
 use super::alive;
-use super::floods;
-use super::hellos_again::is_one_unread;
-use super::hellos_known::HellosKnown;
+use super::hello_barrier::HelloBarrier;
+use super::hello_gap::is_one_unread;
 use super::incoming;
 use super::job::{BusBinding, Job, PastKnown};
 use super::lost_anchors;
 use super::operators::{Operators, relearn};
 use super::policy_feed::PolicyFeed;
 use super::presence;
-use super::stream_room;
-use super::went_back::{Remembered, epoch_of, is_renewed};
+use super::rollback::{Remembered, epoch_of, is_renewed};
+use super::stream_quota;
 use crate::Fault;
 use crate::bus::{
     Bus, BusError, BusEvent, BusIdentity, MAX_BATCH, POLICY_STREAM, StreamMessage, drain_batch,
@@ -127,7 +127,7 @@ impl Link {
                 let console = self.shared.identity.console_id.into();
                 let known = Remembered::read(&self.shared.reader, console, positions.clone());
                 let known = known.await?;
-                let back = known.went_back(&self.bus, &identity.streams).await?;
+                let back = known.rollback(&self.bus, &identity.streams).await?;
                 let first = back.into_iter().next();
                 first.map(|back| ("stream_went_back".to_owned(), back.why))
             }
@@ -141,7 +141,7 @@ impl Link {
         if let Some(epoch) = bucket.and_then(|bucket| bucket.epoch) {
             self.shared.policy_counts_under(&epoch.to_string());
         }
-        let hellos = HellosKnown::default();
+        let hellos = HelloBarrier::default();
         let again = is_one_unread(&self.shared.reader, &self.bus, &positions).await?;
         self.send(Job::Bound(binding(&identity, hellos.clone(), again)))
             .await?;
@@ -149,12 +149,12 @@ impl Link {
             self.begin_hellos_anew(&mut positions).await?;
         }
         *self.shared.realm.write() = Some(identity.realm);
-        session.tasks.spawn(stream_room::run(
+        session.tasks.spawn(stream_quota::run(
             Arc::clone(&self.shared),
             self.bus.clone(),
             session.stop.clone(),
         ));
-        session.tasks.spawn(floods::run(
+        session.tasks.spawn(agent_flood::run(
             Arc::clone(&self.shared),
             self.bus.clone(),
             session.stop.clone(),
@@ -209,8 +209,8 @@ impl Link {
                 () = shared.policy_known.wait() => {}
             }
             // A closed queue means that the console stops.
-            let told = PastKnown::new(shared.caught_up.clone(), stop.clone());
-            let _ = shared.streams.send(Job::CaughtUp(told)).await;
+            let reported = PastKnown::new(shared.caught_up.clone(), stop.clone());
+            let _ = shared.streams.send(Job::CaughtUp(reported)).await;
             for projection in second {
                 tasks.spawn(projection);
             }
@@ -324,7 +324,7 @@ impl Link {
     fn project(
         &self,
         session: &Session,
-        (stream, hellos): (Stream, &HellosKnown),
+        (stream, hellos): (Stream, &HelloBarrier),
         positions: &[Position],
         operators: &Operators,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -441,7 +441,7 @@ async fn each<T>(batch: Vec<StreamMessage>, read: impl Fn(StreamMessage) -> T) -
     all
 }
 
-fn binding(identity: &BusIdentity, hellos: HellosKnown, hellos_again: bool) -> BusBinding {
+fn binding(identity: &BusIdentity, hellos: HelloBarrier, hello_gap: bool) -> BusBinding {
     let agents = Stream::Agents.name();
     let agents = identity.streams.iter().find(|at| at.name == agents);
     let streams = identity.streams.iter();
@@ -450,7 +450,7 @@ fn binding(identity: &BusIdentity, hellos: HellosKnown, hellos_again: bool) -> B
         realm: identity.realm,
         epochs: epochs.collect(),
         hellos,
-        hellos_again,
+        hello_gap,
         hellos_stored: agents.map_or(0, |at| i64::try_from(at.last_seq).unwrap_or(i64::MAX)),
     }
 }

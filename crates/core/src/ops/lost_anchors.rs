@@ -11,8 +11,8 @@ use countersign_wire::{
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::anchors_check::anchor_of;
 use super::job::Job;
+use super::verify_anchors::anchor_of;
 use crate::Fault;
 use crate::bus::{Bus, BusError};
 use crate::runtime::Shared;

@@ -86,7 +86,7 @@ impl App {
     /// `ErrorCode::Store`, `ErrorCode::InvalidArgs` for a set that cannot be read.
     pub async fn matrix(&self, workspace: &WorkspaceName) -> Result<ToolMatrix, Fault> {
         let failed = |why: String| Fault::failed(format!("the rules: {why}"));
-        let in_force = self.judged_by(workspace).await?;
+        let in_force = self.policy_in_force(workspace).await?;
         let policy_digest = in_force.set.digest().to_string();
         let author_may =
             RISKS.map(|risk| in_force.may_allow(&self.inner.shared.trusted, workspace, risk));

@@ -62,7 +62,7 @@ impl App {
         let dialled = left
             .iter()
             .filter(|at| at.address != here && !at.agents.is_empty());
-        let mut told: Vec<String> = dialled.map(|at| at.address.clone()).collect();
+        let mut reported: Vec<String> = dialled.map(|at| at.address.clone()).collect();
         if let Some(former) = server.moved_from() {
             let rows = agents::all(self.reader()).await?;
             let mut rows = rows.iter().filter(|row| keeps_its_address(row));
@@ -72,12 +72,12 @@ impl App {
                     server.stay_here()?;
                 }
                 None if at_start => match rows.next() {
-                    Some(_) => told.push(former),
+                    Some(_) => reported.push(former),
                     None => server.stay_here()?,
                 },
                 Some(_) | None => {}
             }
         }
-        keep_to(&self.inner.shared, AlarmCode::BusMoved, &told).await
+        keep_to(&self.inner.shared, AlarmCode::BusMoved, &reported).await
     }
 }

@@ -10,13 +10,13 @@ mod audit_entries;
 pub(crate) mod change;
 mod console_keys;
 mod edit;
+mod endorsement;
 mod heal;
 mod lawful;
 mod origins;
 mod recovered;
 mod refused;
 mod rotate;
-mod vouch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ use uuid::Uuid;
 use self::accept::Accepted;
 use super::job::Job;
 use super::policy_value::{self, Put, pause, write_over};
-use super::trusted::Standing;
+use super::trusted::KeyStatus;
 use crate::Fault;
 use crate::bus::{Bus, POLICY_STREAM, StreamMessage};
 use crate::domain::{AlarmCode, Timestamp};
@@ -42,7 +42,7 @@ use crate::store::policy::PolicyRow;
 pub use change::{Change, ChangeError, Limits};
 pub(crate) use edit::why_not;
 pub use edit::{Listed, ListedState};
-use lawful::Lawful;
+use lawful::Permission;
 pub use origins::Origin;
 pub use recovered::ListRecovery;
 pub(crate) use recovered::relearn;
@@ -171,7 +171,7 @@ impl Operators {
     fn may_sign(&self) -> bool {
         let human = self.shared.identity.human_key();
         let now = self.shared.clock.now();
-        self.shared.trusted.standing(human.as_str(), now) == Standing::Counts
+        self.shared.trusted.standing(human.as_str(), now) == KeyStatus::Active
     }
 
     /// The keys of this console that count only later, as they count from now on: they were entered while the
@@ -303,7 +303,7 @@ impl Operators {
         };
         list.base = match self.may_edit() {
             true => {
-                self.vouch(&mut list);
+                self.endorse(&mut list);
                 None
             }
             false => self.known().and_then(|known| known.base(now)),
@@ -313,7 +313,9 @@ impl Operators {
             if known.revision > revision {
                 return Ok(None);
             }
-            if lawful::judge(&self.realm, &known.list, &list, own.as_str(), now) == Lawful::No {
+            if lawful::judge(&self.realm, &known.list, &list, own.as_str(), now)
+                == Permission::Denied
+            {
                 return Err(failed(
                     "the other consoles would refuse this change; see `countersign operators list` what this operator may do",
                 ));
@@ -329,11 +331,11 @@ impl Operators {
                     .await;
                 Ok(Some(seq))
             }
-            Put::Overtaken => Ok(None),
-            Put::Refused(why) => Err(Fault::bus_unreachable(format!(
+            Put::Conflict => Ok(None),
+            Put::Rejected(why) => Err(Fault::bus_unreachable(format!(
                 "the bus refuses the list of operators ({why}); check that this console may write CS_POLICY, and the server's max_payload"
             ))),
-            Put::Silent(_) => Err(Fault::bus_unreachable(
+            Put::Unknown(_) => Err(Fault::bus_unreachable(
                 "CS_POLICY did not answer; check with `countersign doctor` that this console may write it",
             )),
         }
@@ -351,7 +353,7 @@ impl Operators {
     }
 
     async fn alarm(&self, code: AlarmCode, subject: String) {
-        self.shared.tell(Job::Alarm { code, subject }).await;
+        self.shared.notify(Job::Alarm { code, subject }).await;
     }
 
     /// Reads the list again when a decision is signed with a key that is not known yet: its console

@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::remembered::with_last_good;
-use super::policy_intake::{Came, Place, Taken};
+use super::policy_intake::{Incoming, Place, Taken};
 use super::setup::{SetupValue, schema_of};
 use super::trusted::TrustedKeys;
 use crate::domain::Timestamp;
@@ -275,7 +275,7 @@ pub(super) fn read_payload(payload: &[u8]) -> Result<Vec<Rule>, Vec<Problem>> {
 pub(super) async fn take_rules(
     shared: &Shared,
     workspace: &WorkspaceName,
-    came: &Came,
+    came: &Incoming,
     place: Place,
 ) -> Option<Taken> {
     let revision = place.revision;
@@ -285,18 +285,18 @@ pub(super) async fn take_rules(
         ..Known::default()
     };
     let known = match came {
-        Came::Signed(row) => {
+        Incoming::Valid(row) => {
             let (payload, author) = (row.payload.clone(), (row.signer.clone(), place.stored_at));
             // Conditions are compiled, which takes its time.
             let reading = tokio::task::spawn_blocking(move || known(&payload, author, revision));
             reading.await.unwrap_or(replaced(Replaced::Unreadable))
         }
-        Came::Deleted if shared.policies.rules(workspace).is_empty() => Known {
+        Incoming::Deleted if shared.policies.rules(workspace).is_empty() => Known {
             revision,
             ..Known::default()
         },
         // Nobody signs a deletion.
-        Came::Older(_) | Came::Unverified | Came::Deleted => replaced(Replaced::Unsigned),
+        Incoming::Stale(_) | Incoming::Invalid | Incoming::Deleted => replaced(Replaced::Unsigned),
     };
     let (good, detail) = (
         known.replaced.is_none(),
@@ -311,17 +311,17 @@ pub(super) async fn take_rules(
 pub(super) fn take_setup(
     shared: &Shared,
     agent: &AgentKey,
-    came: &Came,
+    came: &Incoming,
     place: Place,
 ) -> Option<Taken> {
     let last = shared.policies.setup(agent).unbound();
     let (read, author) = match came {
-        Came::Deleted if last.chosen().is_empty() => (Some(SetupValue::default()), None),
-        Came::Signed(row) => {
+        Incoming::Deleted if last.chosen().is_empty() => (Some(SetupValue::default()), None),
+        Incoming::Valid(row) => {
             let author = Some((row.signer.clone(), place.stored_at));
             (SetupValue::read(&row.payload), author)
         }
-        Came::Older(_) | Came::Unverified | Came::Deleted => (None, None),
+        Incoming::Stale(_) | Incoming::Invalid | Incoming::Deleted => (None, None),
     };
     let (good, detail) = (read.is_some(), json!({}));
     let known = KnownSetup {

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::last_signed::keep_in_force;
+use super::freshness::keep_in_force;
 use super::operators::Operators;
 use super::{policy_intake, presence};
 use crate::bus::{PolicyChange, PolicyHeard, time_asleep};
@@ -70,11 +70,11 @@ impl Progress {
     fn heard(&mut self, word: PolicyHeard) -> Option<PolicyHeard> {
         // Asked after that was applied, it would have it: this is another bucket, or an older copy, and what it
         // holds is not known here.
-        let went_back = word.last_revision < self.applied
+        let rollback = word.last_revision < self.applied
             && self
                 .applied_at
                 .is_some_and(|applied_at| applied_at < word.at);
-        if went_back {
+        if rollback {
             return None;
         }
         if self.applied >= word.last_revision {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use super::job::Job;
 use super::ledger::{Batch, Ledger};
-use super::letting_go::may_say;
+use super::relaxing::is_permitted;
 use super::{brakes, policies};
 use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
@@ -21,13 +21,13 @@ use crate::store::policy::{self, PolicyRow};
 use crate::store::{StoreError, policy_history};
 
 /// What a change of a key is.
-pub(super) enum Came {
+pub(super) enum Incoming {
     /// An operator in force signed it, after what was in force or as that.
-    Signed(PolicyRow),
+    Valid(PolicyRow),
     /// An operator signed it before the value in force.
-    Older(PolicyRow),
+    Stale(PolicyRow),
     /// It was not signed by an operator in force who may relax what it relaxes.
-    Unverified,
+    Invalid,
     /// The key has no value any more.
     Deleted,
 }
@@ -66,7 +66,7 @@ pub(super) async fn keep(
     Ok(())
 }
 
-impl Came {
+impl Incoming {
     pub(super) fn of(
         shared: &Shared,
         realm: &Uuid,
@@ -77,18 +77,18 @@ impl Came {
             return Self::Deleted;
         };
         match open(shared, realm, key, (value, place)) {
-            Some(row) if !shared.last_signed.lets(&row, place.stored_at) => Self::Older(row),
-            Some(row) if may_say(shared, key, &row, place.stored_at) => Self::Signed(row),
-            Some(_) => Self::Unverified,
-            None => Self::Unverified,
+            Some(row) if !shared.freshness.lets(&row, place.stored_at) => Self::Stale(row),
+            Some(row) if is_permitted(shared, key, &row, place.stored_at) => Self::Valid(row),
+            Some(_) => Self::Invalid,
+            None => Self::Invalid,
         }
     }
 
     /// The value, if it counts.
     pub(super) fn counting(self) -> Option<PolicyRow> {
         match self {
-            Self::Signed(row) => Some(row),
-            Self::Older(_) | Self::Unverified | Self::Deleted => None,
+            Self::Valid(row) => Some(row),
+            Self::Stale(_) | Self::Invalid | Self::Deleted => None,
         }
     }
 }
@@ -126,7 +126,7 @@ pub(super) async fn changed(
         revision: change.revision,
         stored_at: change.stamp.into(),
     };
-    let came = Came::of(shared, realm, key, (change.value.as_deref(), place));
+    let came = Incoming::of(shared, realm, key, (change.value.as_deref(), place));
     let (taken, code) = match key {
         PolicyKey::Panic | PolicyKey::Pause(_) | PolicyKey::Bypass(_) => {
             let taken = brakes::take(shared, key, &came, place);
@@ -149,31 +149,31 @@ pub(super) async fn changed(
     };
     let subject = key.to_string();
     if good {
-        shared.tell(Job::LowerAlarm { code, subject }).await;
+        shared.notify(Job::LowerAlarm { code, subject }).await;
     } else {
         tracing::error!(%key, "it does not verify, cannot be read, or is older than the one in force");
-        shared.tell(Job::Alarm { code, subject }).await;
+        shared.notify(Job::Alarm { code, subject }).await;
     }
     match came {
-        Came::Signed(row) => {
-            shared.last_signed.took(&row);
+        Incoming::Valid(row) => {
+            shared.freshness.took(&row);
             let digest = Sha256Digest::of_bytes(&row.payload).to_string();
             detail["payload_digest"] = json!(digest);
             detail["revision"] = json!(row.revision);
             let entry = entry(shared, row.signer.clone(), key, detail);
-            shared.tell(Job::Policy(row, vec![entry])).await;
+            shared.notify(Job::Policy(row, vec![entry])).await;
         }
-        Came::Older(row) => shared.last_signed.refused(&row),
+        Incoming::Stale(row) => shared.freshness.refused(&row),
         // Nobody signs a deletion: only a signed value relaxes what holds back.
-        Came::Deleted if good => {
-            shared.last_signed.deleted(key);
-            shared.tell(deletion(shared, key, change.revision)).await;
+        Incoming::Deleted if good => {
+            shared.freshness.deleted(key);
+            shared.notify(deletion(shared, key, change.revision)).await;
         }
-        Came::Deleted | Came::Unverified => {}
+        Incoming::Deleted | Incoming::Invalid => {}
     }
     shared.policies.touch();
     // What waits is judged again, and of a stopped agent looked at.
-    shared.tell(Job::Rescan).await;
+    shared.notify(Job::Rescan).await;
 }
 
 /// Keeps in the store that a key was deleted: else whoever reads it would believe the value before.

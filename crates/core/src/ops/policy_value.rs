@@ -11,9 +11,9 @@ use countersign_wire::{Context, PolicyKey, SignedEnvelope, Timestamp as Signed};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::last_signed::next_time;
+use super::freshness::next_time;
 use super::operators::Operators;
-use super::policy_intake::{Came, Place};
+use super::policy_intake::{Incoming, Place};
 use crate::Fault;
 use crate::bus::{Bus, POLICY_STREAM, PublishOutcome};
 use crate::domain::Timestamp;
@@ -84,7 +84,7 @@ impl App {
             revision: value.revision,
             stored_at: stamp,
         };
-        let came = Came::of(shared, realm, key, (Some(&value.value), place));
+        let came = Incoming::of(shared, realm, key, (Some(&value.value), place));
         let (payload, author) = came
             .counting()
             .map(|row| (row.payload, (row.signer, stamp)))
@@ -189,9 +189,9 @@ impl PolicyWriter<'_> {
         });
         match put.await? {
             Put::Stored(revision) => Ok(Some(revision)),
-            Put::Overtaken => Ok(None),
-            Put::Refused(why) => Err(Fault::bus_unreachable(why)),
-            Put::Silent(_) => Err(Fault::bus_unreachable(
+            Put::Conflict => Ok(None),
+            Put::Rejected(why) => Err(Fault::bus_unreachable(why)),
+            Put::Unknown(_) => Err(Fault::bus_unreachable(
                 "the bus did not answer; look whether the change stands before you make it again",
             )),
         }
@@ -204,11 +204,11 @@ pub(super) enum Put {
     /// It is stored, as this revision.
     Stored(u64),
     /// Somebody else wrote in between.
-    Overtaken,
+    Conflict,
     /// The bus says why.
-    Refused(String),
+    Rejected(String),
     /// The bus did not answer, and the value is not there now; it may yet come.
-    Silent(Bytes),
+    Unknown(Bytes),
 }
 
 /// A value signed with the operator's key, and its bytes.
@@ -262,14 +262,14 @@ pub(super) async fn write_over(
             .await?
         {
             PublishOutcome::Stored { seq } => Put::Stored(seq),
-            PublishOutcome::Refused { code: TAKEN, .. } => Put::Overtaken,
-            PublishOutcome::Refused { code, description } => Put::Refused(format!(
+            PublishOutcome::Refused { code: TAKEN, .. } => Put::Conflict,
+            PublishOutcome::Refused { code, description } => Put::Rejected(format!(
                 "the bus refused the change ({code}): {description}"
             )),
             // It may be stored all the same.
             PublishOutcome::NoAnswer => match revision_of(bus, key, &value).await? {
                 Some(revision) => Put::Stored(revision),
-                None => Put::Silent(value),
+                None => Put::Unknown(value),
             },
         },
     )

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::job::Job;
-use super::trusted::Standing;
+use super::trusted::KeyStatus;
 use super::{TrustedKeys, policy_value};
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
 use crate::domain::presence::{BEAT_MS, Consoles, HeardConsole};
@@ -74,7 +74,7 @@ fn can_answer(shared: &Shared) -> bool {
 /// Whether what this console's own key says counts.
 fn counts(shared: &Shared) -> bool {
     let own = shared.identity.auto_key();
-    shared.trusted.standing(own.as_str(), shared.clock.now()) == Standing::Counts
+    shared.trusted.standing(own.as_str(), shared.clock.now()) == KeyStatus::Active
 }
 
 /// Says that this console stops. This may fail: the others notice soon.
@@ -83,8 +83,8 @@ pub(crate) async fn end(shared: &Shared, bus: &Bus) {
     if !bus.state().borrow().connected || !*shared.caught_up.borrow() || !counts(shared) {
         return;
     }
-    let told = tokio::time::timeout(END_LIMIT, write(shared, bus, &realm, true)).await;
-    if !matches!(told, Ok(Ok(()))) {
+    let reported = tokio::time::timeout(END_LIMIT, write(shared, bus, &realm, true)).await;
+    if !matches!(reported, Ok(Ok(()))) {
         tracing::debug!("the other consoles are not told that this one stops");
     }
 }
@@ -191,7 +191,7 @@ pub(crate) async fn note(shared: &Shared, realm: &Uuid, id: &ConsoleId, change: 
         true => Job::Alarm { code, subject },
         false => Job::LowerAlarm { code, subject },
     };
-    shared.tell(job).await;
+    shared.notify(job).await;
 }
 
 fn take(consoles: &mut Consoles, id: &ConsoleId, sign: Sign) {

@@ -18,10 +18,10 @@ use uuid::Uuid;
 
 use super::decision_words::{decision_summary, given, vote_summary};
 use super::draft::{fits, request_of};
-use super::held_back::{HeldBack, voters};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
-use super::trusted::{Standing, TrustedKeys};
+use super::recall::{Recall, voters};
+use super::trusted::{KeyStatus, TrustedKeys};
 use crate::bus::{Bus, Publication, PublishOutcome, refusal};
 use crate::clock::Clock;
 use crate::domain::brakes::Brakes;
@@ -162,9 +162,9 @@ pub(crate) struct Publisher {
 }
 
 /// A vote is smaller than the decision that it was measured by.
-fn too_large(bus: &Bus, outgoing: &Outgoing) -> Option<HeldBack> {
+fn too_large(bus: &Bus, outgoing: &Outgoing) -> Option<Recall> {
     let fits = fits(outgoing.payload.len(), bus.max_payload()).is_ok();
-    (!fits && outgoing.carried == Carried::Decision).then_some(HeldBack::TooLarge)
+    (!fits && outgoing.carried == Carried::Decision).then_some(Recall::TooLarge)
 }
 
 impl Publisher {
@@ -272,18 +272,18 @@ impl Publisher {
     }
 
     /// Why it may not go out now.
-    fn held_back(&self, outgoing: &Outgoing, standing: Standing, waited: bool) -> Option<HeldBack> {
-        let retired = matches!(standing, Standing::Retired(_));
+    fn recall(&self, outgoing: &Outgoing, standing: KeyStatus, waited: bool) -> Option<Recall> {
+        let retired = matches!(standing, KeyStatus::Retired(_));
         // A vote counts for its key alone, whoever else votes.
         if retired && outgoing.carried == Carried::Decision {
-            return Some(HeldBack::KeyRetired);
+            return Some(Recall::KeyRetired);
         }
-        if standing == Standing::Counts && self.is_beyond_limit(outgoing) {
-            return Some(HeldBack::BeyondLimit);
+        if standing == KeyStatus::Active && self.is_beyond_limit(outgoing) {
+            return Some(Recall::BeyondLimit);
         }
         // What is sent at once was agreed a moment ago.
         if waited && self.lacks_a_vote(outgoing) {
-            return Some(HeldBack::VoteGone);
+            return Some(Recall::VoteGone);
         }
         self.braked(outgoing, waited)
     }
@@ -312,7 +312,7 @@ impl Publisher {
     }
 
     /// What a brake says to it. What a console sends at once was judged a moment ago.
-    fn braked(&self, outgoing: &Outgoing, waited: bool) -> Option<HeldBack> {
+    fn braked(&self, outgoing: &Outgoing, waited: bool) -> Option<Recall> {
         let known = self.policy_known.is_fresh();
         let brakes = self.brakes.read();
         // Nearly always so, and then nothing has to be read.
@@ -320,7 +320,7 @@ impl Publisher {
             return None;
         }
         let (subject, payload) = (&outgoing.subject, &outgoing.payload);
-        HeldBack::by_brakes(&brakes, known, self.clock.now(), subject, payload)
+        Recall::by_brakes(&brakes, known, self.clock.now(), subject, payload)
     }
 
     async fn try_once(
@@ -331,12 +331,12 @@ impl Publisher {
     ) -> Result<Settled, String> {
         let mut why = "its deadline has passed".to_owned();
         let standing = self.trusted.standing(&outgoing.key, self.clock.now());
-        let held_back = self
-            .held_back(outgoing, standing, way.waited)
+        let recall = self
+            .recall(outgoing, standing, way.waited)
             .or_else(|| too_large(bus, outgoing));
-        if let Some(held_back) = &held_back {
-            why = format!("it is held back: {held_back}");
-        } else if standing != Standing::Counts {
+        if let Some(recall) = &recall {
+            why = format!("it is held back: {recall}");
+        } else if standing != KeyStatus::Active {
             why = "its key does not count, and another operator must decide".to_owned();
         } else if !self.is_overdue(outgoing) {
             let publication = Publication {
@@ -379,9 +379,9 @@ impl Publisher {
                 })
             }
             None if self.is_overdue(outgoing) => Ok(Settled::Late),
-            None => match held_back {
-                Some(held_back) if held_back.is_set() && still && self.projects => {
-                    let why = held_back.to_string();
+            None => match recall {
+                Some(recall) if recall.is_set() && still && self.projects => {
+                    let why = recall.to_string();
                     Ok(Settled::TakenBack { why })
                 }
                 _ => Err(why),

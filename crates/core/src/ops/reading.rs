@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::cautions;
 use super::tool_record::{NEWEST, call_of};
-use super::votes::told::{self, ShownVote};
+use super::votes::reported::{self, ShownVote};
 use crate::Fault;
 use crate::domain::history::{Cursor, HistoryFilter, Sort};
 use crate::domain::yardstick::nearest;
@@ -121,7 +121,7 @@ impl App {
         if self.reads_the_past() {
             return Ok(());
         }
-        let each = |line| each(self.told(line));
+        let each = |line| each(self.with_votes(line));
         Ok(lines::inbox(self.reader(), filter, with_raw, each).await?)
     }
 
@@ -188,12 +188,12 @@ impl App {
     }
 
     /// A line as it is shown here: with the votes that count, and the list's name of who decided.
-    fn told(&self, line: LineRow) -> LineRow {
+    fn with_votes(&self, line: LineRow) -> LineRow {
         self.with_listed_name(self.count_votes(line))
     }
 
     fn counted(&self, lines: Vec<LineRow>) -> Vec<LineRow> {
-        let counted = lines.into_iter().map(|line| self.told(line));
+        let counted = lines.into_iter().map(|line| self.with_votes(line));
         counted.collect()
     }
 
@@ -212,7 +212,9 @@ impl App {
         if id.contains('/') {
             let key: RequestKey = id.parse().map_err(|_| not_found())?;
             let found = lines::by_key(self.reader(), &key).await?;
-            return found.map(|line| self.told(line)).ok_or_else(not_found);
+            return found
+                .map(|line| self.with_votes(line))
+                .ok_or_else(not_found);
         }
         let mut found = lines::by_request_id(self.reader(), id).await?;
         if found.len() > 1 {
@@ -223,7 +225,7 @@ impl App {
                 "{id} is ambiguous; use one of {candidates}"
             )));
         }
-        let found = found.pop().map(|line| self.told(line));
+        let found = found.pop().map(|line| self.with_votes(line));
         found.ok_or_else(not_found)
     }
 
@@ -284,7 +286,7 @@ impl App {
             Some(key) => alarms::about(reader, &key.to_string()).await?,
             None => Vec::new(),
         };
-        let votes = told::shown(self, &line).await?;
+        let votes = reported::shown(self, &line).await?;
         let (repeats, cautions) = cautions::of(self, &line).await?;
         Ok(RequestStory {
             repeats,

@@ -24,7 +24,7 @@ use self::again::{Again, Place};
 use super::job::Job;
 use super::lost_anchors;
 use super::operators::{ListRecovery, Operators};
-use super::went_back::{Remembered, epoch_after, epoch_of, is_renewed};
+use super::rollback::{Remembered, epoch_after, epoch_of, is_renewed};
 use crate::Fault;
 use crate::bus::{Bus, POLICY_STREAM, PublishOutcome, StreamStatus, Survey};
 use crate::runtime::{App, Role};
@@ -180,7 +180,7 @@ impl App {
         positions: &[Position],
     ) -> Result<Vec<&'static str>, Fault> {
         let known = self.stream_marks(positions).await?;
-        let back = known.went_back(bus, &survey.streams).await?;
+        let back = known.rollback(bus, &survey.streams).await?;
         let differs = |stream: &&StreamStatus| {
             !is_as_remembered(stream, positions) || back.iter().any(|of| of.stream == stream.name)
         };
@@ -193,7 +193,7 @@ impl App {
     async fn renew_epochs(&self, bus: &Bus, positions: &[Position]) -> Result<(), Fault> {
         let survey = bus.survey().await?;
         let known = self.stream_marks(positions).await?;
-        let back = known.went_back(bus, &survey.streams).await?;
+        let back = known.rollback(bus, &survey.streams).await?;
         let at = |stream: &StreamStatus| positions.iter().find(|at| at.stream == stream.name);
         // By another console, or by this one before it was cut off.
         let renewed = |stream| at(stream).is_some_and(|at| is_renewed(stream, at));

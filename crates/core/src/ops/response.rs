@@ -133,8 +133,8 @@ mod tests {
             let question = json!({"text": "Go?", "options": options, "allow_freeform": freeform});
             let question = request("question", json!({ "question": question }));
             let words = answer(json!(words), None);
-            let told = fitted(&question, Some(words.clone())).ok();
-            assert_eq!(told, fits.then_some(words), "{freeform}");
+            let reported = fitted(&question, Some(words.clone())).ok();
+            assert_eq!(reported, fits.then_some(words), "{freeform}");
         }
     }
 

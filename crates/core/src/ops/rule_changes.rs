@@ -77,7 +77,7 @@ impl App {
         id: &str,
     ) -> Result<RuleChanges, Fault> {
         let key = PolicyKey::Rules(workspace.clone()).to_string();
-        let mut told = RuleChanges::default();
+        let mut reported = RuleChanges::default();
         let (mut before_row, mut bytes) = (i64::MAX, 0_usize);
         let mut newer: Option<Set> = None;
         loop {
@@ -89,17 +89,17 @@ impl App {
                 let change = newer
                     .as_ref()
                     .and_then(|newer| newer.change(Some(&set), id));
-                told.changes.extend(change);
+                reported.changes.extend(change);
                 newer = Some(set);
             }
-            if told.changes.len() >= CHANGES_MAX || bytes > BYTES_MAX {
-                told.changes.truncate(CHANGES_MAX);
-                told.more = true;
-                return Ok(told);
+            if reported.changes.len() >= CHANGES_MAX || bytes > BYTES_MAX {
+                reported.changes.truncate(CHANGES_MAX);
+                reported.more = true;
+                return Ok(reported);
             }
         }
         let first = newer.and_then(|first| first.change(None, id));
-        told.changes.extend(first);
-        Ok(told)
+        reported.changes.extend(first);
+        Ok(reported)
     }
 }

@@ -188,8 +188,8 @@ mod tests {
             (json!("?"), f64::INFINITY),
         ] {
             let raw = json!({"args": {"amount": 7}, "effective": effective}).to_string();
-            let told = added(raw.as_bytes(), "/amount");
-            assert_eq!(told.to_bits(), much.to_bits(), "{raw}");
+            let reported = added(raw.as_bytes(), "/amount");
+            assert_eq!(reported.to_bits(), much.to_bits(), "{raw}");
         }
         for gone in ["", "{}", r#"{"args":{"amount":"7"}}"#] {
             assert!(added(gone.as_bytes(), "/amount").is_infinite(), "{gone}");

@@ -114,18 +114,18 @@ impl App {
     /// Keeps the file as the store is, and adds to the audit log afterwards what was missed.
     pub(crate) async fn follow_store(self) {
         let mut health = self.health();
-        let mut told: Option<StoreFailed> = None;
+        let mut reported: Option<StoreFailed> = None;
         self.tell_folder(None);
         loop {
             let now = StoreFailed::of(&health.borrow_and_update());
-            if now.is_some() != told.is_some()
-                || now.as_ref().map(|of| of.locked) != told.as_ref().map(|of| of.locked)
+            if now.is_some() != reported.is_some()
+                || now.as_ref().map(|of| of.locked) != reported.as_ref().map(|of| of.locked)
             {
                 self.tell_folder(now.as_ref());
-                if let (Some(before), None) = (&told, &now) {
+                if let (Some(before), None) = (&reported, &now) {
                     self.note_end(before).await;
                 }
-                told = now;
+                reported = now;
             }
             tokio::select! {
                 () = self.inner.stop.cancelled() => return,

@@ -18,13 +18,13 @@ const CLOCK_SLACK_MS: i64 = 5_000;
 
 /// What a key may do at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum KeyStatus {
     /// It may sign.
-    Counts,
+    Active,
     /// It waits for an operator to accept it.
-    Waits,
+    Pending,
     /// Its term begins at this moment only: the bus's clock was ahead when it was entered.
-    NotYet(Timestamp),
+    NotYetActive(Timestamp),
     /// It was retired at this moment.
     Retired(Timestamp),
     /// The list does not know it.
@@ -59,15 +59,15 @@ impl TrustedKeys {
 
     /// Takes over a list; keys that are not in it stay as they are.
     pub fn accept(&self, list: &OperatorList) {
-        let mut told: HashMap<String, Known> = HashMap::new();
+        let mut reported: HashMap<String, Known> = HashMap::new();
         for entry in &list.operators {
-            let known = told.entry(entry.key.to_string()).or_default();
+            let known = reported.entry(entry.key.to_string()).or_default();
             known.terms.push(entry.clone());
         }
         for waiting in &list.waiting {
-            told.entry(waiting.key.to_string()).or_default().waits = true;
+            reported.entry(waiting.key.to_string()).or_default().waits = true;
         }
-        self.0.write().extend(told);
+        self.0.write().extend(reported);
     }
 
     /// The role of a key for a decision stored at `stored_at`.
@@ -133,23 +133,23 @@ impl TrustedKeys {
 
     /// What a key may do now.
     #[must_use]
-    pub fn standing(&self, key: &str, now: Timestamp) -> Standing {
+    pub fn standing(&self, key: &str, now: Timestamp) -> KeyStatus {
         if self.role(key, now).is_some() {
-            return Standing::Counts;
+            return KeyStatus::Active;
         }
         let keys = self.0.read();
         let Some(known) = keys.get(key) else {
-            return Standing::Unknown;
+            return KeyStatus::Unknown;
         };
         let ends = known.terms.iter().filter_map(|term| term.until);
         let ended = ends.map(|until| Timestamp::from(until.get())).max();
         let open = known.terms.iter().filter(|term| term.until.is_none());
         let begins = open.map(|term| Timestamp::from(term.from.get())).min();
         match (begins, ended) {
-            _ if known.waits => Standing::Waits,
-            (Some(from), _) if from > now => Standing::NotYet(from),
-            (_, Some(until)) if until <= now => Standing::Retired(until),
-            _ => Standing::Unknown,
+            _ if known.waits => KeyStatus::Pending,
+            (Some(from), _) if from > now => KeyStatus::NotYetActive(from),
+            (_, Some(until)) if until <= now => KeyStatus::Retired(until),
+            _ => KeyStatus::Unknown,
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
         let trusted = TrustedKeys::of(&identity);
         let own_key = identity.human_key();
         let own = own_key.as_str();
-        assert_eq!(trusted.standing(own, Timestamp(0)), Standing::Counts);
+        assert_eq!(trusted.standing(own, Timestamp(0)), KeyStatus::Active);
         let new = |from| {
             OperatorEntry::new(
                 identity.human_key().clone(),
@@ -257,15 +257,15 @@ mod tests {
         assert!(!may(100_000, &other, Risk::Low));
         assert_eq!(
             trusted.standing(own, Timestamp(200_000)),
-            Standing::Retired(Timestamp(200_000))
+            KeyStatus::Retired(Timestamp(200_000))
         );
         let mut later = list.clone();
         later.operators.retain(|entry| entry.until.is_none());
         later.operators.push(new(300_000));
         trusted.accept(&later);
         for (ms, standing) in [
-            (250_000, Standing::NotYet(Timestamp(300_000))),
-            (295_000, Standing::Counts),
+            (250_000, KeyStatus::NotYetActive(Timestamp(300_000))),
+            (295_000, KeyStatus::Active),
         ] {
             assert_eq!(trusted.standing(own, Timestamp(ms)), standing);
         }
@@ -279,7 +279,10 @@ mod tests {
             extra: serde_json::Map::new(),
         });
         trusted.accept(&list);
-        assert_eq!(trusted.standing(own, Timestamp(200_000)), Standing::Waits);
-        assert_eq!(trusted.standing("U", Timestamp(0)), Standing::Unknown);
+        assert_eq!(
+            trusted.standing(own, Timestamp(200_000)),
+            KeyStatus::Pending
+        );
+        assert_eq!(trusted.standing("U", Timestamp(0)), KeyStatus::Unknown);
     }
 }

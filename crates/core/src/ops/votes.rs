@@ -5,7 +5,7 @@
 
 pub(super) mod cast;
 pub(super) mod close;
-pub mod told;
+pub mod reported;
 
 use countersign_wire::{
     KeyRole, RequestKey, Sha256Digest, Verdict, VoteCheck, verify_vote, vote_subject,
@@ -124,8 +124,8 @@ pub(super) async fn apply(
         };
         let is_new = inserted.contains(&message.at.seq);
         if !is_new && let Some(first) = republish::moved(batch.tx, again).await? {
-            let told = stored_at(ledger, epoch, message);
-            attested::compare(batch, &vote.key, &told, first);
+            let reported = stored_at(ledger, epoch, message);
+            attested::compare(batch, &vote.key, &reported, first);
             continue;
         }
         if !is_new {
@@ -141,7 +141,7 @@ pub(super) async fn apply(
         };
         let vote_id = row.body.vote_id.as_deref().unwrap_or_default();
         vote_outbox::settle(batch.tx, id, &row.voter, vote_id).await?;
-        tell(ledger, batch, vote_id, message.at.seq);
+        report(ledger, batch, vote_id, message.at.seq);
         batch.gathered.touched.push(id);
         match row.stands {
             Some(true) => counted.push(id),
@@ -152,7 +152,7 @@ pub(super) async fn apply(
 }
 
 /// Answers who waits for a vote of this process, once its place on the stream is committed.
-fn tell(ledger: &Ledger, batch: &mut Batch<'_>, vote_id: &str, seq: i64) {
+fn report(ledger: &Ledger, batch: &mut Batch<'_>, vote_id: &str, seq: i64) {
     let Ok(id) = vote_id.parse() else { return };
     if !ledger.settlements.awaits(&id) {
         return;

@@ -108,7 +108,7 @@ impl App {
             .as_ref()
             .and_then(|of| of.setup_key.clone());
         let named = named.filter(|key| !key.is_empty());
-        let in_force = self.judged_by(&key.workspace).await?;
+        let in_force = self.policy_in_force(&key.workspace).await?;
         let now = self.now();
         let brakes = self.brakes().await?;
         let (agent, risk) = (key.agent_key(), parsed.request.effective_risk());
@@ -158,7 +158,7 @@ impl App {
         let denied = in_force.decides() && matches!(found.outcome, Outcome::Deny(_));
         let mut why = match in_force.replaced.is_some() && !denied {
             true => replaced(&in_force.set, &found),
-            false => told(&in_force.set, found, named, &agent),
+            false => announced(&in_force.set, found, named, &agent),
         };
         // Where nobody set or bound anything of an agent, the set knows none of its keys.
         if let Some(setup) = &mut why.setup
@@ -214,7 +214,7 @@ fn replaced(set: &PolicySet, found: &Evaluation) -> Why {
     }
 }
 
-fn told(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &AgentKey) -> Why {
+fn announced(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &AgentKey) -> Why {
     let rules = set.rules();
     let id = |place: usize| rules.get(place).map(|of| of.rule.id.clone());
     let outcome = found.outcome.effect();

@@ -10,13 +10,13 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::time::Instant;
 
 use super::apply::{apply_all, drop_leftover_holds};
+use super::batching::{Flow, GATHER};
 use super::durable::{Durable, Reply};
 use super::job::Job;
 use super::ledger::{Counts, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
 use super::queues::{Queues, put_by};
 use super::search_index;
-use super::steady_flow::{Flow, GATHER};
 use crate::runtime::{AppEvent, Health, Positions};
 use crate::store::{self, StoreError};
 
@@ -285,7 +285,7 @@ impl WriterTask {
             Ok(gathered) => {
                 self.retry = None;
                 self.wires.health.send_if_modified(Health::writes);
-                self.tell(gathered);
+                self.publish(gathered);
             }
             Err(error) => {
                 tracing::error!(%error, "a change could not be written");
@@ -352,7 +352,7 @@ impl WriterTask {
         Ok(gathered)
     }
 
-    fn tell(&mut self, gathered: Gathered) {
+    fn publish(&mut self, gathered: Gathered) {
         for outgoing in gathered.outgoing {
             // A full queue loses nothing: the row is in the outbox and is looked for again.
             if self.wires.outgoing.try_send(outgoing).is_err() {

@@ -57,11 +57,11 @@ fn bus_options(
 /// with the console.
 async fn follow_cluster(outside: RuntimeInfo, data: DataDir, bus: Bus) {
     let mut reconnected = bus.reconnected();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     loop {
         let servers = bus.cluster();
-        if servers != told {
-            told.clone_from(&servers);
+        if servers != reported {
+            reported.clone_from(&servers);
             let info = RuntimeInfo {
                 servers,
                 ..outside.clone()

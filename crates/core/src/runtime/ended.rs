@@ -25,8 +25,8 @@ mod tests {
     #[tokio::test]
     async fn a_fault_of_the_program_is_no_console_that_stops() {
         let fault = tokio::task::spawn_blocking(|| panic!("a fault")).await;
-        let told = joined(fault.unwrap_err()).message;
-        assert!(told.contains("a fault of the program"), "{told}");
-        assert!(!told.contains("stopping"), "{told}");
+        let reported = joined(fault.unwrap_err()).message;
+        assert!(reported.contains("a fault of the program"), "{reported}");
+        assert!(!reported.contains("stopping"), "{reported}");
     }
 }

@@ -15,7 +15,7 @@ use crate::domain::brakes::Brakes;
 use crate::domain::presence::Consoles;
 use crate::identity::Identity;
 use crate::ops::job::Job;
-use crate::ops::{KnownList, LastSigned, Policies, PolicyKnown, Settlements, TrustedKeys};
+use crate::ops::{Freshness, KnownList, Policies, PolicyKnown, Settlements, TrustedKeys};
 use crate::store::Reader;
 
 /// Something happened. Every front end is a subscriber.
@@ -104,7 +104,7 @@ pub(crate) struct Shared {
     /// The realm's list as it was last accepted.
     pub(crate) operator_list: RwLock<Option<KnownList>>,
     /// When what is in force under each other key was signed.
-    pub(crate) last_signed: LastSigned,
+    pub(crate) freshness: Freshness,
     pub(crate) settlements: Settlements,
     /// This run of the program.
     pub(crate) instance_id: Uuid,
@@ -132,7 +132,7 @@ impl Shared {
     }
 
     /// Hands something to the writer; a console that stops takes nothing any more.
-    pub(crate) async fn tell(&self, job: Job) {
+    pub(crate) async fn notify(&self, job: Job) {
         if self.jobs.send(job).await.is_err() {
             tracing::debug!("the console stops");
         }

@@ -22,7 +22,7 @@ use crate::identity::Identity;
 use crate::ops::brakes::remembered;
 use crate::ops::operators::{follow, settle};
 use crate::ops::{
-    KnownList, LastSigned, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues,
+    Freshness, KnownList, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues,
     trusted_now, with_last_good,
 };
 use crate::store::bus_stream::Position;
@@ -188,7 +188,7 @@ pub(super) async fn parts(
         operators: RwLock::new(operators),
         operator_list: RwLock::new(operator_list),
         policy_epoch: Mutex::new(bucket.map(|at| at.epoch.clone())),
-        last_signed: LastSigned::remembered(&reader).await?,
+        freshness: Freshness::remembered(&reader).await?,
         settlements: Settlements::default(),
         instance_id: uuid::Uuid::new_v4(),
         consoles: Arc::default(),

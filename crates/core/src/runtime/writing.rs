@@ -14,7 +14,7 @@ use super::{App, AppEvent, Health, Role};
 use crate::Fault;
 use crate::bus::Bus;
 use crate::clock::Clock;
-use crate::ops::hellos_known::HellosKnown;
+use crate::ops::hello_barrier::HelloBarrier;
 use crate::ops::job::BusBinding;
 use crate::ops::{
     Beginning, Judge, Ledger, Peers, Publisher, Queues, Thread, Wires, WriterTask, durable,
@@ -60,8 +60,8 @@ pub(super) async fn start_writer(
     ledger.bus = shared.realm().map(|realm| BusBinding {
         realm,
         epochs: BTreeMap::new(),
-        hellos: HellosKnown::default(),
-        hellos_again: false,
+        hellos: HelloBarrier::default(),
+        hello_gap: false,
         hellos_stored: 0,
     });
     ledger.read_only = read_only
@@ -155,12 +155,12 @@ mod tests {
     async fn a_writer_that_broke_is_told_and_one_that_ended_is_not() {
         for breaks in [true, false] {
             let health = watch::Sender::default();
-            let (events, mut told) = broadcast::channel(1);
+            let (events, mut reported) = broadcast::channel(1);
             let writing = tokio::spawn(async move { assert!(!breaks, "a fault") });
             tell_if_it_broke(writing, BusClock::new(), health.clone(), events).await;
             let failed = health.borrow().store_failed.clone();
             assert_eq!(failed.as_deref(), breaks.then_some(WRITER_ENDED));
-            assert_eq!(told.try_recv().is_ok(), breaks);
+            assert_eq!(reported.try_recv().is_ok(), breaks);
         }
     }
 }

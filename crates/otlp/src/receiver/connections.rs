@@ -52,23 +52,29 @@ impl Connections {
 
     /// What `listener` accepts, without end.
     pub(super) fn of(self, listener: TcpListener) -> impl Stream<Item = io::Result<Connection>> {
-        futures::stream::unfold((self, listener, None), async |(all, listener, told)| {
-            let (turn, told) = all.turn(told).await?;
-            let stream = accept(&listener).await;
-            let connection = Connection {
-                stream,
-                end: Box::pin(tokio::time::sleep(AGE + GRACE)),
-                _turn: turn,
-            };
-            Some((Ok(connection), (all, listener, told)))
-        })
+        futures::stream::unfold(
+            (self, listener, None),
+            async |(all, listener, announced)| {
+                let (turn, announced) = all.turn(announced).await?;
+                let stream = accept(&listener).await;
+                let connection = Connection {
+                    stream,
+                    end: Box::pin(tokio::time::sleep(AGE + GRACE)),
+                    _turn: turn,
+                };
+                Some((Ok(connection), (all, listener, announced)))
+            },
+        )
     }
 
-    async fn turn(&self, told: Option<Instant>) -> Option<(OwnedSemaphorePermit, Option<Instant>)> {
+    async fn turn(
+        &self,
+        announced: Option<Instant>,
+    ) -> Option<(OwnedSemaphorePermit, Option<Instant>)> {
         if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
-            return Some((turn, told));
+            return Some((turn, announced));
         }
-        let told = match told {
+        let announced = match announced {
             Some(at) if at.elapsed() < TOLD_EVERY => at,
             _ => {
                 tracing::warn!("{CONNECTIONS} OTLP connections are open, the next one waits");
@@ -76,7 +82,7 @@ impl Connections {
             }
         };
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok()?;
-        Some((turn, Some(told)))
+        Some((turn, Some(announced)))
     }
 }
 

@@ -10,7 +10,7 @@ use super::content::content;
 use super::kind::kind;
 use super::lookup::Attributes;
 use super::outcome::outcome;
-use super::told::{self, Source};
+use super::reported::{self, Source};
 use super::usage::usage;
 
 /// Bytes of JSON that are kept of a name.
@@ -68,7 +68,7 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
         request_id: None,
         tool_name: short(&["gen_ai.tool.name", "tool.name", "ai.toolCall.name"]).or(named),
         args_digest,
-        attributes: told::attributes(span, source, &content),
+        attributes: reported::attributes(span, source, &content),
         input: content.input,
         output: content.output,
         artifacts: None,

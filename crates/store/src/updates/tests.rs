@@ -33,8 +33,8 @@ async fn done(store: &mut SqliteConnection) -> Vec<i64> {
 }
 
 /// Every report from now on.
-fn listen(told: &Updates) -> tokio::task::JoinHandle<Vec<(usize, usize, String)>> {
-    let mut news = told.subscribe();
+fn listen(reported: &Updates) -> tokio::task::JoinHandle<Vec<(usize, usize, String)>> {
+    let mut news = reported.subscribe();
     tokio::spawn(async move {
         let mut heard = Vec::new();
         while news.changed().await.is_ok() {
@@ -59,11 +59,11 @@ async fn a_store_of_an_earlier_version_is_brought_up_step_by_step_and_each_is_to
     let all = steps(&[first, later[0], later[1]]);
     let refused = refuse_older(&all, &mut store).await;
     assert!(matches!(refused, Err(StoreError::Older(_))), "{refused:?}");
-    let told = Updates::default();
-    let heard = listen(&told);
-    bring_up(&all, &mut store, &told).await.unwrap();
-    assert_eq!(*told.borrow(), None);
-    drop(told);
+    let reported = Updates::default();
+    let heard = listen(&reported);
+    bring_up(&all, &mut store, &reported).await.unwrap();
+    assert_eq!(*reported.borrow(), None);
+    drop(reported);
     // A listener may miss a step that ends at once, never the number of them.
     for (number, of, what) in heard.await.unwrap() {
         assert_eq!((of, what.as_str()), (later.len(), later[number - 1].0));
@@ -77,10 +77,10 @@ async fn a_new_store_and_one_of_this_version_tell_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("countersign.db");
     for _ in 0..2 {
-        let told = Updates::default();
-        let heard = listen(&told);
-        let (writer, reader) = pool::open_telling(&path, &told).await.unwrap();
-        drop(told);
+        let reported = Updates::default();
+        let heard = listen(&reported);
+        let (writer, reader) = pool::open_telling(&path, &reported).await.unwrap();
+        drop(reported);
         assert_eq!(heard.await.unwrap(), []);
         reader.close().await;
         writer.close().await.unwrap();
@@ -96,8 +96,8 @@ async fn an_update_that_is_stopped_keeps_its_finished_steps_and_goes_on_at_the_n
     let second = ("fill second", "CREATE TABLE second(a)");
     steps(&[first]).run(&mut store).await.unwrap();
     let all = steps(&[first, second, ("count", SLOW)]);
-    let told = Updates::default();
-    let mut news = told.subscribe();
+    let reported = Updates::default();
+    let mut news = reported.subscribe();
     // Its borrow would keep the update from clearing its report.
     let counting = async {
         let second = |step: &Option<UpdateStep>| step.as_ref().is_some_and(|step| step.number == 2);
@@ -106,13 +106,13 @@ async fn an_update_that_is_stopped_keeps_its_finished_steps_and_goes_on_at_the_n
     };
     tokio::select! {
         what = counting => assert_eq!(what, "count"),
-        ended = bring_up(&all, &mut store, &told) => panic!("it was not slow enough: {ended:?}"),
+        ended = bring_up(&all, &mut store, &reported) => panic!("it was not slow enough: {ended:?}"),
     }
-    assert_eq!(*told.borrow(), None);
+    assert_eq!(*reported.borrow(), None);
     drop(store);
     let mut store = connected(&path).await;
     assert_eq!(done(&mut store).await, [1, 2]);
-    bring_up(&all, &mut store, &told).await.unwrap();
+    bring_up(&all, &mut store, &reported).await.unwrap();
     assert_eq!(done(&mut store).await, [1, 2, 3]);
     let counted: i64 = sqlx::query_scalar("SELECT count(*) FROM counted")
         .fetch_one(&mut store)
@@ -128,10 +128,10 @@ async fn a_step_that_was_changed_or_is_unknown_is_refused_as_before() {
     let first = ("create first", "CREATE TABLE first(a)");
     let second = ("create second", "CREATE TABLE second(a)");
     steps(&[first, second]).run(&mut store).await.unwrap();
-    let told = Updates::default();
+    let reported = Updates::default();
     let changed = steps(&[first, ("create second", "CREATE TABLE second(b)")]);
     for other in [changed, steps(&[first])] {
-        let refused = bring_up(&other, &mut store, &told).await;
+        let refused = bring_up(&other, &mut store, &reported).await;
         assert!(
             matches!(refused, Err(StoreError::Migrate(_))),
             "{refused:?}"

@@ -272,8 +272,12 @@ async fn many_messages_that_the_account_does_not_take_keep_no_smaller_decision_b
     let large = bytes::Bytes::from(vec![b' '; 150_000]);
     for _ in 0..4 {
         let events = (0..1_024).map(|_| bus.publish_event(&bot, large.clone()));
-        let told = futures::future::join_all(events).await;
-        assert!(told.iter().all(|told| *told == PublishOutcome::NoAnswer));
+        let reported = futures::future::join_all(events).await;
+        assert!(
+            reported
+                .iter()
+                .all(|reported| *reported == PublishOutcome::NoAnswer)
+        );
         // What was not sent before the connection was lost is sent once it is there again, a few at a time, and each
         // time something small is asked meanwhile.
         let asking = (0..4).map(|_| tokio::spawn(ask_small(bus.clone(), bot.clone())));

@@ -55,11 +55,11 @@ async fn panic_holds_in_every_console_and_outlives_them() {
     let reader = App::read(options(&desk.data), false).await.unwrap();
     assert!(reader.brakes().await.unwrap().panic().is_none());
     let rows = app.audit_after(0, 1_000).await.unwrap();
-    let told: Vec<_> = rows
+    let announced: Vec<_> = rows
         .iter()
         .filter(|row| row.subject == "panic" && row.action == "policy")
         .collect();
-    assert_eq!(told.len(), 2, "on and off, each once");
+    assert_eq!(announced.len(), 2, "on and off, each once");
     assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
     app.shutdown().await;
 }
@@ -323,10 +323,13 @@ async fn a_persons_approval_that_a_stop_meets_before_the_bus_does_not_go_out() {
         .await
         .unwrap();
     let [stopped, unharmed] = given;
-    let told = stopped.await.unwrap().unwrap_err();
+    let announced = stopped.await.unwrap().unwrap_err();
     assert!(
-        matches!(told.code.as_str(), "not_approvable" | "bus_unreachable"),
-        "{told}"
+        matches!(
+            announced.code.as_str(),
+            "not_approvable" | "bus_unreachable"
+        ),
+        "{announced}"
     );
     line_when(&desk.app, "r1", |line| {
         line.verdict.as_deref() == Some("deny")

@@ -88,15 +88,15 @@ async fn a_bypass_lets_one_agents_calls_run_says_so_and_ends_by_itself() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(listed(&desk.app, "after").await.state, "pending");
     let rows = desk.app.audit_after(0, 1_000).await.unwrap();
-    let told: Vec<_> = rows
+    let reported: Vec<_> = rows
         .iter()
         .filter(|row| row.subject == "bypass.acme.bot" && row.action == "policy")
         .collect();
-    assert_eq!(told.len(), 1);
+    assert_eq!(reported.len(), 1);
     assert!(
-        told[0].detail.contains("\"up_to\":\"medium\""),
+        reported[0].detail.contains("\"up_to\":\"medium\""),
         "{}",
-        told[0].detail
+        reported[0].detail
     );
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
     assert_eq!(troubles(&desk.app).await, []);

@@ -55,18 +55,18 @@ async fn row_of(app: &App, id: &str) -> i64 {
 }
 
 /// The codes of what is remarkable about a call.
-async fn told(app: &App, id: &str) -> Vec<&'static str> {
+async fn reported(app: &App, id: &str) -> Vec<&'static str> {
     let story = app.show(id).await.unwrap();
     story.cautions.iter().map(CallWarning::code).collect()
 }
 
 async fn changed(app: &App, id: &str) -> Vec<ToldBy> {
     let story = app.show(id).await.unwrap();
-    let told = |warning: &CallWarning| match warning {
+    let reported = |warning: &CallWarning| match warning {
         CallWarning::ToolChanged { told_by, .. } => Some(*told_by),
         _ => None,
     };
-    story.cautions.iter().filter_map(told).collect()
+    story.cautions.iter().filter_map(reported).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -190,7 +190,7 @@ async fn the_same_call_asked_again_is_linked_and_waits_like_any_other() {
         ),
         ("first", Some("deny"), Some("not this one"))
     );
-    assert_eq!(told(&desk.app, "again").await, ["denied_before"]);
+    assert_eq!(reported(&desk.app, "again").await, ["denied_before"]);
     let denied = &desk.app.show("again").await.unwrap().cautions[0];
     assert_eq!(
         denied.words(3_600_000),
@@ -218,13 +218,16 @@ async fn the_same_call_asked_again_is_linked_and_waits_like_any_other() {
     );
     assert_eq!(story.line.state, "pending");
     // A person has approved it since.
-    assert_eq!(told(&desk.app, "third").await, ["re_ask"]);
+    assert_eq!(reported(&desk.app, "third").await, ["re_ask"]);
     // What says neither yes nor no ends no denial.
     decided(&desk.app, &agent, "third", Verdict::Deny).await;
     asked(&desk.app, &agent, "fourth", |_| ()).await;
     decided(&desk.app, &agent, "fourth", Verdict::Skip).await;
     asked(&desk.app, &agent, "fifth", |_| ()).await;
-    assert_eq!(told(&desk.app, "fifth").await, ["denied_before", "re_ask"]);
+    assert_eq!(
+        reported(&desk.app, "fifth").await,
+        ["denied_before", "re_ask"]
+    );
     let mut ids = Vec::new();
     for id in [
         "first", "again", "third", "fourth", "fifth", "tool", "args", "other",

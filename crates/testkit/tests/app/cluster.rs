@@ -49,11 +49,11 @@ async fn asked(agent: &Agent, request: &Value) -> RequestKey {
                 .client
                 .request(subject.clone(), payload.clone().into());
             let sent = tokio::time::timeout(Duration::from_secs(2), sent).await;
-            let told = sent.ok().and_then(Result::ok);
-            let told: Value = told.map_or(Value::Null, |told| {
-                serde_json::from_slice(&told.payload).unwrap()
+            let reported = sent.ok().and_then(Result::ok);
+            let reported: Value = reported.map_or(Value::Null, |reported| {
+                serde_json::from_slice(&reported.payload).unwrap()
             });
-            if told["seq"].as_u64().is_some_and(|seq| seq > 0) {
+            if reported["seq"].as_u64().is_some_and(|seq| seq > 0) {
                 return agent.key(id);
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -97,8 +97,8 @@ async fn a_cluster_goes_on_without_one_server_and_without_a_leader_the_console_o
     cluster.kill(1);
     let lost = async {
         loop {
-            let told = app.status().await.unwrap();
-            assert_eq!(told.read_only, None);
+            let reported = app.status().await.unwrap();
+            assert_eq!(reported.read_only, None);
             if let Some(bus) = app.bus()
                 && let Err(error) = bus.survey().await
                 && error.code() == "bus_no_leader"

@@ -84,7 +84,7 @@ async fn race(app: &App, agent: &Agent, ids: &[String], given: Verdict) -> usize
 }
 
 /// What a console says of every request: state, verdict and who decided.
-async fn told(app: &App) -> BTreeMap<String, (String, Option<String>, Option<String>)> {
+async fn reported(app: &App) -> BTreeMap<String, (String, Option<String>, Option<String>)> {
     let rows = app.history(&Filter::default(), None, 1_000).await.unwrap();
     rows.into_iter()
         .map(|row| (row.request_id, (row.state, row.verdict, row.decided_by)))
@@ -119,7 +119,7 @@ async fn two_consoles_race_on_a_thousand_requests_and_agree_within_a_second() {
     let over = Instant::now();
     assert_eq!(ours + theirs, ids.len(), "{ours} and {theirs}");
     loop {
-        let (first, other) = (told(&desk.app).await, told(&second).await);
+        let (first, other) = (reported(&desk.app).await, reported(&second).await);
         let decided = first.values().all(|(state, ..)| state == "decided");
         if decided && first == other {
             let approved = first

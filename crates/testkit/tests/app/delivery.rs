@@ -29,13 +29,13 @@ async fn alarms_when(app: &App, holds: impl Fn(&[Alarm]) -> bool) -> Vec<Alarm> 
     }
 }
 
-fn told(alarms: &[Alarm]) -> Vec<(String, String)> {
-    let mut told: Vec<_> = alarms
+fn reported(alarms: &[Alarm]) -> Vec<(String, String)> {
+    let mut reported: Vec<_> = alarms
         .iter()
         .map(|alarm| (alarm.subject.clone(), alarm.code.clone()))
         .collect();
-    told.sort();
-    told
+    reported.sort();
+    reported
 }
 
 /// How often the audit log names each alarm.
@@ -99,7 +99,7 @@ async fn what_ran_without_leave_is_told_once_and_found_again_by_who_reads_it_lat
     .map(|(id, code)| (format!("acme/bot/{id}"), code.to_owned()))
     .into();
     let alarms = alarms_when(&desk.app, |alarms| alarms.len() >= expected.len()).await;
-    assert_eq!(told(&alarms), expected);
+    assert_eq!(reported(&alarms), expected);
     line_when(&desk.app, "fine", |row| row.delivery == "executed").await;
     for (subject, code) in &expected {
         assert_eq!(audited(&desk.app, code, subject).await, 1, "{subject}");
@@ -110,7 +110,7 @@ async fn what_ran_without_leave_is_told_once_and_found_again_by_who_reads_it_lat
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
     let again = alarms_when(&second, |alarms| alarms.len() >= expected.len()).await;
-    assert_eq!(told(&again), expected);
+    assert_eq!(reported(&again), expected);
     second.shutdown().await;
     desk.app.shutdown().await;
 }
@@ -226,5 +226,8 @@ async fn a_decision_that_the_bus_does_not_take_is_an_alarm_also_for_the_next_lif
     assert_eq!(alarms[0].code, "stalled_not_on_bus");
     app.shutdown().await;
     let app = App::read(options(&data), false).await.unwrap();
-    assert_eq!(told(&app.status().await.unwrap().alarms), told(&alarms));
+    assert_eq!(
+        reported(&app.status().await.unwrap().alarms),
+        reported(&alarms)
+    );
 }

@@ -58,8 +58,11 @@ async fn a_disk_that_refuses_to_keep_what_was_written_ends_all_writing_and_what_
         keys.push(agent.ask(&agent.request(id)).await);
     }
     listed(&desk.app, "waits").await;
-    let told = desk.app.decide(verdict(&keys[0], Verdict::Approve)).await;
-    assert!(matches!(told, Ok(Decided::Stored { .. })), "{told:?}");
+    let reported = desk.app.decide(verdict(&keys[0], Verdict::Approve)).await;
+    assert!(
+        matches!(reported, Ok(Decided::Stored { .. })),
+        "{reported:?}"
+    );
 
     refuse_sync(log_that_is_synced(desk.data.path()));
     let refused = desk.app.decide(verdict(&keys[1], Verdict::Deny)).await;

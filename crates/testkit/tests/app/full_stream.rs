@@ -79,8 +79,8 @@ async fn of_two_consoles_with_different_limits_the_wider_one_stands() {
 /// What `status` reports of it.
 async fn alarms(app: &App) -> Vec<(String, String)> {
     let alarms = app.status().await.unwrap().alarms;
-    let told = alarms.into_iter().map(|alarm| (alarm.code, alarm.subject));
-    told.collect()
+    let reported = alarms.into_iter().map(|alarm| (alarm.code, alarm.subject));
+    reported.collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,14 +103,14 @@ async fn a_full_stream_of_requests_is_an_alarm_until_a_larger_limit_is_set() {
     app.shutdown().await;
 
     let app = started(&data, 2 * MIB).await;
-    let told = [("stream_full".to_owned(), "CS_REQUESTS".to_owned())];
-    until("it is told", || async { alarms(&app).await == told }).await;
+    let reported = [("stream_full".to_owned(), "CS_REQUESTS".to_owned())];
+    until("it is told", || async { alarms(&app).await == reported }).await;
     app.shutdown().await;
 
     // The next look is a minute away, or at the next start.
     let app = App::start(options(&data)).await.unwrap();
     caught_up(&app).await;
-    assert_eq!(alarms(&app).await, told);
+    assert_eq!(alarms(&app).await, reported);
     set_by_hand(&app, -1).await;
     app.shutdown().await;
     let app = App::start(options(&data)).await.unwrap();

@@ -21,9 +21,9 @@ fn accounts(permissions: &str) -> String {
 
 /// The numbers of the consoles' open connections, which the server gives in order.
 async fn open(system: &async_nats::Client) -> Vec<u64> {
-    let told = system.request("$SYS.REQ.SERVER.PING.CONNZ", "".into());
-    let told: Value = serde_json::from_slice(&told.await.unwrap().payload).unwrap();
-    let all = told["data"]["connections"].as_array().unwrap();
+    let reported = system.request("$SYS.REQ.SERVER.PING.CONNZ", "".into());
+    let reported: Value = serde_json::from_slice(&reported.await.unwrap().payload).unwrap();
+    let all = reported["data"]["connections"].as_array().unwrap();
     let name = |one: &&Value| one["name"].as_str().unwrap_or_default().to_owned();
     let consoles = all.iter().filter(|one| name(one).contains("console"));
     consoles.map(|one| one["cid"].as_u64().unwrap()).collect()

@@ -73,12 +73,12 @@ async fn a_rule_in_the_shadow_writes_down_what_it_would_have_done_and_does_nothi
     .await;
     assert_eq!(listed(&desk.app, "r1").await.state, "pending");
     let rows = desk.app.audit_after(0, 1_000).await.unwrap();
-    let told: Vec<_> = rows.iter().filter(|row| row.action == "shadow").collect();
-    assert_eq!(told.len(), 1);
+    let reported: Vec<_> = rows.iter().filter(|row| row.action == "shadow").collect();
+    assert_eq!(reported.len(), 1);
     assert!(
-        told[0].detail.contains("\"would\":\"approve\""),
+        reported[0].detail.contains("\"would\":\"approve\""),
         "{}",
-        told[0].detail
+        reported[0].detail
     );
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
     desk.app.shutdown().await;

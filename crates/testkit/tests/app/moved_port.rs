@@ -11,7 +11,7 @@ fn address(app: &App) -> String {
     url.strip_prefix("nats://").unwrap().to_owned()
 }
 
-async fn told(app: &App) -> Vec<(String, Vec<String>)> {
+async fn reported(app: &App) -> Vec<(String, Vec<String>)> {
     let left = app.left_addresses().await.unwrap();
     left.into_iter().map(|at| (at.address, at.agents)).collect()
 }
@@ -24,7 +24,7 @@ async fn a_port_that_was_taken_is_told_with_its_agents_until_they_are_right_agai
     desk.app.enroll_local().await.unwrap();
     let home = address(&desk.app);
     let Desk { data, app } = desk;
-    assert_eq!(told(&app).await, []);
+    assert_eq!(reported(&app).await, []);
     app.shutdown().await;
     let moved = [(home.clone(), vec!["acme/bot".to_owned()])];
 
@@ -32,7 +32,7 @@ async fn a_port_that_was_taken_is_told_with_its_agents_until_they_are_right_agai
     let app = App::start(options(&data)).await.unwrap();
     caught_up(&app).await;
     assert_ne!(address(&app), home);
-    until("it is told", || async { told(&app).await == moved }).await;
+    until("it is told", || async { reported(&app).await == moved }).await;
     let alarm = app.alarms().await.unwrap().remove(0);
     assert_eq!((alarm.code.as_str(), &alarm.subject), ("bus_moved", &home));
     app.shutdown().await;
@@ -40,20 +40,23 @@ async fn a_port_that_was_taken_is_told_with_its_agents_until_they_are_right_agai
 
     let app = App::start(options(&data)).await.unwrap();
     assert_eq!(address(&app), home, "nobody was sent elsewhere");
-    until("it is over", || async { told(&app).await.is_empty() }).await;
+    until("it is over", || async { reported(&app).await.is_empty() }).await;
     app.shutdown().await;
 
     let taken = TcpListener::bind(&home).unwrap();
     let app = App::start(options(&data)).await.unwrap();
     caught_up(&app).await;
-    until("it is told again", || async { told(&app).await == moved }).await;
+    until("it is told again", || async {
+        reported(&app).await == moved
+    })
+    .await;
     let elsewhere = address(&app);
     assert_eq!(
         app.enroll(&bot).await.unwrap().nats_url,
         format!("nats://{elsewhere}")
     );
     until("nobody dials the old one", || async {
-        told(&app).await.is_empty()
+        reported(&app).await.is_empty()
     })
     .await;
     app.shutdown().await;
@@ -61,7 +64,7 @@ async fn a_port_that_was_taken_is_told_with_its_agents_until_they_are_right_agai
 
     let app = App::start(options(&data)).await.unwrap();
     assert_eq!(address(&app), elsewhere, "the agent was sent there");
-    assert_eq!(told(&app).await, []);
+    assert_eq!(reported(&app).await, []);
     app.shutdown().await;
 }
 
@@ -83,9 +86,9 @@ async fn a_port_that_nobody_dials_is_given_up_for_the_one_that_agents_are_sent_t
         let app = App::start(options(&data)).await.unwrap();
         let elsewhere = address(&app);
         if one_was_enrolled_before {
-            until("it is told", || async { !told(&app).await.is_empty() }).await;
+            until("it is told", || async { !reported(&app).await.is_empty() }).await;
             app.revoke(&other).await.unwrap();
-            until("it is over", || async { told(&app).await.is_empty() }).await;
+            until("it is over", || async { reported(&app).await.is_empty() }).await;
         }
         let sent = app.enroll(&bot).await.unwrap().nats_url;
         assert_eq!(sent, format!("nats://{elsewhere}"));
@@ -94,7 +97,7 @@ async fn a_port_that_nobody_dials_is_given_up_for_the_one_that_agents_are_sent_t
 
         let app = App::start(options(&data)).await.unwrap();
         assert_eq!(address(&app), elsewhere, "{one_was_enrolled_before}");
-        assert_eq!(told(&app).await, []);
+        assert_eq!(reported(&app).await, []);
         app.shutdown().await;
     }
 }

@@ -125,8 +125,8 @@ async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stan
     // What was only held is dropped, not signed with a key that is gone.
     in_state(&second, "waits", "pending").await;
     assert_eq!(code(&second, &waits, Verdict::Deny).await, "read_only");
-    let told = second.status().await.unwrap().read_only.unwrap();
-    assert!(told.contains("retired"), "{told}");
+    let reported = second.status().await.unwrap().read_only.unwrap();
+    assert!(reported.contains("retired"), "{reported}");
     assert_eq!(desk.app.status().await.unwrap().read_only, None);
     let retire = Change::Retire(desk.app.identity().human_key());
     let refused = second.change_operators(&retire).await.unwrap_err();
@@ -249,10 +249,10 @@ async fn a_console_keeps_its_own_key_and_says_so_where_another_retired_it() {
     sees(&desk.app, &own, ListedState::InForce).await;
     assert!(desk.app.change_operators(&retire).await.unwrap());
     sees(&second, &own, ListedState::Retired).await;
-    let told = second.why_not_by_itself().unwrap();
+    let reported = second.why_not_by_itself().unwrap();
     assert!(
-        told.contains("was retired at") && told.contains(own.as_str()),
-        "{told}"
+        reported.contains("was retired at") && reported.contains(own.as_str()),
+        "{reported}"
     );
     assert_eq!(
         second.status().await.unwrap().read_only,

@@ -5,7 +5,7 @@ use countersign_wire::{TlsFiles, Verdict};
 
 use crate::agent::{Desk, inbox_ids, listed, options};
 use crate::recover::{becomes_read_only, recovered};
-use crate::went_back::{Older, decide};
+use crate::rollback::{Older, decide};
 
 /// The store of the console is on the disk with each commit, that of its server a moment later.
 #[tokio::test(flavor = "multi_thread")]

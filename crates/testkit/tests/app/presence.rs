@@ -177,7 +177,7 @@ async fn a_data_folder_that_was_copied_and_runs_twice_is_an_alarm_at_every_conso
             .await
             .unwrap();
     };
-    let told = async || {
+    let reported = async || {
         let status = desk.app.status().await.unwrap();
         let alarms = status.alarms.iter();
         alarms
@@ -188,12 +188,12 @@ async fn a_data_folder_that_was_copied_and_runs_twice_is_an_alarm_at_every_conso
         say(run).await;
     }
     until("it is there", async || known_to(&desk.app).await.len() == 2).await;
-    assert_eq!(told().await, [], "started anew");
+    assert_eq!(reported().await, [], "started anew");
     for run in [2, 3] {
         say(run).await;
     }
     let alarm = ("console_runs_twice".to_owned(), "console.copied".to_owned());
-    until("it is told", async || told().await == [alarm.clone()]).await;
+    until("it is told", async || reported().await == [alarm.clone()]).await;
     desk.app.shutdown().await;
 }
 

@@ -24,9 +24,9 @@ async fn denied(agent: &Agent, id: &str) {
     request["risk"] = json!("low");
     agent.ask(&request).await;
     let decision = agent.decision(id).await;
-    let told = ["verdict", "message", "origin"].map(|name| decision[name].clone());
+    let reported = ["verdict", "message", "origin"].map(|name| decision[name].clone());
     assert_eq!(
-        told,
+        reported,
         [json!("deny"), json!("probe"), json!("system")],
         "{id}"
     );
@@ -34,8 +34,8 @@ async fn denied(agent: &Agent, id: &str) {
 
 async fn arrived(app: &App) -> u64 {
     let all = (Timestamp(0), Timestamp(i64::MAX / 2));
-    let told = app.overview(all, 1, None).await.unwrap();
-    told.volume.iter().map(|volume| volume.arrived).sum()
+    let reported = app.overview(all, 1, None).await.unwrap();
+    reported.volume.iter().map(|volume| volume.arrived).sum()
 }
 
 #[tokio::test(flavor = "multi_thread")]

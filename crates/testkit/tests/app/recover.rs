@@ -92,12 +92,12 @@ async fn a_bus_that_lost_its_store_has_every_decision_again_and_what_waited_stil
     let app = App::start(options(&desk.data)).await.unwrap();
     becomes_read_only(&app).await;
     let beside = App::attach(options(&desk.data)).await.unwrap();
-    let told = beside.recover(true, |_| {}).await.unwrap();
+    let reported = beside.recover(true, |_| {}).await.unwrap();
     assert_eq!(
         (
-            told.created.len(),
-            told.decisions.known,
-            told.decisions.republished
+            reported.created.len(),
+            reported.decisions.known,
+            reported.decisions.republished
         ),
         (7, 2, 2)
     );

@@ -233,8 +233,8 @@ async fn restore_says_that_the_keys_beside_the_backup_are_retired() {
     for (folder, retired) in [(&before, true), (&after, false)] {
         let done = restore(&options(folder), &wanted.file, false).await;
         let why = done.unwrap().read_only;
-        let told = why.as_deref().is_some_and(|why| why.contains("retired"));
-        assert_eq!((told, why.is_some()), (retired, retired), "{why:?}");
+        let reported = why.as_deref().is_some_and(|why| why.contains("retired"));
+        assert_eq!((reported, why.is_some()), (retired, retired), "{why:?}");
     }
     desk.app.shutdown().await;
 }

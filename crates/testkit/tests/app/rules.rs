@@ -310,14 +310,14 @@ async fn who_signs_under_a_limit_is_asked_before_the_rules_of_others_lose_by_it_
     let refused = desk.app.change_rules(&acme(), &on).await.unwrap_err();
     assert!(refused.to_string().contains("approve more"), "{refused}");
     let changes = desk.app.rule_changes(&acme(), "reads").await.unwrap();
-    let told: Vec<_> = changes
+    let reported: Vec<_> = changes
         .changes
         .iter()
         .map(|of| (of.change.version, of.change.state, of.by.as_str()))
         .collect();
     let owner = desk.app.identity().operator.clone();
     assert_eq!(
-        told,
+        reported,
         [
             (2, Some(Enabled::Off), "Grace"),
             (1, Some(Enabled::On), owner.as_str())

@@ -19,7 +19,7 @@ fn large(agent: &Agent, id: &str) -> serde_json::Value {
 
 /// Waits until `status` says, or stops saying, that the store takes no writes.
 async fn told_as(app: &App, failed: bool) {
-    let told = async {
+    let reported = async {
         loop {
             let status = app.status().await.unwrap();
             let alarmed = status
@@ -33,7 +33,7 @@ async fn told_as(app: &App, failed: bool) {
         }
     };
     assert!(
-        tokio::time::timeout(crate::agent::LIMIT, told)
+        tokio::time::timeout(crate::agent::LIMIT, reported)
             .await
             .is_ok(),
         "{:?}",

@@ -74,12 +74,12 @@ async fn a_message_that_the_client_cannot_read_is_judged_like_any_other_and_its_
     })
     .await;
     let status = desk.app.status().await.unwrap();
-    let told: Vec<_> = status
+    let reported: Vec<_> = status
         .alarms
         .iter()
         .map(|alarm| (&*alarm.code, &*alarm.subject))
         .collect();
-    assert_eq!(told, [("unreadable_message", "acme/bot")]);
+    assert_eq!(reported, [("unreadable_message", "acme/bot")]);
     assert!(status.caught_up && status.connected);
     desk.app.shutdown().await;
 }

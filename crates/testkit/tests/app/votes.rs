@@ -1,7 +1,7 @@
 use countersign_core::App;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
-use countersign_core::ops::votes::told::{Approvals, ShownVote};
+use countersign_core::ops::votes::reported::{Approvals, ShownVote};
 use countersign_testkit::TempData;
 use countersign_wire::{RequestKey, Verdict, args_digest};
 use serde_json::{Value, json};
@@ -150,8 +150,8 @@ async fn votes_for_different_things_do_not_add_up() {
         (&desk.app, json!({"invoice_id": "INV-44"})),
         (&grace, args.clone()),
     ] {
-        let told = app.decide(edited(&key, other)).await.unwrap();
-        assert!(matches!(told, Decided::Voted { .. }), "{told:?}");
+        let reported = app.decide(edited(&key, other)).await.unwrap();
+        assert!(matches!(reported, Decided::Voted { .. }), "{reported:?}");
     }
     for app in [&desk.app, &grace, &cid] {
         until("both votes here", async || voted(app).await == 2).await;
@@ -159,14 +159,14 @@ async fn votes_for_different_things_do_not_add_up() {
     let (required, given) = (2, 1);
     // Who has yet to vote learns neither what was voted nor that it differs.
     for (app, apart, mine) in [(&desk.app, 1, true), (&grace, 1, true), (&cid, 0, false)] {
-        let told = Approvals {
+        let reported = Approvals {
             required,
             given,
             apart,
             mine,
         };
-        assert_eq!(approvals(app, "r1").await, told);
-        assert_eq!(told.advice().is_some(), mine);
+        assert_eq!(approvals(app, "r1").await, reported);
+        assert_eq!(reported.advice().is_some(), mine);
     }
     assert_eq!(
         cid.show("r1").await.unwrap().votes,
@@ -227,13 +227,13 @@ async fn a_vote_of_a_key_that_is_no_longer_in_force_is_told_as_missing_and_given
     grace.decide(verdict(&key, Verdict::Approve)).await.unwrap();
     for (app, mine) in [(&desk.app, false), (&grace, true)] {
         given(app, "r1", 1).await;
-        let told = Approvals {
+        let reported = Approvals {
             required: 2,
             given: 1,
             apart: 0,
             mine,
         };
-        assert_eq!(approvals(app, "r1").await, told);
+        assert_eq!(approvals(app, "r1").await, reported);
         assert_eq!(app.show("r1").await.unwrap().votes.len(), 1);
     }
     desk.app
@@ -288,8 +288,8 @@ async fn a_vote_can_be_held_and_taken_back_like_a_decision() {
         ..verdict(&key, Verdict::Approve)
     };
     for _ in 0..2 {
-        let told = desk.app.decide(held()).await.unwrap();
-        assert!(matches!(told, Decided::Held { .. }), "{told:?}");
+        let reported = desk.app.decide(held()).await.unwrap();
+        assert!(matches!(reported, Decided::Held { .. }), "{reported:?}");
         assert_eq!(desk.app.find("r1").await.unwrap().state, "holding");
         assert_eq!(
             approvals(&desk.app, "r1").await.given,

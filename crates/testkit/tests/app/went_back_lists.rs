@@ -8,7 +8,7 @@ use countersign_wire::Verdict;
 use crate::agent::{Desk, caught_up, colleague, in_state, listed, options, until, verdict};
 use crate::operators::sees;
 use crate::recover::{becomes_read_only, recovered};
-use crate::went_back::{Older, decide};
+use crate::rollback::{Older, decide};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retirement_that_an_older_copy_lost_ends_the_key_anew_at_every_console() {
@@ -36,9 +36,9 @@ async fn a_retirement_that_an_older_copy_lost_ends_the_key_anew_at_every_console
     agent.ask(&agent.request("before")).await;
     decide(&second, &agent, "before", Verdict::Approve).await;
     let beside = App::attach(options(&desk.data)).await.unwrap();
-    let told = beside.recover(true, |_| {}).await.unwrap().operators;
+    let reported = beside.recover(true, |_| {}).await.unwrap().operators;
     let done = recovered(&beside).await.operators;
-    assert_eq!(told, done);
+    assert_eq!(reported, done);
     let done = done.unwrap();
     assert_eq!((done.ended, done.may_end), (vec![heidi.clone()], true));
     beside.shutdown().await;

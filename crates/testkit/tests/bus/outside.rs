@@ -70,7 +70,7 @@ async fn whatever_is_wrong_with_tls_is_named_with_a_way_out() {
     let mutual = authority.server("127.0.0.1").server_block(Some(&authority));
     let expired = authority.expired_server("127.0.0.1").server_block(None);
     let elsewhere = authority.server("elsewhere.example").server_block(None);
-    for (block, files, told) in [
+    for (block, files, reported) in [
         (&good, trusting(&stranger), "no authority that is trusted"),
         (&good, TlsFiles::default(), "no authority that is trusted"),
         (&expired, trusting(&authority), "has expired"),
@@ -87,8 +87,8 @@ async fn whatever_is_wrong_with_tls_is_named_with_a_way_out() {
         let server = PlainServer::start_with(block).await;
         let url = format!("tls://127.0.0.1:{}", server.port());
         let error = refused(connect(url, Credentials::None, files).await);
-        assert_eq!(error.code(), "bus_tls", "{told}: {error}");
-        assert!(error.to_string().contains(told), "{told}: {error}");
+        assert_eq!(error.code(), "bus_tls", "{reported}: {error}");
+        assert!(error.to_string().contains(reported), "{reported}: {error}");
     }
     let missing = TlsFiles {
         ca: Some("/nowhere/ca.pem".into()),
@@ -335,8 +335,8 @@ async fn the_largest_message_of_the_account_is_learned_by_trying() {
         .await;
         let bus = server.console(true).await.unwrap();
         bus.ensure(true, 1).await.unwrap();
-        let told = bus.max_payload();
+        let reported = bus.max_payload();
         bus.try_largest(150_000).await;
-        assert_eq!(bus.max_payload() < takes, limit < 150_000, "{told}");
+        assert_eq!(bus.max_payload() < takes, limit < 150_000, "{reported}");
     }
 }

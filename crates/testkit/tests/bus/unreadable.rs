@@ -89,7 +89,7 @@ async fn what_the_client_cannot_read_is_read_all_the_same() {
         sent.push(([subject.as_bytes(), b".", id].concat(), b""));
     }
     for (number, (subject, headers)) in (1..).zip(sent) {
-        let told = format!("{} {}", headers.escape_ascii(), subject.escape_ascii());
+        let reported = format!("{} {}", headers.escape_ascii(), subject.escape_ascii());
         let payload = number.to_string();
         // A console that waits for it, and one that meets it when it starts. None needs a later message.
         let waits = server.console().await;
@@ -98,14 +98,17 @@ async fn what_the_client_cannot_read_is_read_all_the_same() {
         assert_eq!(
             raw.store(&subject, headers, payload.as_bytes()).await,
             number,
-            "{told}"
+            "{reported}"
         );
         let starts = server.console().await;
         for intake in [&mut intake, &mut starts.subscribe("CS_REQUESTS", number)] {
-            let message = timeout(LIMIT, intake.recv()).await.expect(&told).unwrap();
+            let message = timeout(LIMIT, intake.recv())
+                .await
+                .expect(&reported)
+                .unwrap();
             let read = (message.seq, &*message.payload, &*message.subject);
             let lossy = String::from_utf8_lossy(&subject);
-            assert_eq!(read, (number, payload.as_bytes(), &*lossy), "{told}");
+            assert_eq!(read, (number, payload.as_bytes(), &*lossy), "{reported}");
         }
     }
 }
@@ -164,8 +167,8 @@ async fn signs_of_life_that_cannot_be_read_hold_up_neither_streams_nor_what_is_p
         assert_eq!(outcome, PublishOutcome::Stored { seq: number });
         tokio::time::sleep(Duration::from_millis(30)).await;
     }
-    let told = async { while events.recv().await.unwrap() != BusEvent::DeliveryLost {} };
-    timeout(LIMIT, told).await.unwrap();
+    let reported = async { while events.recv().await.unwrap() != BusEvent::DeliveryLost {} };
+    timeout(LIMIT, reported).await.unwrap();
     assert!(!flood.is_finished(), "it was sent all the time");
     flood.abort();
     assert_eq!(*bus.reconnected().borrow(), reconnects);
@@ -210,13 +213,13 @@ async fn signatures_in_headers_that_cannot_be_read_are_none() {
             .unwrap()
             .unwrap();
         for read in [message, again] {
-            let told = (read.key.as_deref(), read.sig.as_deref());
+            let reported = (read.key.as_deref(), read.sig.as_deref());
             let expected = if signed {
                 (Some("a"), Some("b"))
             } else {
                 (None, None)
             };
-            assert_eq!(told, expected, "{}", tail.escape_ascii());
+            assert_eq!(reported, expected, "{}", tail.escape_ascii());
         }
     }
 }

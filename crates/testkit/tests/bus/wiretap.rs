@@ -15,12 +15,12 @@ pub(crate) struct Wiretap {
 
 impl Wiretap {
     pub(crate) async fn connect(credentials: &AgentCredentials) -> Self {
-        let (told, errors) = mpsc::channel(100);
+        let (reported, errors) = mpsc::channel(100);
         let client = credentials
             .options()
             .event_callback(move |event| {
                 if let Event::ServerError(error) = event {
-                    told.try_send(error.to_string()).unwrap();
+                    reported.try_send(error.to_string()).unwrap();
                 }
                 std::future::ready(())
             })

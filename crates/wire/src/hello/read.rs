@@ -163,9 +163,9 @@ impl Reader {
     }
 
     fn tools(&mut self, raw: Option<&RawValue>) -> (Option<Vec<HelloTool>>, Vec<ToolDefinition>) {
-        let told = self.faults.len();
+        let reported = self.faults.len();
         let entries = self.list("/tools", raw);
-        self.tools_unread = self.faults.len() > told;
+        self.tools_unread = self.faults.len() > reported;
         let Some(entries) = entries else {
             return (None, Vec::new());
         };

@@ -72,12 +72,12 @@ fn a_bad_part_does_not_lose_the_others() {
         let report = read(&hello);
         assert_eq!(paths(&report), [path]);
         let kept = &report.hello;
-        let told = [
+        let announced = [
             ("tools", kept.tools.is_some()),
             ("setup_schema", kept.setup_schema.is_some()),
             ("skills", kept.skills.is_some()),
         ];
-        for (other, is_there) in told {
+        for (other, is_there) in announced {
             assert!(is_there || other == field, "{path} lost {other}");
         }
     }

@@ -112,13 +112,13 @@ proptest! {
         name in any::<String>(), words in any::<[Option<String>; 3]>(), schema in proptest::option::of(json()),
     ) {
         let [description, namespace, origin] = words;
-        let told = schema.is_some() || description.is_some() || namespace.is_some() || origin.is_some();
+        let reported = schema.is_some() || description.is_some() || namespace.is_some() || origin.is_some();
         let definition = json!({
             "name": name, "namespace": namespace, "origin": origin, "description": description, "args_schema": schema,
         });
         let tool = Tool { description, namespace, origin, args_schema: schema, ..Tool::named(name) };
         let canonical = canonical_json(&definition).unwrap();
-        let digest = told.then(|| Sha256Digest::of_bytes(canonical.as_bytes()));
+        let digest = reported.then(|| Sha256Digest::of_bytes(canonical.as_bytes()));
         prop_assert_eq!(tool.definition_digest(), digest);
     }
 

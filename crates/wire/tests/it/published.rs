@@ -259,8 +259,8 @@ fn the_page_tells_every_code_of_a_rejected_request_in_the_order_of_precedence() 
         .split_once("| Code | What is wrong |\n|---|---|\n")
         .unwrap();
     let rows = table.lines().take_while(|line| line.starts_with('|'));
-    let told: Vec<_> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
-    assert_eq!(told, RejectionCode::ALL.map(RejectionCode::as_str));
+    let reported: Vec<_> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+    assert_eq!(reported, RejectionCode::ALL.map(RejectionCode::as_str));
 }
 
 #[test]

@@ -357,9 +357,9 @@ async fn a_killed_process_finds_its_request_again_and_leaves_no_lock() {
         .await
         .unwrap()
         .unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
+    let reported = String::from_utf8(output.stdout).unwrap();
     let wanted = format!("answer approve {}", seen.key.request_id);
-    assert!(told.contains(&wanted), "{told}");
+    assert!(reported.contains(&wanted), "{reported}");
     assert_eq!(desk.messages().await, 1);
 }
 
@@ -387,7 +387,7 @@ async fn another_process_reports_what_became_of_the_call() {
         Some(&["no_execution_report".to_owned()][..])
     );
     let digest = seen.args_digest.map(|digest| digest.to_string());
-    let told: Vec<_> = receipts[1..]
+    let reported: Vec<_> = receipts[1..]
         .iter()
         .map(|of| {
             (
@@ -399,7 +399,7 @@ async fn another_process_reports_what_became_of_the_call() {
         .collect();
     assert!(receipts.iter().all(|of| of.decision_id == id));
     assert_eq!(
-        told,
+        reported,
         [
             (Stage::Executed, digest.clone(), None),
             (Stage::Failed, digest, Some("ToolError")),

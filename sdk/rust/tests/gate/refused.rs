@@ -323,7 +323,10 @@ async fn a_question_that_a_full_bus_does_not_take_says_what_the_bus_said() {
     let ask = delete_invoice().timeout(Duration::from_secs(2));
     let error = gate.ask(ask).await.unwrap_err();
     assert_eq!(error.code(), "not_placed");
-    let told = error.to_string();
-    assert!(told.contains("maximum bytes exceeded (10077)"), "{told}");
-    assert!(!told.contains("running?"), "{told}");
+    let reported = error.to_string();
+    assert!(
+        reported.contains("maximum bytes exceeded (10077)"),
+        "{reported}"
+    );
+    assert!(!reported.contains("running?"), "{reported}");
 }

@@ -74,8 +74,8 @@ async fn the_words_of_each_verdict() {
             "pay was not run: could not get approval (not_allowed): the verdict is not allowed for this request",
         ),
     ] {
-        let told = text_of(&mut console, verdict, more).await;
-        assert_eq!(told, text);
+        let reported = text_of(&mut console, verdict, more).await;
+        assert_eq!(reported, text);
     }
 }
 
@@ -124,8 +124,8 @@ async fn an_edit_is_told_with_the_arguments_in_the_order_of_the_decision() {
             None => console.approval(&seen),
         };
         assert!(console.store(draft).await);
-        let told = edit_notice(&asking.await.unwrap().unwrap());
+        let reported = edit_notice(&asking.await.unwrap().unwrap());
         let wanted = "A person changed this call before it ran. It ran with {\"to\": \"Ä\", \"n\": [1, {\"b\": 2.5, \"a\": null}]}.\n";
-        assert_eq!(told.as_deref(), edited.map(|_| wanted));
+        assert_eq!(reported.as_deref(), edited.map(|_| wanted));
     }
 }

@@ -4,7 +4,7 @@
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
-use countersign_core::ops::votes::told::{Approvals, ShownVote};
+use countersign_core::ops::votes::reported::{Approvals, ShownVote};
 use countersign_core::store::quarantine::Contradicting;
 use countersign_wire::{KeptJson, json_value};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use countersign_core::domain::Timestamp as At;
 use countersign_core::ops::reading::RequestStory;
-use countersign_core::ops::votes::told::ShownVote;
+use countersign_core::ops::votes::reported::ShownVote;
 use countersign_core::store::audit::hex;
 use countersign_core::store::audit_refs::AuditRef as LogRow;
 use countersign_core::store::decisions::StoredDecision;

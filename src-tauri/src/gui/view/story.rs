@@ -2,7 +2,7 @@
 
 use countersign_core::domain::CallWarning;
 use countersign_core::ops::reading::RequestStory;
-use countersign_core::ops::votes::told::ShownVote;
+use countersign_core::ops::votes::reported::ShownVote;
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
 use countersign_core::store::lines::LineRow;

@@ -1,6 +1,6 @@
 //! The progress of a vote. Who voted what stays hidden from who has yet to vote.
 
-use countersign_core::ops::votes::told::{Approvals, ShownVote};
+use countersign_core::ops::votes::reported::{Approvals, ShownVote};
 use countersign_core::store::lines::LineRow;
 use countersign_view::{BallotView, VotesCount, VotesView};
 use countersign_wire::escape;

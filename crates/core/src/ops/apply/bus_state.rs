@@ -47,7 +47,7 @@ pub(super) async fn bound(
     if let Some(epoch) = binding
         .epochs
         .get(agents.name())
-        .filter(|_| binding.hellos_again)
+        .filter(|_| binding.hello_gap)
     {
         bus_stream::restart(batch.tx, agents.name(), epoch).await?;
         let (epoch, next) = (epoch.clone(), 1);
@@ -66,11 +66,11 @@ pub(super) async fn bound(
 pub(super) async fn caught_up(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
-    told: PastKnown,
+    reported: PastKnown,
 ) -> Result<(), StoreError> {
     ledger.caught_up = true;
     ledger.next_due = None;
-    batch.reply(move || told.tell());
+    batch.reply(move || reported.announce());
     batch.gathered.status = true;
     ledger.answers_owed = Some(Place::default());
     rescan(ledger, batch).await?;

@@ -8,7 +8,7 @@ use countersign_wire::{
 };
 
 use crate::domain::{RequestRecord, Timestamp};
-use crate::ops::judgement::{Reading, judge};
+use crate::ops::decision_reading::{Reading, judge};
 use crate::ops::ledger::Ledger;
 
 /// A decision as it is stored.

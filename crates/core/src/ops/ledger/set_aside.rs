@@ -113,11 +113,14 @@ mod tests {
         .fetch_all(&reader.0)
         .await
         .unwrap();
-        let told = format!("no JSON (the first {HEAD} of {} bytes)", large.len());
+        let reported = format!("no JSON (the first {HEAD} of {} bytes)", large.len());
         let (head, whole) = (HEAD as i64, large.len() as i64);
         assert_eq!(
             kept,
-            [(head, A_DAY + 2, told), (whole, 1, "no JSON".to_owned())]
+            [
+                (head, A_DAY + 2, reported),
+                (whole, 1, "no JSON".to_owned())
+            ]
         );
         let all: i64 = sqlx::query_scalar("SELECT max(messages) FROM quarantine_days")
             .fetch_one(&reader.0)

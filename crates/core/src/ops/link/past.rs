@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::CATCH_UP_LOOK;
 use crate::bus::{Bus, BusError, BusIdentity, StreamStatus};
-use crate::ops::went_back::epoch_of;
+use crate::ops::rollback::epoch_of;
 use crate::runtime::{Positions, Shared, StreamPlace};
 
 /// How far each stream is to be projected before anything is shown.

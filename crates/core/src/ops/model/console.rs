@@ -20,7 +20,7 @@ use crate::domain::{StallLimits, Timestamp};
 use crate::identity::{Identity, KeyChoice};
 use crate::ops::apply::{apply_all, drop_leftover_holds};
 use crate::ops::automatic::Judge;
-use crate::ops::hellos_known::HellosKnown;
+use crate::ops::hello_barrier::HelloBarrier;
 use crate::ops::job::{BusBinding, Job, PastKnown};
 use crate::ops::ledger::{Beginning, Counts, Ledger};
 use crate::ops::policy_feed::PolicyKnown;
@@ -141,8 +141,8 @@ impl Console {
             epochs: [Stream::Requests, Stream::Decisions, Stream::Receipts]
                 .map(|stream| (stream.name(), EPOCH.to_owned()))
                 .into(),
-            hellos: HellosKnown::default(),
-            hellos_again: false,
+            hellos: HelloBarrier::default(),
+            hello_gap: false,
             hellos_stored: 0,
         };
         self.work(vec![Job::Bound(binding)], Death::No).await;
@@ -255,8 +255,8 @@ impl Console {
         }
         if !self.caught_up {
             self.caught_up = true;
-            let told = PastKnown::new(Default::default(), CancellationToken::new());
-            self.work(vec![Job::CaughtUp(told)], Death::No).await;
+            let reported = PastKnown::new(Default::default(), CancellationToken::new());
+            self.work(vec![Job::CaughtUp(reported)], Death::No).await;
         }
         self.deliver(bus, Stream::Receipts, usize::MAX, Death::No)
             .await;

@@ -160,7 +160,7 @@ impl Desk {
     }
 
     /// State of the request, how its decision reads, which votes count, alarms, and what still waits for a request.
-    async fn told(&mut self) -> [Vec<String>; 5] {
+    async fn reported(&mut self) -> [Vec<String>; 5] {
         [
             self.texts("SELECT state FROM requests").await,
             self.texts("SELECT coalesce(effective, '') FROM decisions")
@@ -173,8 +173,8 @@ impl Desk {
     }
 }
 
-fn words(told: [&[&str]; 5]) -> [Vec<String>; 5] {
-    told.map(|words| words.iter().map(|word| (*word).to_owned()).collect())
+fn words(reported: [&[&str]; 5]) -> [Vec<String>; 5] {
+    reported.map(|words| words.iter().map(|word| (*word).to_owned()).collect())
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn a_vote_on_what_is_no_request_is_void_whichever_is_read_first() {
             let mut desk = Desk::new(NO_REQUEST, 10).await;
             desk.lives(&said, reads).await;
             let expected = words([&["rejected"], &[], &["0"], &["void_vote"], &[]]);
-            assert_eq!(desk.told().await, expected, "{said:?} {reads:?}");
+            assert_eq!(desk.reported().await, expected, "{said:?} {reads:?}");
         }
     }
 }
@@ -196,7 +196,7 @@ async fn nobody_withdraws_what_is_no_request() {
             let mut desk = Desk::new(NO_REQUEST, 10).await;
             desk.lives(&said, reads).await;
             let expected = words([&["rejected"], &["rejected"], &[], &[], &[]]);
-            assert_eq!(desk.told().await, expected, "{said:?} {reads:?}");
+            assert_eq!(desk.reported().await, expected, "{said:?} {reads:?}");
         }
     }
 }
@@ -217,7 +217,7 @@ async fn a_request_that_its_agent_withdrew_before_a_console_without_room_answere
                 let mut desk = Desk::new(&request(), waiting_limit).await;
                 desk.lives(&said, reads).await;
                 let expected = words([&[reads_as], &[reads_as], &[], &[], &[]]);
-                assert_eq!(desk.told().await, expected, "{said:?} {reads:?}");
+                assert_eq!(desk.reported().await, expected, "{said:?} {reads:?}");
             }
         }
     }

@@ -103,8 +103,8 @@ impl Desk {
     async fn is_accepted(&mut self) {
         let list = OperatorList::new(entries(&self.console.identity));
         self.console.trusted.accept(&list);
-        let told = Job::Policy(row("operators", b"{}"), Vec::new());
-        self.console.work(vec![told], Death::No).await;
+        let reported = Job::Policy(row("operators", b"{}"), Vec::new());
+        self.console.work(vec![reported], Death::No).await;
     }
 
     fn verdicts(&self) -> Vec<String> {

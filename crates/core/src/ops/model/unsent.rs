@@ -158,8 +158,8 @@ async fn what_the_bus_does_not_take_in_time_is_an_alarm_on_whichever_way_it_was_
         assert_eq!(desk.alarms().await, [], "{way:?}");
         desk.clock.turn(1);
         desk.ada.work(Vec::new(), Death::No).await;
-        let told = ("stalled_not_on_bus".to_owned(), "acme/bot/r1".to_owned());
-        assert_eq!(desk.alarms().await, [told], "{way:?}");
+        let reported = ("stalled_not_on_bus".to_owned(), "acme/bot/r1".to_owned());
+        assert_eq!(desk.alarms().await, [reported], "{way:?}");
     }
 }
 

@@ -357,8 +357,8 @@ impl World {
             }
         }
         for request in &asked {
-            let told = expected(&self.bus, &key(*request));
-            let told = told.unwrap_or_else(|| panic!("r{request} was never answered"));
+            let reported = expected(&self.bus, &key(*request));
+            let reported = reported.unwrap_or_else(|| panic!("r{request} was never answered"));
             for console in &mut self.consoles {
                 let row: (String, String, String) = sqlx::query_as(
                     "SELECT state, verdict, delivery FROM requests WHERE request_id = ?",
@@ -368,9 +368,9 @@ impl World {
                 .await
                 .unwrap();
                 let expected = (
-                    told.state.to_owned(),
-                    told.verdict.clone(),
-                    told.delivery.clone(),
+                    reported.state.to_owned(),
+                    reported.verdict.clone(),
+                    reported.delivery.clone(),
                 );
                 assert_eq!(row, expected, "r{request}");
                 let shown: i64 =
@@ -392,7 +392,7 @@ impl World {
                 .fetch_all(console.connection().await)
                 .await
                 .unwrap();
-                assert_eq!(alarms, told.alarms, "r{request}");
+                assert_eq!(alarms, reported.alarms, "r{request}");
             }
         }
         let folder = tempfile::tempdir().unwrap();

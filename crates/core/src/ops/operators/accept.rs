@@ -2,10 +2,12 @@
 //!
 //! A list is accepted only if it verifies, its signer may make each change, and it was signed after the list in force.
 
-use countersign_wire::{Context, OperatorList, PolicyKey, SignedEnvelope, came_after, read_json};
+use countersign_wire::{
+    Context, OperatorList, PolicyKey, SignedEnvelope, is_newer_than, read_json,
+};
 use tokio::sync::MutexGuard;
 
-use super::lawful::{self, Lawful};
+use super::lawful::{self, Permission};
 use super::refused::Refused;
 use super::{KEY, KnownList, Operators, audit_entries, rotate, trusted_now};
 use crate::domain::{AlarmCode, Timestamp};
@@ -54,14 +56,14 @@ impl Operators {
                 return Accepted::Yes(known.list);
             }
             let put_back = known.envelope.sig == envelope.sig && known.list == list;
-            if !put_back && !came_after(known.list.at, list.at, stored_at.into()) {
+            if !put_back && !is_newer_than(known.list.at, list.at, stored_at.into()) {
                 return Accepted::No(Refused::older(&known.list, list, stored_at));
             }
             let signer = envelope.key.as_str();
             match lawful::judge(&self.realm, &known.list, &list, signer, stored_at) {
-                Lawful::ByOperator => {}
-                Lawful::ByOther => to_sign = true,
-                Lawful::No => {
+                Permission::Operator => {}
+                Permission::Newcomer => to_sign = true,
+                Permission::Denied => {
                     drop(turn);
                     tracing::error!(
                         revision,
@@ -123,9 +125,9 @@ impl Operators {
             signer: envelope.key.to_string(),
             sig: envelope.sig.to_string(),
         };
-        self.shared.tell(Job::Policy(row, entries)).await;
+        self.shared.notify(Job::Policy(row, entries)).await;
         for alarm in alarms {
-            self.shared.tell(alarm).await;
+            self.shared.notify(alarm).await;
         }
     }
 }

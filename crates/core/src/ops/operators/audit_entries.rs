@@ -26,7 +26,7 @@ pub(crate) fn entries(
         subject,
         detail,
     };
-    let mut told = vec![entry(
+    let mut reported = vec![entry(
         "policy",
         KEY.to_owned(),
         json!({ "payload_digest": digest }),
@@ -57,20 +57,20 @@ pub(crate) fn entries(
         if let Some(old) = took_over {
             detail["takes_over"] = json!(old);
         }
-        told.push(entry(action, operator.key.to_string(), detail));
+        reported.push(entry(action, operator.key.to_string(), detail));
     }
     for waiting in &list.waiting {
         if !before.is_some_and(|list| list.is_waiting(waiting.key.as_str())) {
             let detail = json!({ "role": waiting.role.as_str() });
-            told.push(entry("operator_waits", waiting.key.to_string(), detail));
+            reported.push(entry("operator_waits", waiting.key.to_string(), detail));
         }
     }
     let approval = before.is_some_and(|list| list.operator_approval);
     if approval != list.operator_approval {
         let detail = json!({ "on": list.operator_approval });
-        told.push(entry("operator_approval", KEY.to_owned(), detail));
+        reported.push(entry("operator_approval", KEY.to_owned(), detail));
     }
-    told
+    reported
 }
 
 /// Raises an alarm for each key that waits now and for each person who may decide from now on, and lowers those of keys

@@ -13,7 +13,7 @@ use super::{Operators, TRIES, lawful, unwritable};
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::ops::policy_value::pause;
-use crate::ops::trusted::Standing;
+use crate::ops::trusted::KeyStatus;
 use crate::runtime::{App, Role};
 
 /// How long a console that was started for the change may take to join the bus.
@@ -175,7 +175,7 @@ impl App {
     /// A console without its own key denies nothing, whatever rules and stops say: such a change must be deliberate.
     fn keeps_its_own_key(&self, change: &Change, now: Timestamp) -> Result<(), Fault> {
         let own = self.identity().auto_key();
-        let counts = self.inner.shared.trusted.standing(own.as_str(), now) == Standing::Counts;
+        let counts = self.inner.shared.trusted.standing(own.as_str(), now) == KeyStatus::Active;
         match change {
             Change::Retire(key) if *key == own && counts => Err(Fault::invalid_args(format!(
                 "{key} is this console's own key: without it, it denies, expires and answers nothing by itself, rules and `stop` included; `countersign operators rotate` replaces it, and where the console is to go, another operator retires it"
@@ -190,15 +190,15 @@ impl App {
     pub fn why_not_by_itself(&self) -> Option<String> {
         let own = self.identity().auto_key();
         let what = match self.inner.shared.trusted.standing(own.as_str(), self.now()) {
-            Standing::Counts | Standing::Unknown => return None,
-            Standing::NotYet(from) => {
+            KeyStatus::Active | KeyStatus::Unknown => return None,
+            KeyStatus::NotYetActive(from) => {
                 return Some(format!(
                     "this console's own key counts from {} on: the bus's clock was ahead when it was entered; until this console has entered it again, it denies, expires, approves and answers nothing by itself, rules and `stop` included",
                     from.rfc3339()
                 ));
             }
-            Standing::Waits => "waits to be accepted".to_owned(),
-            Standing::Retired(at) => format!("was retired at {}", at.rfc3339()),
+            KeyStatus::Pending => "waits to be accepted".to_owned(),
+            KeyStatus::Retired(at) => format!("was retired at {}", at.rfc3339()),
         };
         Some(format!(
             "this console's own key {what}, so it denies, expires, approves and answers nothing by itself, rules and `stop` included; an operator without limits takes it back with `countersign operators add {own}`"
@@ -217,21 +217,21 @@ impl App {
 }
 
 /// Why a key in this standing signs nothing, and the way out; none for one that counts.
-pub(crate) fn why_not(standing: Standing, key: &str) -> Option<String> {
+pub(crate) fn why_not(standing: KeyStatus, key: &str) -> Option<String> {
     match standing {
-        Standing::Counts => None,
-        Standing::Waits => Some(format!(
+        KeyStatus::Active => None,
+        KeyStatus::Pending => Some(format!(
             "its key waits to be accepted; ask an operator of this realm to run `countersign operators add {key}`, until then you can look and not decide"
         )),
-        Standing::Retired(at) => Some(format!(
+        KeyStatus::Retired(at) => Some(format!(
             "its key was retired at {}; ask an operator of this realm to run `countersign operators add {key}`, until then you can look and not decide",
             at.rfc3339()
         )),
-        Standing::NotYet(from) => Some(format!(
+        KeyStatus::NotYetActive(from) => Some(format!(
             "its key counts from {} on: the bus's clock was ahead when it was entered; a running console enters its keys again, until then you can look and not decide",
             from.rfc3339()
         )),
-        Standing::Unknown => Some(format!(
+        KeyStatus::Unknown => Some(format!(
             "its key is not on the realm's list of operators; ask an operator of this realm to run `countersign operators add {key} --name NAME`"
         )),
     }

@@ -51,7 +51,7 @@ impl Operators {
             && self.known().is_some_and(|mut known| {
                 known.to_sign.is_some()
                     || !lawful::may_edit(&known.list, known.envelope.key.as_str(), now)
-                    || self.vouch(&mut known.list)
+                    || self.endorse(&mut known.list)
             })
     }
 

@@ -24,14 +24,14 @@ const HANDOVER_MS: i64 = 10_000;
 
 /// What a list is to the one before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lawful {
+pub(crate) enum Permission {
     /// Signed by an operator in force without limits; it keeps every term that is known, or ends it.
-    ByOperator,
+    Operator,
     /// It only adds what anybody who may write the bucket can add, or gives an operator under limits his next key.
     /// Agents do not take it over before an operator without limits signs it again.
-    ByOther,
+    Newcomer,
     /// It does what its signer may not do.
-    No,
+    Denied,
 }
 
 /// Whether `key` is a person's key that counts at `at`.
@@ -67,15 +67,15 @@ pub(crate) fn judge(
     next: &OperatorList,
     signer: &str,
     stored_at: Timestamp,
-) -> Lawful {
+) -> Permission {
     if may_edit(known, stands_for(realm, known, next, signer), stored_at) {
         return match known
             .operators
             .iter()
             .all(|entry| stays(known, entry, (next, stored_at)))
         {
-            true => Lawful::ByOperator,
-            false => Lawful::No,
+            true => Permission::Operator,
+            false => Permission::Denied,
         };
     }
     let operator = is_operator(known, signer, stored_at);
@@ -102,8 +102,8 @@ pub(crate) fn judge(
     let setting = known.operator_approval == next.operator_approval;
     let vouched = keeps_words(known, next);
     match kept && waits && setting && vouched && added.is_lawful() {
-        true => Lawful::ByOther,
-        false => Lawful::No,
+        true => Permission::Newcomer,
+        false => Permission::Denied,
     }
 }
 

@@ -6,12 +6,12 @@
 
 use countersign_wire::{
     Context, OperatorEntry, OperatorList, PolicyKey, PublicKey, SignedEnvelope,
-    Timestamp as Signed, came_after, read_json, time_to_sign,
+    Timestamp as Signed, is_newer_than, read_json, time_to_sign,
 };
 
 use serde_json::{Value, json};
 
-use super::lawful::{self, Lawful};
+use super::lawful::{self, Permission};
 use super::{KEY, KnownList, Operators, TRIES, unwritable};
 use crate::Fault;
 use crate::bus::{POLICY_STREAM, StreamMessage};
@@ -90,13 +90,13 @@ impl Operators {
             }
             let key = self.shared.identity.human_key();
             let judged = lawful::judge(&self.realm, &base.list, &list, key.as_str(), now);
-            let may_end = judged == Lawful::ByOperator;
-            let told = ListRecovery { ended, may_end };
+            let may_end = judged == Permission::Operator;
+            let reported = ListRecovery { ended, may_end };
             if dry_run {
-                return Ok(Some(told));
+                return Ok(Some(reported));
             }
             if !may_end {
-                return self.give_in(&row, base, told).await;
+                return self.give_in(&row, base, reported).await;
             }
             let failed = |_| Fault::failed("the list of operators cannot be written");
             let payload = serde_json::to_vec(&list).map_err(failed)?;
@@ -111,7 +111,7 @@ impl Operators {
                     stored_at: now,
                 };
                 self.knows(stored).await;
-                return Ok(Some(told));
+                return Ok(Some(reported));
             }
             pause(attempt).await;
         }
@@ -124,18 +124,18 @@ impl Operators {
         &self,
         own: &PolicyRow,
         base: Signing,
-        told: ListRecovery,
+        reported: ListRecovery,
     ) -> Result<Option<ListRecovery>, Fault> {
         let (reader, sig) = (&self.shared.reader, base.envelope.sig.as_str());
         if policy_history::has(reader, &own.key, sig).await? {
             return Ok(None);
         }
-        for key in &told.ended {
+        for key in &reported.ended {
             self.alarm(AlarmCode::OperatorsRefused, key.to_string())
                 .await;
         }
         self.knows(base).await;
-        Ok(Some(told))
+        Ok(Some(reported))
     }
 
     async fn knows(&self, list: Signing) {
@@ -177,8 +177,9 @@ impl Operators {
 
     fn follows(&self, before: &OperatorList, found: &Signing) -> bool {
         let (signer, stored_at) = (found.envelope.key.as_str(), found.stored_at);
-        came_after(before.at, found.list.at, stored_at.into())
-            && lawful::judge(&self.realm, before, &found.list, signer, stored_at) != Lawful::No
+        is_newer_than(before.at, found.list.at, stored_at.into())
+            && lawful::judge(&self.realm, before, &found.list, signer, stored_at)
+                != Permission::Denied
     }
 
     fn read(&self, message: &StreamMessage) -> Option<Signing> {

@@ -11,7 +11,7 @@ use crate::bus::Bus;
 use crate::domain::AlarmCode;
 use crate::domain::Timestamp;
 use crate::ops::job::Job;
-use crate::ops::went_back::WentBack;
+use crate::ops::rollback::WentBack;
 use crate::runtime::App;
 use crate::store::bus_stream::Position;
 use crate::store::{bus_stream, republish};
@@ -70,7 +70,7 @@ impl App {
             return Ok(false);
         }
         let known = self.stream_marks(&positions).await?;
-        let back = known.went_back(bus, &survey.streams).await?;
+        let back = known.rollback(bus, &survey.streams).await?;
         // Agents that were faster than this console have filled theirs again.
         let of_agents = [
             Stream::Requests,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::no_answer;
 use crate::Fault;
 use crate::bus::{Bus, PublishOutcome};
-use crate::ops::last_signed::next_time;
+use crate::ops::freshness::next_time;
 use crate::ops::policy_value::{bytes_of, sealed};
 use crate::runtime::App;
 use crate::store::policy::{self, PolicyRow};

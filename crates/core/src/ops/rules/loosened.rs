@@ -94,8 +94,8 @@ mod tests {
                 let text = (!text.is_empty()).then(|| format!("id = \"a\"\n{text}"));
                 text.iter().map(|text| read_rule(text).unwrap()).collect()
             };
-            let told = loosened(&rules(before), &rules(after), Timestamp(1_700_000_000_000));
-            assert_eq!(!told.is_empty(), less, "{before} => {after}");
+            let reported = loosened(&rules(before), &rules(after), Timestamp(1_700_000_000_000));
+            assert_eq!(!reported.is_empty(), less, "{before} => {after}");
         }
     }
 }

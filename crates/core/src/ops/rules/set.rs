@@ -45,10 +45,10 @@ pub(super) fn read(payload: &[u8], revision: u64) -> Result<RuleSet, Fault> {
         .map_err(|error| unreadable(&format!("regrets: {error}")))?;
     let mut rules = read_stored(&value).map_err(|problems| {
         let first = problems.first();
-        let told = first.map_or(String::new(), |of| {
+        let reported = first.map_or(String::new(), |of| {
             format!("{}: {}", of.place(), of.message)
         });
-        unreadable(&told)
+        unreadable(&reported)
     })?;
     rules.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(RuleSet {

@@ -112,14 +112,14 @@ mod tests {
         after.push(rule("new", ""));
         let anything = |_: Risk| true;
         let up_to_medium = |risk: Risk| risk <= Risk::Medium;
-        let told = shift(&before, &after, anything, up_to_medium);
+        let reported = shift(&before, &after, anything, up_to_medium);
         assert_eq!(
-            (told.loses, told.gains),
+            (reported.loses, reported.gains),
             (vec!["any".to_owned(), "high".to_owned()], vec![])
         );
-        let told = shift(&before, &after, up_to_medium, anything);
+        let reported = shift(&before, &after, up_to_medium, anything);
         assert_eq!(
-            (told.loses, told.gains),
+            (reported.loses, reported.gains),
             (vec![], vec!["any".to_owned(), "high".to_owned()])
         );
         for same in [anything, up_to_medium as fn(Risk) -> bool] {

@@ -108,8 +108,8 @@ fn null_is_the_default_of_every_field_at_every_level() {
         "arrayValue",
         "kvlistValue",
     ] {
-        let told = attributes(&one(with_value(json!({ kind: null }))));
-        assert_eq!(told["k"], Value::Null, "{kind}");
+        let reported = attributes(&one(with_value(json!({ kind: null }))));
+        assert_eq!(reported["k"], Value::Null, "{kind}");
     }
     for (value, expected) in [
         (json!({"arrayValue": {"values": null}}), json!([])),
@@ -161,8 +161,8 @@ fn numbers_may_be_numbers_or_texts_of_any_notation() {
         ),
         (json!({"boolValue": true}), json!(true)),
     ] {
-        let told = attributes(&one(with_value(value.clone())));
-        assert_eq!(told["k"], expected, "{value}");
+        let reported = attributes(&one(with_value(value.clone())));
+        assert_eq!(reported["k"], expected, "{value}");
     }
     for start in [
         json!("1795600000000000000"),
@@ -173,12 +173,12 @@ fn numbers_may_be_numbers_or_texts_of_any_notation() {
         let read = one(with(json!({"startTimeUnixNano": start})));
         assert_eq!(read.started_at.unix_millis(), 1_795_600_000_000, "{start}");
     }
-    let told = one(with(
+    let reported = one(with(
         json!({"droppedAttributesCount": "4", "droppedLinksCount": 2.0, "flags": 257}),
     ));
-    let told = attributes(&told);
-    assert_eq!(told["otel.dropped_attributes_count"], 4);
-    assert_eq!(told["otel.dropped_links_count"], 2);
+    let reported = attributes(&reported);
+    assert_eq!(reported["otel.dropped_attributes_count"], 4);
+    assert_eq!(reported["otel.dropped_links_count"], 2);
 }
 
 #[test]
@@ -191,8 +191,8 @@ fn enumerations_may_be_words_or_numbers() {
         (json!(5), json!("consumer")),
         (json!(77), Value::Null),
     ] {
-        let told = attributes(&one(with(json!({"kind": kind}))));
-        assert_eq!(told["otel.span.kind"], side, "{kind}");
+        let reported = attributes(&one(with(json!({"kind": kind}))));
+        assert_eq!(reported["otel.span.kind"], side, "{kind}");
     }
     for (code, status) in [
         (json!("STATUS_CODE_ERROR"), "error"),
@@ -223,7 +223,7 @@ fn names_may_be_those_of_the_schema_and_unknown_ones_are_passed_over() {
     let (read, refused, _) = events(&snake.to_string());
     assert_eq!((read.len(), refused), (1, 0));
     assert_eq!(read[0].parent_span_id.as_deref(), Some("00f067aa0ba902b6"));
-    let told = attributes(&read[0]);
+    let reported = attributes(&read[0]);
     for (name, value) in [
         ("s", json!("v")),
         ("i", json!(1)),
@@ -234,7 +234,7 @@ fn names_may_be_those_of_the_schema_and_unknown_ones_are_passed_over() {
         ("o", json!({"n": "w"})),
         ("otel.dropped_attributes_count", json!(3)),
     ] {
-        assert_eq!(told[name], value, "{name}");
+        assert_eq!(reported[name], value, "{name}");
     }
     let unknown = json!({"a": [1, {"$serde_json": null}]});
     for pointer in [
@@ -273,8 +273,8 @@ fn ids_are_hexadecimal_of_either_case_and_bytes_are_base64_of_either_alphabet() 
         assert_eq!(read.parent_span_id, None);
     }
     for text in ["-_8=", "-_8", "+/8=", "+/8"] {
-        let told = attributes(&one(with_value(json!({"bytesValue": text}))));
-        assert_eq!(told["k"], "+/8=", "{text}");
+        let reported = attributes(&one(with_value(json!({"bytesValue": text}))));
+        assert_eq!(reported["k"], "+/8=", "{text}");
     }
     let body = format!("\u{feff}{}", batch(&[span()]));
     assert_eq!(events(&body).0.len(), 1);
@@ -347,8 +347,8 @@ fn a_span_that_cannot_be_read_is_counted_and_the_others_are_taken() {
         (json!(5), field("span")),
         (Value::Null, Some(Refusal::TraceId)),
     ] {
-        let (read, refused, told) = events(&batch(&[bad.clone(), span()]).to_string());
-        assert_eq!((read.len(), refused, told), (1, 1, why), "{bad}");
+        let (read, refused, reported) = events(&batch(&[bad.clone(), span()]).to_string());
+        assert_eq!((read.len(), refused, reported), (1, 1, why), "{bad}");
     }
     let surrogate = batch(&[with(json!({"name": "HALF"})), span()]).to_string();
     let (read, refused, why) = events(&surrogate.replace("HALF", "a\\ud800b"));
@@ -361,10 +361,10 @@ fn a_span_that_cannot_be_read_is_counted_and_the_others_are_taken() {
     let (read, refused, why) = events(&two.to_string());
     assert_eq!((read.len(), refused, why), (2, 2, field("attributes")));
     // A link without ids costs the link only.
-    let told = one(with(
+    let reported = one(with(
         json!({"links": [{"traceId": [10, 247], "spanId": "x"}]}),
     ));
-    assert_eq!(attributes(&told)["countersign.left_out"], 1);
+    assert_eq!(attributes(&reported)["countersign.left_out"], 1);
 }
 
 #[test]

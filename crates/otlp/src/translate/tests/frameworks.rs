@@ -259,8 +259,8 @@ fn logfires_message_is_the_name_and_its_level_tells_an_error() {
         given.name = "running tool: {tool}".into();
         given
     };
-    let told = [("logfire.msg", "running tool: pay")];
-    assert_eq!(one(named(&told)).name, "running tool: pay");
+    let reported = [("logfire.msg", "running tool: pay")];
+    assert_eq!(one(named(&reported)).name, "running tool: pay");
     assert_eq!(
         one(named(&[("logfire.msg", "")])).name,
         "running tool: {tool}"
@@ -274,7 +274,7 @@ fn logfires_message_is_the_name_and_its_level_tells_an_error() {
         (17, SpanStatus::Error),
         (21, SpanStatus::Error),
     ] {
-        let mut given = named(&told);
+        let mut given = named(&reported);
         given
             .attributes
             .push(pair("logfire.level_num", whole(level)));

@@ -38,7 +38,11 @@ fn with(list: &OperatorList, entries: Vec<OperatorEntry>) -> OperatorList {
 }
 
 /// The keys of the alarms that say that somebody joined.
-fn told(before: Option<&OperatorList>, list: &OperatorList, own: &[TrustedKey; 2]) -> Vec<String> {
+fn reported(
+    before: Option<&OperatorList>,
+    list: &OperatorList,
+    own: &[TrustedKey; 2],
+) -> Vec<String> {
     let jobs = alarms(before, (&Uuid::nil(), list), own);
     let joined = jobs.into_iter().filter_map(|job| match job {
         Job::Alarm { code, subject } => (code == AlarmCode::OperatorJoined).then_some(subject),
@@ -152,6 +156,6 @@ fn somebody_who_may_decide_and_could_not_before_is_an_alarm_and_nobody_else_is()
         ),
     ];
     for (what, before, list, keys) in table {
-        assert_eq!(told(before, list, &own), keys, "{what}");
+        assert_eq!(reported(before, list, &own), keys, "{what}");
     }
 }

@@ -67,12 +67,12 @@ fn added(list: &OperatorList, entry: OperatorEntry) -> OperatorList {
 fn a_key_ends_now_also_while_the_list_in_force_was_signed_ahead_of_the_servers_clock() {
     let (mut list, [ada, grace, _], _) = realm(false);
     for (ahead, ends, lawful) in [
-        (0, 0, Lawful::ByOperator),
-        (165_000, 0, Lawful::ByOperator),
-        (3_600_000, 0, Lawful::ByOperator),
-        (165_000, -60_000, Lawful::ByOperator),
-        (165_000, -60_001, Lawful::No),
-        (0, -60_001, Lawful::No),
+        (0, 0, Permission::Operator),
+        (165_000, 0, Permission::Operator),
+        (3_600_000, 0, Permission::Operator),
+        (165_000, -60_000, Permission::Operator),
+        (165_000, -60_001, Permission::Denied),
+        (0, -60_001, Permission::Denied),
     ] {
         list.at = Some(Stamp::new(NOW.plus_ms(ahead).into()));
         let mut next = list.clone();
@@ -197,7 +197,7 @@ fn each_signer_may_do_so_much_and_no_more() {
                 signer.as_str(),
                 NOW,
             ) {
-                Lawful::No => "no",
+                Permission::Denied => "no",
                 _ => "yes",
             };
             assert_eq!(may(&ada), full, "Ada {what}");
@@ -290,17 +290,21 @@ fn who_may_not_edit_adds_no_term_of_a_key_that_is_known() {
         let asks_again = [("asks as another".to_owned(), asks_again)];
         for (what, next) in taken.into_iter().chain(free).chain(odd).chain(asks_again) {
             let judged = judge(&Uuid::nil(), &list, &next, grace.as_str(), NOW);
-            assert_eq!(judged, Lawful::No, "Grace, approval {approval}: {what}");
+            assert_eq!(
+                judged,
+                Permission::Denied,
+                "Grace, approval {approval}: {what}"
+            );
             let judged = judge(&Uuid::nil(), &list, &next, desk.as_str(), NOW);
             assert_eq!(
                 judged,
-                Lawful::No,
+                Permission::Denied,
                 "a newcomer, approval {approval}: {what}"
             );
         }
         let heir = rotated(term(&new));
         let judged = judge(&Uuid::nil(), &list, &heir, grace.as_str(), NOW);
-        assert_eq!(judged, Lawful::ByOther);
+        assert_eq!(judged, Permission::Newcomer);
         // The old key counts for a moment more, and has its heir.
         let mut second = heir.clone();
         second.operators.push(term(&key()));
@@ -308,7 +312,7 @@ fn who_may_not_edit_adds_no_term_of_a_key_that_is_known() {
         late.operators[1].until = Some(Stamp::new(NOW.plus_ms(2_000).into()));
         second.operators[1].until = late.operators[1].until;
         let judged = judge(&Uuid::nil(), &late, &second, grace.as_str(), NOW);
-        assert_eq!(judged == Lawful::No, approval, "a second heir");
+        assert_eq!(judged == Permission::Denied, approval, "a second heir");
         // A pending key becomes active once approval is off, as it asked.
         if approval {
             continue;
@@ -323,7 +327,7 @@ fn who_may_not_edit_adds_no_term_of_a_key_that_is_known() {
             NOW,
         );
         let judged = judge(&Uuid::nil(), &list, &own, desk.as_str(), NOW);
-        assert_eq!(judged, Lawful::ByOther, "enters itself");
+        assert_eq!(judged, Permission::Newcomer, "enters itself");
     }
 }
 
@@ -374,7 +378,7 @@ fn a_key_that_begins_only_later_may_begin_now_and_as_nothing_else() {
         ] {
             let next = added(&list, term);
             let judged = judge(&Uuid::nil(), &list, &next, new.as_str(), NOW);
-            assert_eq!(judged != Lawful::No, lawful, "{what}");
+            assert_eq!(judged != Permission::Denied, lawful, "{what}");
         }
     }
 }
@@ -397,7 +401,7 @@ fn what_a_refused_list_would_have_added_waits_or_arrives_now() {
         ));
         assert_eq!(
             judge(&Uuid::nil(), &list, &merged, ada.as_str(), NOW),
-            Lawful::ByOperator
+            Permission::Operator
         );
     }
 }

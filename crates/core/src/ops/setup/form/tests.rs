@@ -111,11 +111,11 @@ fn a_form_tells_what_spares_a_question_and_what_was_set_for_keys_that_are_gone()
     let Declared::Keys(keys) = &form.declared else {
         panic!("{form:?}");
     };
-    let told: Vec<_> = keys
+    let reported: Vec<_> = keys
         .iter()
         .map(|key| (key.value.clone(), key.spares()))
         .collect();
-    assert_eq!(told, [(json!(5), true), (json!(1), false)]);
+    assert_eq!(reported, [(json!(5), true), (json!(1), false)]);
     let gone: Vec<_> = form
         .leftovers
         .iter()

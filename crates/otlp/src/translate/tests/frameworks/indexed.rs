@@ -53,9 +53,9 @@ fn calls_and_parts_of_indexed_messages_keep_their_place() {
         ),
     ]));
     let calls = json!([{"name": "first", "arguments": r#"{"a":1}"#}, {"name": "second"}]);
-    let told: Value = serde_json::from_str(&texts(&read)[0]).unwrap();
-    let told = told.get(0).unwrap_or(&told);
-    assert_eq!(told["tool_calls"], calls);
+    let reported: Value = serde_json::from_str(&texts(&read)[0]).unwrap();
+    let reported = reported.get(0).unwrap_or(&reported);
+    assert_eq!(reported["tool_calls"], calls);
     assert_eq!(
         value(read.input.as_ref()),
         json!([{"content": r#"[{"type":"text","text":"hi"}]"#}])

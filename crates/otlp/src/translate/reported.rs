@@ -73,7 +73,7 @@ pub(super) fn attributes(
     for pair in &span.attributes {
         if pair.key.starts_with(OURS) {
             budget.left_out += 1;
-        } else if !content.told.contains(pair.key.as_str()) {
+        } else if !content.reported.contains(pair.key.as_str()) {
             budget.put(&mut kept, &pair.key, pair.value.as_ref(), 3);
         }
     }

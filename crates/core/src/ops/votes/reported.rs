@@ -96,10 +96,12 @@ pub(crate) async fn shown(app: &App, line: &LineRow) -> Result<Vec<ShownVote>, F
         return Ok(vec![ShownVote::Hidden; given]);
     }
     let votes = votes::of_request(app.reader(), line.id).await?;
-    let told = votes
+    let reported = votes
         .into_iter()
         .filter(|vote| !is_open(line) || app.may_vote(line, &vote.key));
-    Ok(told.map(|vote| ShownVote::Open(Box::new(vote))).collect())
+    Ok(reported
+        .map(|vote| ShownVote::Open(Box::new(vote)))
+        .collect())
 }
 
 impl App {

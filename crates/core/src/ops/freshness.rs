@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use countersign_wire::{
-    KeyRole, PolicyKey, Timestamp as Signed, came_after, is_timely, time_to_sign,
+    KeyRole, PolicyKey, Timestamp as Signed, is_newer_than, is_timely, time_to_sign,
 };
 use parking_lot::RwLock;
 use serde::Deserialize;
@@ -37,9 +37,9 @@ struct Last {
 
 /// The last value of each key that counted.
 #[derive(Debug, Default)]
-pub(crate) struct LastSigned(RwLock<BTreeMap<String, Last>>);
+pub(crate) struct Freshness(RwLock<BTreeMap<String, Last>>);
 
-impl LastSigned {
+impl Freshness {
     /// The values that this folder's console knew in its earlier life.
     pub(crate) async fn remembered(reader: &Reader) -> Result<Self, Fault> {
         let mut known = BTreeMap::new();
@@ -64,7 +64,7 @@ impl LastSigned {
     pub(super) fn lets(&self, row: &PolicyRow, stored_at: Timestamp) -> bool {
         let last = self.last(&row.key);
         last.sig.as_deref() == Some(row.sig.as_str())
-            || came_after(last.at, signed_at(&row.payload), stored_at.into())
+            || is_newer_than(last.at, signed_at(&row.payload), stored_at.into())
     }
 
     /// A value is in force now.
@@ -153,7 +153,7 @@ pub(super) async fn next_time(
     key: &PolicyKey,
 ) -> Result<Signed, Fault> {
     let name = key.to_string();
-    let known = shared.last_signed.last(&name).at;
+    let known = shared.freshness.last(&name).at;
     let stands = bus.policy_get(&name).await?;
     let stands = stands.and_then(|value| {
         let envelope = countersign_wire::SignedEnvelope::from_bytes(&value.value).ok()?;
@@ -170,9 +170,9 @@ pub(super) async fn next_time(
 pub(super) async fn keep_in_force(shared: &Shared, bus: &Bus) {
     loop {
         tokio::time::sleep(PUT_BACK_EVERY).await;
-        for (key, sig, over) in shared.last_signed.covered() {
+        for (key, sig, over) in shared.freshness.covered() {
             match put_back(shared, bus, (&key, &sig), over).await {
-                Ok(true) => shared.last_signed.uncovered(&key, over),
+                Ok(true) => shared.freshness.uncovered(&key, over),
                 Ok(false) => {}
                 Err(error) => {
                     tracing::warn!(key, %error, "the value in force is not written back yet")
@@ -199,7 +199,7 @@ async fn put_back(
     }
     let put = write_over(bus, &key, over, bytes_of(&row)?).await?;
     // Overtaken: what came in between is reported next.
-    Ok(matches!(put, Put::Stored(_) | Put::Overtaken))
+    Ok(matches!(put, Put::Stored(_) | Put::Conflict))
 }
 
 #[cfg(test)]
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_value_that_is_stored_again_counts_only_while_nothing_was_signed_after_it() {
-        let known = LastSigned::default();
+        let known = Freshness::default();
         let noon = Timestamp::parse("2026-11-22T12:00:00Z").unwrap_or(Timestamp(0));
         let (old, plain) = (value("one", &said("11:00:00")), value("none", ""));
         let (new, far) = (

@@ -20,7 +20,7 @@ const RETRY: Duration = Duration::from_millis(250);
 
 /// What one session on the bus knows of it. A request is named by the sequence that follows it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct HellosKnown(Arc<Known>);
+pub(crate) struct HelloBarrier(Arc<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
@@ -30,7 +30,7 @@ struct Known {
     awaited: AtomicBool,
 }
 
-impl HellosKnown {
+impl HelloBarrier {
     /// It will be asked for, as of the requests before `next`, which were read.
     pub(crate) fn want(&self, next: i64) {
         self.0.wanted.send_if_modified(|wanted| {
@@ -79,7 +79,7 @@ impl HellosKnown {
                 if let Err(error) = all_projected(&shared, &bus, &epoch).await {
                     tracing::warn!(%error, "whether every hello is known is not known; nothing is approved by itself");
                     tokio::time::sleep(RETRY).await;
-                } else if self.reached(next) && shared.jobs.send(Job::HellosKnown).await.is_err() {
+                } else if self.reached(next) && shared.jobs.send(Job::HelloBarrier).await.is_err() {
                     return;
                 }
             }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_more_is_told_once_and_what_is_known_does_not_go_back() {
-        let hellos = HellosKnown::default();
+        let hellos = HelloBarrier::default();
         assert!(!hellos.reach(3));
         assert_eq!(*hellos.0.wanted.borrow(), 3);
         hellos.want(2);

@@ -17,7 +17,7 @@ use crate::runtime::{App, Shared};
 use crate::store::policy::PolicyRow;
 
 /// Whether a value that an operator signed relaxes only what that operator may relax.
-pub(super) fn may_say(
+pub(super) fn is_permitted(
     shared: &Shared,
     key: &PolicyKey,
     row: &PolicyRow,
@@ -107,7 +107,7 @@ impl App {
         if before == after || may_loosen(trusted, own.as_str(), workspace, now) {
             return Ok(());
         }
-        let in_force = self.judged_by(workspace).await?;
+        let in_force = self.policy_in_force(workspace).await?;
         let rules: Vec<Rule> = in_force
             .set
             .rules()

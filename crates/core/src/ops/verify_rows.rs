@@ -90,13 +90,13 @@ impl App {
     /// Checks what the log says as a whole: how decisions read in the end, and that requests read as their
     /// decisions. `last` is the last row that was looked at.
     pub(super) async fn check_readings(&self, check: &mut Check, last: i64) -> Result<(), Fault> {
-        for (name, told) in std::mem::take(&mut check.readings).0 {
+        for (name, reported) in std::mem::take(&mut check.readings).0 {
             // What came after that row is read together with the decision.
             let Some((effective, newer)) = proofs::reading(self.reader(), &name, last).await?
             else {
                 continue;
             };
-            if effective != newer.or(told) {
+            if effective != newer.or(reported) {
                 check.bad("decisions", name, READ_OTHERWISE);
             }
         }

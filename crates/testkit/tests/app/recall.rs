@@ -313,10 +313,10 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
         assert_eq!((line.verdict, line.origin), (None, None), "{id}");
         assert_eq!(taken_back(&desk, id).await, ["its key is retired"]);
     }
-    let told = given.await.unwrap().unwrap_err();
+    let reported = given.await.unwrap().unwrap_err();
     assert!(
-        matches!(told.code.as_str(), "not_approvable" | "bus_unreachable"),
-        "{told}"
+        matches!(reported.code.as_str(), "not_approvable" | "bus_unreachable"),
+        "{reported}"
     );
     room(&desk, "CS_DECISIONS", None).await;
     for id in ["person", "rule"] {

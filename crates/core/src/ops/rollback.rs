@@ -87,7 +87,7 @@ impl Remembered {
     }
 
     /// The streams that were rolled back since, each asked from its leader. Errors as [`Bus::read_next`].
-    pub(crate) async fn went_back(
+    pub(crate) async fn rollback(
         &self,
         bus: &Bus,
         streams: &[StreamStatus],

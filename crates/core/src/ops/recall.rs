@@ -20,7 +20,7 @@ use crate::store::{StoreError, outbox, requests, rule_uses, unanswered};
 
 /// Why a decision may not go out now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum HeldBack {
+pub(crate) enum Recall {
     #[error(transparent)]
     Braked(Braked),
     #[error("the bypass that it names is over")]
@@ -65,7 +65,7 @@ struct Named {
     version: u64,
 }
 
-impl HeldBack {
+impl Recall {
     /// What a brake says to it; none where it may go out. A person's approval is held back by a stop alone.
     pub(crate) fn by_brakes(
         brakes: &Brakes,

@@ -29,14 +29,14 @@ impl Stretch<'_> {
 
 impl Operators {
     /// Adds this operator's endorsements to the list, and removes useless ones. Whether there are new ones.
-    pub(super) fn vouch(&self, list: &mut OperatorList) -> bool {
+    pub(super) fn endorse(&self, list: &mut OperatorList) -> bool {
         let now = Timestamp::new(self.shared.clock.now().into());
         let keys = self.shared.identity.signing();
-        vouch(list, &self.realm, &keys.human, now)
+        endorse(list, &self.realm, &keys.human, now)
     }
 }
 
-fn vouch(list: &mut OperatorList, realm: &Uuid, own: &KeyPair, now: Timestamp) -> bool {
+fn endorse(list: &mut OperatorList, realm: &Uuid, own: &KeyPair, now: Timestamp) -> bool {
     let Ok(key) = PublicKey::of(own) else {
         return false;
     };
@@ -64,7 +64,7 @@ fn vouch(list: &mut OperatorList, realm: &Uuid, own: &KeyPair, now: Timestamp) -
     let words = list.vouched.iter();
     let mut words: Vec<Vouch> = words.filter_map(|word| list.vouch(realm, word)).collect();
     for (_, key) in later {
-        if is_vouched_for(list, realm, &words, (key.as_str(), mine)) {
+        if is_endorsed(list, realm, &words, (key.as_str(), mine)) {
             continue;
         }
         let Some(since) = stretch(list, key.as_str()) else {
@@ -95,7 +95,7 @@ fn tidy(list: &mut OperatorList, realm: &Uuid) {
 
 /// Whether somebody who came no later than `mine` leads to this key by words that were given since it counts: the
 /// agents that were enrolled before know him, or follow the words for him.
-fn is_vouched_for(
+fn is_endorsed(
     list: &OperatorList,
     realm: &Uuid,
     words: &[Vouch],
@@ -204,7 +204,7 @@ mod tests {
             for pair in pairs {
                 let open = |entry: &OperatorEntry| entry.key == key(pair) && entry.until.is_none();
                 if list.operators.iter().any(open) {
-                    wrote |= vouch(list, &realm(), pair, wire(now));
+                    wrote |= endorse(list, &realm(), pair, wire(now));
                 }
             }
             if !wrote {
@@ -327,7 +327,7 @@ mod tests {
         ] {
             let before = said(&list);
             assert_eq!(
-                vouch(&mut list, &realm(), pair, at(60)),
+                endorse(&mut list, &realm(), pair, at(60)),
                 said(&list) != before,
                 "{who}"
             );
@@ -338,7 +338,7 @@ mod tests {
         list.operators.push(entry(&ann, 80));
         let stray = Vouch::seal(&cem, &realm(), &key(&KeyPair::new_user()), at(60)).unwrap();
         list.vouched.push(stray);
-        assert!(vouch(&mut list, &realm(), &bea, at(90)));
+        assert!(endorse(&mut list, &realm(), &bea, at(90)));
         let last = (key(&bea), key(&ann));
         assert_eq!(said(&list).last(), Some(&last));
         assert_eq!(list.vouched.len(), 4);

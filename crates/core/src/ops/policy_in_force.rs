@@ -15,7 +15,10 @@ use crate::store::{agents, policy};
 impl App {
     /// The rules and the setup of a workspace with who signed them; a process beside the console reads what the console
     /// of this folder wrote down.
-    pub(super) async fn judged_by(&self, workspace: &WorkspaceName) -> Result<Arc<InForce>, Fault> {
+    pub(super) async fn policy_in_force(
+        &self,
+        workspace: &WorkspaceName,
+    ) -> Result<Arc<InForce>, Fault> {
         let known = match self.role() {
             Role::Console => self.inner.shared.policies.of(workspace),
             Role::Beside | Role::Reader => self.written_down(workspace).await?.of(workspace),
@@ -43,9 +46,12 @@ impl App {
             .map_err(|error| Fault::failed(format!("the rules: {error}")))?;
         // What does not verify leaves no row; the console reported it.
         let key = PolicyKey::Rules(workspace.clone()).to_string();
-        let told =
+        let announced =
             |code: &str, subject: &str| code == AlarmCode::RulesUnusable.as_str() && subject == key;
-        if alarms.iter().any(|alarm| told(&alarm.code, &alarm.subject)) {
+        if alarms
+            .iter()
+            .any(|alarm| announced(&alarm.code, &alarm.subject))
+        {
             policies.replaced(workspace.clone());
         }
         Ok(policies)
