@@ -49,7 +49,8 @@ fn names_a_place(leaf: &crate::leaf::Leaf<'_>) -> bool {
 }
 
 /// `prod` as a word; `live` only by itself.
-pub(crate) fn is_production(value: &str) -> bool {
+#[must_use]
+pub fn is_production(value: &str) -> bool {
     let value = value.to_lowercase();
     if value == "live" {
         return true;
