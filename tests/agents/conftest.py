@@ -5,6 +5,7 @@ import uuid
 import pytest
 from desk import Desk
 from hook import Hook
+from model import Model
 
 
 @pytest.fixture(scope="session")
@@ -12,6 +13,13 @@ def desk(tmp_path_factory):
     desk = Desk(tmp_path_factory.mktemp("desk"))
     yield desk
     desk.close()
+
+
+@pytest.fixture(scope="session")
+def model():
+    model = Model()
+    yield model
+    model.close()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ mod toml;
 
 use crate::program::Program;
 
-pub use mcp::{connect_mcp, disconnect_mcp};
+pub use mcp::{McpServer, connect_mcp, disconnect_mcp, mcp_servers};
 
 /// What `connect` writes.
 #[derive(Debug, Clone)]
@@ -47,6 +47,48 @@ pub fn disconnect(program: Program, text: &str) -> Result<Option<String>, String
         Program::OpenCode => Ok(None),
         _ => json::disconnect(program, text).map(Some),
     }
+}
+
+/// What the settings hold; of OpenCode's plugin, which is code, the command that it runs.
+pub(crate) fn value_of(program: Program, text: &str) -> Result<serde_json::Value, String> {
+    match program {
+        Program::Codex => {
+            // Its message quotes the line, where a secret may stand.
+            ::toml::from_str(text).map_err(|error| error.message().to_owned())
+        }
+        Program::OpenCode => Ok(plugin_command(text).map_or_else(
+            || serde_json::json!({}),
+            |command| {
+                let command = Wanted {
+                    command,
+                    timeout: 0,
+                    prompt: false,
+                }
+                .shell();
+                serde_json::json!({ "hooks": { "tool.execute.before": [{ "command": command }] } })
+            },
+        )),
+        _ => {
+            let (_, settings) = cst::root(text, false)?;
+            settings
+                .to_serde_value()
+                .ok_or_else(|| "it holds no JSON".to_owned())
+        }
+    }
+}
+
+/// None of a plugin that somebody changed.
+fn plugin_command(text: &str) -> Option<Vec<String>> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("const command = "))?;
+    let command = serde_json::from_str(line).ok()?;
+    let ours = Wanted {
+        command,
+        timeout: 0,
+        prompt: false,
+    };
+    (plugin(&ours) == text).then_some(ours.command)
 }
 
 /// Whether a command of a hook is one that `connect` wrote for this program.

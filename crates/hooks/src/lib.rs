@@ -18,14 +18,18 @@ mod identity;
 mod opencode;
 mod outcome;
 mod program;
+mod proof;
 mod reports;
 mod respond;
 mod which;
 
 pub use answer::Answer;
-pub use connect::{Wanted, connect, connect_mcp, disconnect, disconnect_mcp};
+pub use connect::{
+    McpServer, Wanted, connect, connect_mcp, disconnect, disconnect_mcp, mcp_servers,
+};
 pub use event::LARGEST;
 pub use identity::journal;
 pub use program::Program;
+pub use proof::{Configuration, Proof, is_connected, prove};
 pub use respond::{Options, respond};
 pub use which::Which;

@@ -7,6 +7,7 @@ mod ask;
 mod bridge;
 mod bypass;
 mod connect;
+mod doctor;
 mod history;
 mod hook;
 mod keys;
@@ -25,6 +26,7 @@ pub(crate) use ask::Ask;
 pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use connect::{Connect, Disconnect, Mode, Place, Scope as SettingsScope};
+pub(crate) use doctor::Doctor;
 pub(crate) use history::{Export, History};
 pub(crate) use hook::{Hook, program};
 pub(crate) use keys::{KeyPlaceWord, Keys};
@@ -211,11 +213,7 @@ pub(crate) enum Command {
     ///
     /// Exits 1 where a check failed, else 0: `warning` (nothing is broken, a person should know) and `unknown` (could not
     /// be looked at) are none. `--json` has the word of each as `verdict`.
-    Doctor {
-        /// Try the bus with this agent's enrolment [default: those in the data folder].
-        #[arg(long, value_name = "FILE")]
-        agent_json: Option<PathBuf>,
-    },
+    Doctor(Doctor),
     /// Print the completions of a shell.
     Completions {
         /// Which shell.

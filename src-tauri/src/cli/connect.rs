@@ -3,7 +3,7 @@
 //! Never writes a file that it could not read whole, nor one without a copy of what was there.
 
 mod frameworks;
-mod place;
+pub(super) mod place;
 
 use std::path::Path;
 
@@ -17,6 +17,7 @@ use super::config::Settings;
 use super::console::deciding;
 use super::enroll::key;
 use super::failure::Failure;
+use super::gate;
 use super::output::Output;
 use place::{Target, file_of};
 
@@ -77,6 +78,17 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
     tell(out, &target, backup.as_deref(), Some(&agent_json), changed)?;
     if let Some(program) = of_program.filter(|_| !out.json) {
         place::remarks(out, program, &target);
+        if !gate::console_runs(settings) {
+            out.remark(&format!(
+                "start a console, then see that it denies: countersign doctor --gate {}",
+                asked.name
+            ));
+            return Ok(());
+        }
+        let proof = gate::of_program(program, None).await?;
+        for line in gate::words(&asked.name, &proof) {
+            out.remark(&line);
+        }
     }
     Ok(())
 }

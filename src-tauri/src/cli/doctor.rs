@@ -13,9 +13,11 @@ use countersign_core::bus::Bus;
 use countersign_wire::ErrorCode;
 use serde_json::json;
 
+use super::args::Doctor;
 use super::config::Settings;
 use super::console::options;
 use super::failure::Failure;
+use super::gate;
 use super::output::{Output, doubtful, plain, wrong};
 
 /// How a check ended.
@@ -58,11 +60,11 @@ impl Verdict {
 }
 
 /// Prints a line for each check; fails when one of them failed.
-pub(crate) async fn run(
-    settings: &Settings,
-    out: Output,
-    agent_json: Option<PathBuf>,
-) -> Result<(), Failure> {
+pub(crate) async fn run(settings: &Settings, out: Output, wanted: Doctor) -> Result<(), Failure> {
+    if let Some(name) = &wanted.gate {
+        return gate::run(out, name, &wanted).await;
+    }
+    let agent_json = wanted.agent_json;
     let mut found = folder::checks(settings);
     if settings.nats_url.is_none() {
         found.push(checks::nats_server().await);
@@ -82,12 +84,41 @@ pub(crate) async fn run(
         }
         Err(error) => found.push(Check::new("console", Verdict::Failed, error.to_string())),
     }
+    found.extend(gates(settings).await);
     let told = found.iter().try_for_each(|check| print(out, check));
     let answer = match found.iter().any(|check| check.verdict == Verdict::Failed) {
         true => Err(Failure::Told(ErrorCode::Failed)),
         false => Ok(()),
     };
     Failure::answered(told, answer)
+}
+
+/// The programs that Countersign is in front of, and whether its gate holds.
+async fn gates(settings: &Settings) -> Vec<Check> {
+    let runs = gate::console_runs(settings);
+    let mut found = Vec::new();
+    for program in gate::connected() {
+        let name = program.name();
+        let (verdict, detail) = match runs {
+            false => (
+                Verdict::Unknown,
+                format!("{name} is connected; whether its gate holds is seen when a console runs"),
+            ),
+            true => match gate::of_program(program, None).await {
+                Ok(proof) => {
+                    let verdict = if proof.holds {
+                        Verdict::Ok
+                    } else {
+                        Verdict::Failed
+                    };
+                    (verdict, gate::words(name, &proof).join("; "))
+                }
+                Err(failure) => (Verdict::Unknown, failure.text()),
+            },
+        };
+        found.push(Check::new("gate", verdict, detail));
+    }
+    found
 }
 
 async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>) -> Vec<Check> {

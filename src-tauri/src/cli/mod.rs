@@ -22,6 +22,7 @@ mod doctor;
 mod enroll;
 mod export;
 mod failure;
+mod gate;
 mod hook;
 mod input;
 mod keys;
@@ -161,7 +162,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Bus(BusCommand::Permissions { jwt }) => bus::permissions(settings, out, jwt).await,
         Command::Backup(wanted) => backup::make(settings, out, wanted).await,
         Command::Restore(wanted) => backup::bring_back(settings, out, wanted).await,
-        Command::Doctor { agent_json } => doctor::run(settings, out, agent_json).await,
+        Command::Doctor(wanted) => doctor::run(settings, out, wanted).await,
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
         // Answered before the settings are read.

@@ -62,10 +62,42 @@ pub fn disconnect_mcp(text: &str, servers: &[String]) -> Result<String, String> 
     })
 }
 
+/// A server of an MCP configuration, as a client would start it.
+#[derive(Debug, Clone)]
+pub struct McpServer {
+    /// Its name there.
+    pub name: String,
+    /// The program and its arguments; empty where it has an address.
+    pub command: Vec<String>,
+    /// What its environment has beside the client's.
+    pub environment: Vec<(String, String)>,
+}
+
+/// The servers of a configuration, all where none is named. Errors as of [`connect_mcp`].
+pub fn mcp_servers(text: &str, servers: &[String]) -> Result<Vec<McpServer>, String> {
+    let mut found = Vec::new();
+    each(text, servers, |name, entry| {
+        let entry = entry.to_serde_value().unwrap_or_default();
+        let environment = entry["env"].as_object().into_iter().flatten();
+        let environment = environment
+            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+        found.push(McpServer {
+            name: name.to_owned(),
+            environment: environment.collect(),
+            command: match entry["command"].as_str() {
+                Some(command) => words(command, &entry["args"]),
+                None => Vec::new(),
+            },
+        });
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 fn each(
     text: &str,
     servers: &[String],
-    change: impl Fn(&str, &CstObject) -> Result<(), String>,
+    mut change: impl FnMut(&str, &CstObject) -> Result<(), String>,
 ) -> Result<String, String> {
     let (root, settings) = root(text, true)?;
     let found = ["mcpServers", "servers"]

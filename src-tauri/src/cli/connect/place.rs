@@ -87,12 +87,12 @@ impl Target {
     clippy::disallowed_methods,
     reason = "the name of a copy; nothing is judged by it"
 )]
-fn now() -> OffsetDateTime {
+pub(in super::super) fn now() -> OffsetDateTime {
     OffsetDateTime::now_utc()
 }
 
 /// The settings file of a program.
-pub(super) fn file_of(program: Program, scope: Scope) -> Result<PathBuf, Failure> {
+pub(in super::super) fn file_of(program: Program, scope: Scope) -> Result<PathBuf, Failure> {
     let home =
         || dirs::home_dir().ok_or_else(|| Failure::environment("this system names no home folder"));
     let named = |name: &str, folder: &str| match env::var_os(name).filter(|path| !path.is_empty()) {
@@ -128,7 +128,7 @@ pub(super) fn file_of(program: Program, scope: Scope) -> Result<PathBuf, Failure
 pub(super) fn remarks(out: Output, program: Program, target: &Target) {
     match program {
         Program::ClaudeCode => {
-            if claude_version().is_some_and(|version| version < KNOWS_ON_FAILURE) {
+            if !knows_on_failure() {
                 out.remark("THIS CLAUDE CODE KNOWS NO onFailure: A HOOK THAT CRASHES LETS ITS CALL RUN. UPDATE TO 2.1.295 OR LATER");
             }
             let file = target.file.display();
@@ -138,6 +138,11 @@ pub(super) fn remarks(out: Output, program: Program, target: &Target) {
         Program::Cursor => out.remark("Cursor asks no hook before it edits files: only shell commands and MCP calls are gated"),
         _ => {}
     }
+}
+
+/// Whether the installed Claude Code, if there is one, knows `onFailure`.
+pub(in super::super) fn knows_on_failure() -> bool {
+    claude_version().is_none_or(|version| version >= KNOWS_ON_FAILURE)
 }
 
 fn claude_version() -> Option<[u32; 3]> {

@@ -1,0 +1,143 @@
+//! Whether the gate that a program is configured with denies: a probe through every hook that the program would run.
+//!
+//! Judged by the program's own rules, by which many faults let a call run.
+
+mod codex;
+mod judge;
+mod rules;
+mod run;
+mod settings;
+
+use std::path::{Path, PathBuf};
+
+use futures::future::join_all;
+
+use crate::program::Program;
+use judge::{Effect, judge, time_out};
+use settings::{Configured, Settings};
+
+/// The tool that the probe calls: every console denies it at once.
+pub(crate) const PROBE: &str = "countersign_probe";
+
+/// Where a program is configured, and what it is.
+#[derive(Debug, Clone)]
+pub struct Configuration {
+    /// The settings files that it reads, those that count less first; some may be missing.
+    pub files: Vec<PathBuf>,
+    /// The folder in which it is started.
+    pub folder: PathBuf,
+    /// Whether its version knows `onFailure` (Claude Code).
+    pub knows_on_failure: bool,
+}
+
+/// What became of a probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    /// Whether the gate denies what nobody approved, and waits as long as an answer may take.
+    pub holds: bool,
+    /// `deny`; `block`: the hook failed, and the program blocks the call; `allow`; `none`: nothing objected; `waits`.
+    pub verdict: &'static str,
+    /// Whether the call ran, or would have.
+    pub ran: bool,
+    /// What lets a call run; of a gate that holds, how, where no console denied the probe.
+    pub why: Option<String>,
+    /// One command or sentence.
+    pub fix: Option<String>,
+}
+
+impl Proof {
+    /// A gate that does not hold.
+    #[must_use]
+    pub fn open(verdict: &'static str, why: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self {
+            holds: false,
+            verdict,
+            ran: matches!(verdict, "allow" | "none"),
+            why: Some(why.into()),
+            fix: Some(fix.into()),
+        }
+    }
+
+    /// A gate that holds.
+    #[must_use]
+    pub fn held(verdict: &'static str, why: Option<String>) -> Self {
+        Self {
+            holds: true,
+            verdict,
+            ran: false,
+            why,
+            fix: None,
+        }
+    }
+}
+
+/// Sends a probe through the hooks that the program would run for a call that asks.
+pub async fn prove(program: Program, configuration: &Configuration) -> Proof {
+    let connect = format!("countersign connect {}", program.name());
+    let settings = match Settings::read(program, configuration) {
+        Ok(settings) => settings,
+        Err(why) => return Proof::open("none", why, "correct the file"),
+    };
+    if let Some(file) = settings.off {
+        let whose = match configuration.files.first() == Some(&file) {
+            true => "your settings",
+            false => "the settings of this project",
+        };
+        let why = format!("{whose} turn hooks off ({})", file.display());
+        let fix = format!("take {} out of {}", program.switch(), file.display());
+        return Proof::open("none", why, fix);
+    }
+    let (trusted, untrusted): (Vec<_>, Vec<_>) = settings
+        .hooks
+        .into_iter()
+        .partition(|hook| hook.untrusted.is_none());
+    if trusted.is_empty() {
+        if let Some(why) = untrusted.into_iter().find_map(|hook| hook.untrusted) {
+            let fix = "start codex, enter /hooks, and trust the hooks of countersign";
+            return Proof::open("none", why, fix);
+        }
+        let why = format!("no hook of {} is asked before a call", program.title());
+        return Proof::open("none", why, connect);
+    }
+    let probes = trusted.iter().map(|hook| async move {
+        let ended = run::probe(program, hook, &configuration.folder).await;
+        (hook, judge(program, hook, &ended))
+    });
+    told(program, join_all(probes).await, connect)
+}
+
+/// The strictest answer counts.
+fn told(program: Program, mut effects: Vec<(&Configured, Effect)>, connect: String) -> Proof {
+    effects.sort_by_key(|(hook, effect)| (effect.rank(), !hook.ours));
+    let Some((hook, effect)) = effects.into_iter().next() else {
+        return Proof::open("none", "no hook is asked before a call", connect);
+    };
+    match effect {
+        Effect::Denied(words) => match time_out(program, hook) {
+            Some(why) => Proof::open("deny", why, connect),
+            None => Proof::held("deny", (!words.ends_with(": probe")).then_some(words)),
+        },
+        Effect::Blocked(why) => match time_out(program, hook) {
+            Some(late) => Proof::open("block", late, connect),
+            None => Proof::held("block", Some(why)),
+        },
+        Effect::Waits => Proof::open(
+            "waits",
+            "no console denied the probe; the hook waits for an answer",
+            "countersign serve",
+        ),
+        Effect::Open(why) => Proof::open("none", why, connect),
+        Effect::Allowed => {
+            let why = "a hook of this event allows the call, and none denies it";
+            let file = hook.file.display();
+            let fix = format!("take {:?} out of {file}, or {connect}", hook.command);
+            Proof::open("allow", why, fix)
+        }
+    }
+}
+
+/// Whether the settings of a program have a hook of ours; for a list of what is connected.
+#[must_use]
+pub fn is_connected(program: Program, file: &Path) -> bool {
+    settings::has_ours(program, file)
+}

@@ -1,0 +1,26 @@
+//! Arguments of `doctor`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Try the bus with this agent's enrolment [default: those in the data folder].
+    #[arg(long, value_name = "FILE", conflicts_with = "gate")]
+    pub(crate) agent_json: Option<PathBuf>,
+    /// Prove instead that the gate of a program denies: claude-code, codex, gemini, cursor, copilot, opencode or mcp.
+    ///
+    /// Exits 0 only where it holds.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) gate: Option<String>,
+    /// The program's settings [default: those that it reads in this folder; for mcp: .mcp.json].
+    #[arg(long, value_name = "FILE", requires = "gate")]
+    pub(crate) file: Option<PathBuf>,
+    /// The server of an MCP configuration [default: each].
+    #[arg(long, value_name = "NAME", requires = "gate")]
+    pub(crate) server: Option<String>,
+    /// Start the program once with your own login, let it make a file, and deny that call.
+    #[arg(long, requires = "gate")]
+    pub(crate) run: bool,
+}

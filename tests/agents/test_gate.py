@@ -1,0 +1,242 @@
+"""`countersign doctor --gate`: green on a connected program, red with the reason for whatever opens it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from desk import BINARY, Desk
+
+KEYS = {"gate", "holds", "verdict", "ran", "at", "why", "fix"}
+FILES = {
+    "claude-code": ".claude/settings.json",
+    "codex": ".codex/config.toml",
+    "gemini": ".gemini/settings.json",
+    "cursor": ".cursor/hooks.json",
+    "copilot": ".copilot/hooks/countersign.json",
+    "opencode": ".config/opencode/plugin/countersign.js",
+}
+
+
+@dataclass
+class Gate:
+    """A program that `connect` was run for, in a home of its own."""
+
+    desk: Desk
+    name: str
+    home: Path
+
+    def __post_init__(self) -> None:
+        self.project = self.home / "project"
+        self.project.mkdir(parents=True)
+        self.env = self.desk.env | {"HOME": str(self.home), "COUNTERSIGN_STATE_DIR": str(self.home / "state")}
+        self.file = self.home / FILES[self.name]
+        assert self.run("connect", self.name).returncode == 0
+        if self.name == "codex":
+            self.trust()
+
+    def run(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            [BINARY, *words], env=self.env, cwd=self.project, capture_output=True, text=True, timeout=60
+        )
+
+    def prove(self, *words: str) -> dict:
+        done = self.run("--json", "doctor", "--gate", self.name, *words)
+        assert done.stdout, done.stderr
+        told = json.loads(done.stdout)
+        assert set(told) == KEYS
+        assert (done.returncode == 0) == told["holds"], told
+        return told
+
+    def edit(self, old: str, new: str, times: int = 1) -> None:
+        text = self.file.read_text()
+        assert old in text, text
+        self.file.write_text(text.replace(old, new, times))
+
+    def trust(self) -> None:
+        """As Codex writes it when its user trusts the hook."""
+        command = self.file.read_text().split('command = "')[1].split('"')[0]
+        hook = {"async": False, "command": command, "timeout": 3660, "type": "command"}
+        identity = {"event_name": "pre_tool_use", "hooks": [hook]}
+        text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        with self.file.open("a") as file:
+            file.write(f'\n[hooks.state."{self.file}:pre_tool_use:0:0"]\ntrusted_hash = "sha256:{digest}"\n')
+
+    def replace_program(self, text: str) -> None:
+        """Another program in the place of ours."""
+        program = self.home / "bin/countersign"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(text)
+        program.chmod(0o755)
+        self.edit(BINARY, str(program), 9)
+
+
+@pytest.fixture
+def gate(desk, tmp_path, request):
+    return Gate(desk, request.param, tmp_path / "home")
+
+
+@pytest.mark.parametrize("gate", FILES, indirect=True)
+def test_a_connected_program_is_green(gate):
+    told = gate.prove()
+    assert told == {"gate": gate.name, "holds": True, "verdict": "deny", "ran": False, "why": None, "fix": None} | {
+        "at": told["at"]
+    }
+    assert gate.run("doctor", "--gate", gate.name, "--file", str(gate.file)).stdout.startswith("the gate of")
+
+
+def hook_removed(gate):
+    gate.run("disconnect", gate.name)
+
+
+def missing(gate):
+    gate.edit(BINARY, "/nowhere/countersign", 9)
+
+
+def missing_without_on_failure(gate):
+    missing(gate)
+    text = json.loads(gate.file.read_text())
+    del text["hooks"]["PreToolUse"][0]["hooks"][0]["onFailure"]
+    gate.file.write_text(json.dumps(text))
+
+
+def garbage(gate):
+    gate.replace_program("#!/bin/sh\necho all is well\n")
+
+
+def crashes(gate):
+    gate.replace_program("#!/bin/sh\nexit 1\n")
+
+
+def milliseconds_for_seconds(gate):
+    gate.edit("3660", "3660000")
+
+
+def seconds_for_milliseconds(gate):
+    gate.edit("3660000", "3660")
+
+
+def too_short(gate):
+    gate.edit("3660", "5")
+
+
+def switched_off(gate):
+    settings = gate.project / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"disableAllHooks": true}')
+
+
+def feature_off(gate):
+    gate.file.write_text("features.hooks = false\n" + gate.file.read_text())
+
+
+def not_trusted(gate):
+    gate.file.write_text(gate.file.read_text().split("[hooks.state")[0])
+
+
+def changed_after_trust(gate):
+    gate.edit("--timeout 3600", "--timeout 3600 --ask Bash")
+
+
+def other_allows(gate):
+    gate.replace_program('#!/bin/sh\necho \'{"hookSpecificOutput": {"permissionDecision": "allow"}}\'\n')
+
+
+def other_tools_only(gate):
+    gate.edit('"matcher": "*"', '"matcher": "Write"')
+
+
+SHORTER = "is shorter than the answer may take"
+UNIT = "a thousand times what the answer may take"
+OPEN = [
+    ("claude-code", hook_removed, "no hook of Claude Code is asked"),
+    ("claude-code", missing_without_on_failure, "program is missing"),
+    ("claude-code", garbage, "printed what is no JSON"),
+    ("claude-code", too_short, "time-out of 5 s " + SHORTER),
+    ("claude-code", milliseconds_for_seconds, UNIT),
+    ("claude-code", switched_off, "the settings of this project turn hooks off"),
+    ("claude-code", other_allows, "allows the call"),
+    ("claude-code", other_tools_only, "no hook of Claude Code is asked"),
+    ("codex", hook_removed, "no hook of Codex is asked"),
+    ("codex", not_trusted, "Codex has not been told to trust this hook"),
+    ("codex", changed_after_trust, "Codex has not been told to trust this hook"),
+    ("codex", feature_off, "turn hooks off"),
+    ("gemini", hook_removed, "no hook of Gemini CLI is asked"),
+    ("gemini", missing, "program is missing"),
+    ("gemini", garbage, "printed what is no JSON"),
+    ("gemini", crashes, "exit code 1"),
+    ("gemini", seconds_for_milliseconds, "time-out of 3.66 s " + SHORTER),
+    ("cursor", hook_removed, "no hook of Cursor is asked"),
+    ("copilot", garbage, "printed what is no JSON"),
+    ("copilot", too_short, SHORTER),
+    ("opencode", hook_removed, "no hook of OpenCode is asked"),
+]
+
+
+@pytest.mark.parametrize(
+    ("gate", "change", "why"),
+    OPEN,
+    indirect=["gate"],
+    ids=[f"{name}-{change.__name__}" for name, change, _ in OPEN],
+)
+def test_what_opens_a_gate_is_red_with_its_reason(gate, change, why):
+    change(gate)
+    told = gate.prove()
+    assert not told["holds"]
+    assert why in told["why"]
+    assert told["fix"]
+
+
+@pytest.mark.parametrize(
+    ("gate", "change"),
+    [("claude-code", missing), ("claude-code", crashes), ("cursor", missing), ("opencode", missing)],
+    indirect=["gate"],
+)
+def test_a_failure_that_the_program_takes_for_a_refusal_keeps_the_gate_shut(gate, change):
+    change(gate)
+    told = gate.prove()
+    assert (told["holds"], told["verdict"], told["ran"]) == (True, "block", False)
+
+
+SERVER = Path(__file__).with_name("server.py")
+
+
+def test_servers_of_an_mcp_configuration(desk, tmp_path):
+    file = tmp_path / "mcp.json"
+    entry = {"command": sys.executable, "args": [str(SERVER)], "env": {"SEEN": str(tmp_path / "seen")}}
+    file.write_text(json.dumps({"mcpServers": {"bank": entry, "shop": entry}}))
+    env = desk.env | {"COUNTERSIGN_STATE_DIR": str(tmp_path / "state"), "PATH": os.environ["PATH"]}
+
+    def run(*words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([BINARY, *words], env=env, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+
+    def prove(*words: str) -> dict:
+        done = run("--json", "doctor", "--gate", "mcp", "--file", str(file), *words)
+        told = json.loads(done.stdout)
+        assert (done.returncode == 0) == told["holds"], told
+        return told
+
+    assert run("connect", "mcp", "--file", str(file), "--server", "bank").returncode == 0
+    told = prove("--server", "bank")
+    assert (told["gate"], told["holds"], told["verdict"]) == ("mcp", True, "deny")
+    assert "countersign_probe" not in (tmp_path / "seen").read_text()
+    told = prove()
+    assert not told["holds"]
+    assert "shop does not go through countersign mcp-proxy" in told["why"]
+    assert "countersign connect mcp" in told["fix"]
+    assert run("doctor", "--gate", "mcp", "--file", str(file), "--server", "none").returncode == 6
+    assert run("doctor", "--gate", "no-such-program").returncode == 2
+
+
+def test_doctor_lists_what_is_connected(desk, tmp_path):
+    gate = Gate(desk, "claude-code", tmp_path / "home")
+    lines = [json.loads(line) for line in gate.run("--json", "doctor").stdout.splitlines()]
+    [listed] = [line for line in lines if line["check"] == "gate"]
+    assert (listed["verdict"], "claude-code holds" in listed["detail"]) == ("ok", True)
