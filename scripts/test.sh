@@ -13,13 +13,13 @@ case $scope in all | headless) ;; *) die "unknown scope '$scope'" ;; esac
 
 started=$SECONDS
 current=start
-lane=
-lane_log=$(mktemp)
+lanes=()
+logs=()
 ended() {
-  local code=$?
+  local code=$? lane
   # A lane has a process group of its own (set -m): its tests end with it.
-  if [ -n "$lane" ]; then kill -- "-$lane" 2>/dev/null || true; cat "$lane_log"; fi
-  rm -f "$lane_log"
+  for lane in "${lanes[@]}"; do kill -- "-$lane" 2>/dev/null || true; done
+  [ "${#logs[@]}" = 0 ] || { cat "${logs[@]}"; rm -f "${logs[@]}"; }
   [ "$code" = 0 ] || printf "\n==> FAILED: %s (exit %s)\n" "$current" "$code" >&2
 }
 trap ended EXIT
@@ -34,28 +34,40 @@ step() {
   note "$current: $((SECONDS - begun)) s"
 }
 
-# beside COMMAND... runs a lane of steps next to the ones that follow; `joined` waits for it and prints what it printed.
+# beside COMMAND... runs a lane of steps next to the ones that follow; `joined` waits for all and prints what they printed.
 # What waits for one thread (a large crate, a linker, a server) leaves the other core to it.
 beside() {
+  local log
+  log=$(mktemp)
   set -m
   (
     trap '[ "$?" = 0 ] || printf "==> FAILED: %s\n" "$current"' EXIT
     set -e
     "$@"
-  ) >"$lane_log" 2>&1 &
-  lane=$!
+  ) >"$log" 2>&1 &
+  lanes+=("$!")
+  logs+=("$log")
   set +m
 }
 joined() {
   local code=0
-  wait "$lane" || code=$?
-  lane=
-  cat "$lane_log"
-  [ "$code" = 0 ] || { current="the steps beside it"; exit "$code"; }
+  while [ "${#lanes[@]}" -gt 0 ]; do
+    wait "${lanes[0]}" || code=$?
+    cat "${logs[0]}"
+    rm -f "${logs[0]}"
+    lanes=("${lanes[@]:1}")
+    logs=("${logs[@]:1}")
+    [ "$code" = 0 ] || { current="the steps beside it"; exit "$code"; }
+  done
 }
 
 in_ui() { (cd ui && CI=1 npm run --silent "$@"); }
 in_sdk() { (cd sdk/python && "$venv/bin/python" -m "$@"); }
+# The SDK's tests whose files a pattern names.
+shopt -s extglob
+sdk_tests() { (cd sdk/python && "$venv/bin/python" -m pytest tests/test_$1.py); }
+# Those that load a framework take most of the time.
+frameworks='@(adapters|claude|commonground|flexus|guide|inspect|kate|langgraph|openai|pydantic|ravi|selectools)*'
 # Tests of the built program against stand-ins of other systems.
 process_tests() {
   "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$1" "tests/$1"
@@ -140,10 +152,11 @@ first_lane() {
 }
 
 python_tests() {
-  step "Python: tests" in_sdk pytest
+  step "Python: tests" sdk_tests "!($frameworks)"
   step "bridge: tests" process_tests bridge
   step "coding agents: tests" process_tests agents
 }
+framework_tests() { step "Python: tests of frameworks" sdk_tests "$frameworks"; }
 
 step "format" cargo fmt --all --check
 # The window's build takes the page in.
@@ -159,7 +172,9 @@ joined
 step "Rust tests" rust_tests
 # The only crate with examples that a reader copies.
 step "Rust examples in docs" cargo test --quiet --package countersign-sdk --doc
+# Two lanes: while the tests of one wait for a deadline or a program, those of the other work.
 beside python_tests
+beside framework_tests
 step "faults under load" faults
 joined
 [ "$scope" = headless ] || step "real window" scripts/desktop-tests.sh --built
