@@ -247,7 +247,7 @@ class Agent:
             await self.receipt(request_id, decision, "executed", executed_args_digest=decision["args_digest"])
         except (NatsError, Refused) as why:
             # The call ran: nobody who asks whether it did may hear no.
-            print(f"the console was not told that it ran: {why}", file=sys.stderr)
+            print(f"the console was not informed that it ran: {why}", file=sys.stderr)
         return args
 
     async def wait(self, subject: str, started: float, seconds: float) -> Msg | None:

@@ -17,11 +17,11 @@ async fn runs_what_was_denied(desk: &Desk, agent: &Agent, id: &str) {
         "v": 1, "decision_id": decision["decision_id"], "stage": "executed", "at": "2026-11-21T12:00:00.000Z",
     });
     let subject = format!("countersign.v1.receipt.default.local.{id}");
-    let told = agent
+    let asked = agent
         .client
         .request(subject, receipt.to_string().into())
         .await;
-    told.unwrap();
+    asked.unwrap();
 }
 
 fn standing(desk: &Desk, count: usize) -> Vec<Value> {
@@ -91,11 +91,11 @@ async fn a_run_that_names_another_decision_than_the_approval_is_an_alarm() {
             "v": 1, "decision_id": id, "stage": "executed", "at": "2026-11-21T12:00:00.000Z",
             "executed_args_digest": decision["args_digest"],
         });
-        let told = agent.client.request(
+        let asked = agent.client.request(
             "countersign.v1.receipt.default.local.r1",
             receipt.to_string().into(),
         );
-        told.await.unwrap();
+        asked.await.unwrap();
     };
     ran("0199a000-0000-7000-8000-00000000dead").await;
     let alarm = standing(&desk, 1).remove(0);
@@ -137,11 +137,11 @@ async fn a_run_with_a_digest_that_is_none_is_one_with_other_arguments() {
         });
         agent.publish("receipt", id, receipt.to_string()).await;
         let alarms = standing(&desk, count + 1);
-        let told = |alarm: &Value| {
+        let asked = |alarm: &Value| {
             alarm["code"] == "executed_digest_differs"
                 && alarm["subject"] == format!("default/local/{id}")
         };
-        assert!(alarms.iter().any(told), "{id}: {alarms:?}");
+        assert!(alarms.iter().any(asked), "{id}: {alarms:?}");
     }
 }
 
@@ -168,7 +168,7 @@ async fn who_deletes_from_the_shared_policy_lets_go_of_no_brake_and_of_no_rule()
     desk.run(&["panic", "on"]).success();
     desk.run(&["pause", "acme/bot"]).success();
     desk.run(&["rules", "apply", rules]).success();
-    let told = || {
+    let asked = || {
         let status = desk.json(&["status", "--json"]);
         let alarms = status["alarms"].as_array().unwrap().len();
         let held = status["brakes"].as_array().unwrap().len();
@@ -176,12 +176,12 @@ async fn who_deletes_from_the_shared_policy_lets_go_of_no_brake_and_of_no_rule()
         (status["panic"] == true, held, rules, alarms)
     };
     let eventually_told = |expected: (bool, usize, usize, usize)| {
-        eventually(|| match told() {
+        eventually(|| match asked() {
             now if now == expected => Ok(()),
             other => Err(other),
         });
     };
-    assert_eq!(told(), (true, 1, 1, 0));
+    assert_eq!(asked(), (true, 1, 1, 0));
     for key in ["panic", "pause.acme.bot", "rules.default"] {
         let mut deleted = async_nats::HeaderMap::new();
         deleted.insert("KV-Operation", "DEL");

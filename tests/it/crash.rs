@@ -139,7 +139,7 @@ async fn a_request_that_ran_out_while_no_console_ran_is_answered_expired() {
     };
     tokio::time::timeout(LIMIT, answered)
         .await
-        .expect("the agent is told");
+        .expect("the agent is informed");
 }
 
 #[test]

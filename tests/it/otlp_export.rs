@@ -141,7 +141,7 @@ async fn an_answer_is_a_span_below_the_one_that_asked_and_tells_no_arguments() {
     console.stop(Signal::SIGTERM);
     let log = std::fs::read_to_string(desk.path().join("serve.log")).unwrap();
     assert!(
-        log.contains("not told to the collector") && !log.contains("the secret"),
+        log.contains("not sent to the collector") && !log.contains("the secret"),
         "{log}"
     );
 }

@@ -21,7 +21,7 @@ fn span(id: &str, parent: Option<&str>, kind: &str, name: &str, ms: (u32, Option
     span
 }
 
-async fn tell(agent: &Agent, span: &Value) {
+async fn publish(agent: &Agent, span: &Value) {
     let subject = format!("countersign.v1.event.{}.{}", agent.workspace, agent.name);
     let payload = serde_json::to_vec(span).unwrap();
     let answer = agent.client.request(subject, payload.into()).await.unwrap();
@@ -51,17 +51,17 @@ async fn spans_in_any_order_and_the_decision_they_waited_for_are_one_tree() {
     call["status"] = json!("waiting");
     call["usage"] = json!({"tokens_charged": 5});
     call["input"] = json!({"amount": 3, "api_key": "sk-aaaabbbbccccddddeeee"});
-    tell(&agent, &call).await;
+    publish(&agent, &call).await;
     let mut model = span("l1", Some("a1"), "llm", "round 1", (0, Some(10)));
     model["usage"] = json!({"tokens_charged": 7});
-    tell(&agent, &model).await;
-    tell(
+    publish(&agent, &model).await;
+    publish(
         &agent,
         &span("a1", None, "agent", "close account", (0, None)),
     )
     .await;
     // The later replaces the earlier.
-    tell(
+    publish(
         &agent,
         &span("a1", None, "agent", "close account", (0, Some(90))),
     )
@@ -105,7 +105,7 @@ async fn hostile_spans_are_kept_shown_sanely_and_harm_nothing() {
     let desk = Desk::new();
     let console = Console::start(&desk);
     let agent = Agent::connect(console.agent_json()).await;
-    tell(
+    publish(
         &agent,
         &span(
             "x",
@@ -119,14 +119,14 @@ async fn hostile_spans_are_kept_shown_sanely_and_harm_nothing() {
     let mut two = span("y", Some("x"), "tool", "two", (6, Some(8)));
     two["tool_name"] = json!("pay\u{202e}evil");
     two["error"] = json!({"type": "t\u{200b}", "code": "c\u{1b}[2J", "message": "m\u{202e}"});
-    tell(&agent, &two).await;
-    tell(&agent, &json!({"v": 1, "type": "span", "trace_id": TRACE})).await;
-    tell(
+    publish(&agent, &two).await;
+    publish(&agent, &json!({"v": 1, "type": "span", "trace_id": TRACE})).await;
+    publish(
         &agent,
         &span(&"z".repeat(300), None, "tool", "long", (0, None)),
     )
     .await;
-    tell(
+    publish(
         &agent,
         &span("last", None, "agent", "after all that", (0, None)),
     )
@@ -191,7 +191,7 @@ async fn a_run_in_another_conversation_is_a_subchat_and_the_call_says_how_many_i
             "ok",
         ),
     ] {
-        tell(&agent, &span).await;
+        publish(&agent, &span).await;
     }
     let shown = tree(&desk, TRACE, 5, |_| true);
     let call = &shown["roots"][0]["children"][0];
@@ -244,10 +244,10 @@ async fn a_call_whose_request_is_decided_waits_for_its_subchats_and_a_failed_one
         "waiting",
     );
     call["request_id"] = json!("r1");
-    tell(&agent, &call).await;
+    publish(&agent, &call).await;
     for (id, thread) in [("n1", "north"), ("s1", "south")] {
         let chat = span(id, Some("00f067aa0ba902b7"), "agent", thread, (2, None));
-        tell(&agent, &of(thread, chat, "running")).await;
+        publish(&agent, &of(thread, chat, "running")).await;
     }
     for (id, error) in [
         ("e1", json!({"code": 402, "message": "no balance"})),
@@ -260,7 +260,7 @@ async fn a_call_whose_request_is_decided_waits_for_its_subchats_and_a_failed_one
     ] {
         let mut failed = span(id, None, "tool", id, (3, Some(4)));
         (failed["status"], failed["error"]) = (json!("error"), error);
-        tell(&agent, &failed).await;
+        publish(&agent, &failed).await;
     }
     tree(&desk, TRACE, 7, |_| true);
     let text = || desk.run(&["trace", TRACE]).success().out;

@@ -156,7 +156,7 @@ impl Console {
     pub(crate) async fn next(&mut self) -> anyhow::Result<Report> {
         tokio::time::timeout(START_LIMIT, self.reports.recv())
             .await
-            .context("the console tells nothing")?
+            .context("the console shows nothing")?
             .context("the console ended")?
     }
 

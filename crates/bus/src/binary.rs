@@ -104,7 +104,7 @@ async fn examine(path: PathBuf) -> Result<ServerBinary, BusError> {
         .map_err(|error| unusable(error.to_string()))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let version = parse_version(&text)
-        .ok_or_else(|| unusable("it does not tell a nats-server version".into()))?;
+        .ok_or_else(|| unusable("it does not report a nats-server version".into()))?;
     if !new_enough(&version) {
         return Err(unusable(format!("it is version {version}")));
     }

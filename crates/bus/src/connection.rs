@@ -106,7 +106,7 @@ impl Bus {
     async fn connect_to(options: BusOptions, order: Order) -> Result<Self, BusError> {
         let (connect, address) = prepared(&options, order).await?;
         let plain_text = address.plain_text;
-        let reported = connection_events::Told::new(&address.shown);
+        let reported = connection_events::Reports::new(&address.shown);
         let connect = connect
             .max_reconnects(None)
             .reconnect_delay_callback(reconnect_pause)

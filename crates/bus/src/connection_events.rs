@@ -10,14 +10,14 @@ use tokio::sync::{broadcast, watch};
 
 const EVENTS: usize = 256;
 
-pub(super) struct Told {
+pub(super) struct Reports {
     pub(super) state: watch::Sender<BusState>,
     pub(super) events: broadcast::Sender<BusEvent>,
     pub(super) reconnects: watch::Sender<u64>,
     pub(super) largest: Largest,
 }
 
-impl Told {
+impl Reports {
     pub(super) fn new(shown_url: &str) -> Self {
         let state = BusState {
             connected: false,

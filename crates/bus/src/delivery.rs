@@ -6,7 +6,7 @@
 
 use super::BusError;
 use super::connection::{BusOptions, Order, first_connection, prepared, reconnect_pause};
-use super::connection_events::{self, Told};
+use super::connection_events::{self, Reports};
 use super::event::{BusEvent, BusState};
 use async_nats::connection::State;
 use async_nats::{Client, Event};
@@ -24,7 +24,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 const SOON: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(500);
 /// Losses of that kind in a row before a warning. Streams cause fewer: they are then read in another way.
-const TOLD: u32 = 4;
+const REPORTED: u32 = 4;
 
 /// The connection, from the first time that somebody asks for it.
 pub(super) struct Deliveries {
@@ -54,7 +54,7 @@ impl Delivery {
 impl Deliveries {
     pub(super) fn new(
         options: (BusOptions, Order),
-        reported: &Told,
+        reported: &Reports,
         closing: CancellationToken,
     ) -> Self {
         Self {
@@ -183,7 +183,7 @@ impl Losses {
         let alone = self.bus.borrow().connected;
         let count = if soon && alone { count + 1 } else { 0 };
         *last = (Some(now), count);
-        if count == TOLD {
+        if count == REPORTED {
             // Nobody may be listening.
             let _ = self.events.send(BusEvent::DeliveryLost);
         }

@@ -117,7 +117,7 @@ pub enum BusError {
     },
     /// The account and the server's time could not be learned.
     #[error(
-        "the NATS server does not tell which account this console is in, and what time it is: let the console's login publish to `$SYS.REQ.USER.INFO` and hear the answer, see `countersign bus permissions`"
+        "the NATS server does not report which account this console is in, and what time it is: let the console's login publish to `$SYS.REQ.USER.INFO` and hear the answer, see `countersign bus permissions`"
     )]
     AccountUnknown,
     /// The server or the account has no place for one more.

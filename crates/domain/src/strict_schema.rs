@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 /// Faults listed for one schema.
-const TOLD: usize = 50;
+const REPORTED: usize = 50;
 /// Keywords whose value is one schema.
 const ONE: [&str; 10] = [
     "additionalProperties",
@@ -61,7 +61,7 @@ pub fn strict_faults(schema: Option<&Value>) -> Vec<StrictFault> {
 }
 
 fn fault(faults: &mut Vec<StrictFault>, path: &str, what: impl Into<String>) {
-    if faults.len() < TOLD {
+    if faults.len() < REPORTED {
         faults.push(StrictFault {
             path: path.to_owned(),
             what: what.into(),
@@ -117,7 +117,7 @@ fn look(schema: &Map<String, Value>, path: &str, faults: &mut Vec<StrictFault>) 
 
 fn enter(schema: &Value, path: &str, faults: &mut Vec<StrictFault>) {
     // The list is full.
-    if faults.len() < TOLD
+    if faults.len() < REPORTED
         && let Value::Object(fields) = schema
     {
         look(fields, path, faults);
@@ -217,6 +217,6 @@ mod tests {
             .map(|n| (n.to_string(), json!({"type": "object"})))
             .collect();
         let faults = strict_faults(Some(&json!({"type": "object", "properties": properties})));
-        assert_eq!(faults.len(), TOLD);
+        assert_eq!(faults.len(), REPORTED);
     }
 }

@@ -20,7 +20,7 @@ pub struct PersonDecided {
     pub decided_at: i64,
     /// JSON `{name, key}`.
     pub decided_by: Option<String>,
-    /// What the operator told the agent.
+    /// What the operator answered the agent.
     pub message: Option<String>,
 }
 

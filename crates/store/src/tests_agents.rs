@@ -68,7 +68,7 @@ async fn a_tool_is_dated_from_its_last_change_and_shown_while_it_is_listed_or_a_
     let again = tools::replace(&mut tx, &bot(), &reported(&second, 3))
         .await
         .unwrap();
-    assert!(again.is_empty(), "a change is told once");
+    assert!(again.is_empty(), "a change is reported once");
     tx.commit().await.unwrap();
     let rows = tools::all(&reader).await.unwrap();
     let reported = |row: &ToolRow| (row.name.clone(), row.place, row.changed_at);

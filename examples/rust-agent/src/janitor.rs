@@ -64,7 +64,7 @@ impl Janitor {
         let folder = tempfile::Builder::new().prefix("janitor-").tempdir()?;
         #[expect(
             clippy::disallowed_methods,
-            reason = "the age of files is told by this clock"
+            reason = "the age of files is shown by this clock"
         )]
         let now = SystemTime::now();
         let janitor = Self { folder, now };

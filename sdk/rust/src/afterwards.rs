@@ -23,7 +23,7 @@ use crate::wait::LAST_LOOK;
 /// How long to look on beyond the server's deadline.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long to wait until the bus has a withdrawal.
-const TOLD: Duration = Duration::from_secs(2);
+const REPORTED: Duration = Duration::from_secs(2);
 
 /// A question that may be on the bus and was not answered while somebody waited.
 pub(crate) struct Afterwards {
@@ -57,7 +57,7 @@ impl Afterwards {
         let (travelled, timer) = match why {
             Why::Late { travelled } => (travelled, None),
             Why::Withdrawn { timer, reported } => {
-                let _ = timeout(TOLD, reported).await;
+                let _ = timeout(REPORTED, reported).await;
                 (Duration::ZERO, Some(timer))
             }
         };

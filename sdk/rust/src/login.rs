@@ -42,7 +42,7 @@ pub(crate) struct LoggedIn {
 
 /// Who receives what the connection says.
 #[derive(Clone)]
-struct Told {
+struct Tls {
     reconnects: Arc<watch::Sender<u64>>,
     refused: Arc<watch::Sender<bool>>,
     violations: Violations,
@@ -53,7 +53,7 @@ impl Login {
         let identity = Identity::of(enrolment)?;
         let servers = identity.servers.clone();
         let timer = Timer::start(self.within);
-        let reported = Told {
+        let reported = Tls {
             reconnects: Arc::default(),
             refused: Arc::default(),
             violations: Violations::default(),
@@ -86,7 +86,7 @@ impl Login {
         &self,
         enrolment: &Enrolment,
         identity: &Identity,
-        reported: &Told,
+        reported: &Tls,
     ) -> Result<ConnectOptions, GateError> {
         let reported = reported.clone();
         let key = enrolment.agent_key();
@@ -107,7 +107,7 @@ impl Login {
     }
 }
 
-impl Told {
+impl Tls {
     fn hear(&self, event: &Event) {
         match event {
             Event::Connected => {

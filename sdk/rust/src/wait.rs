@@ -210,7 +210,7 @@ impl Wait<'_> {
             first: true,
         });
         if !reported {
-            tracing::warn!("the console was not told of an earlier deadline: the outbox is full");
+            tracing::warn!("the console was not informed of an earlier deadline: the outbox is full");
         }
     }
 }

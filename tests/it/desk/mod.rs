@@ -204,7 +204,7 @@ pub(crate) fn eventually<T, E: std::fmt::Debug>(mut look: impl FnMut() -> Result
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "what is waited for happens in another process, which tells nobody"
+    reason = "what is waited for happens in another process, which informs nobody"
 )]
 fn pause() {
     std::thread::sleep(Duration::from_millis(10));

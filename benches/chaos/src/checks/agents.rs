@@ -115,7 +115,7 @@ pub(crate) fn heard_what_is_stored(facts: &Facts) -> Check {
                 serde_json::from_slice::<serde_json::Value>(&stored.payload).ok()
             });
             let same = body.is_some_and(|body| body["decision_id"] == id.as_str());
-            check.look(same, || format!("{}: {key} was told {verdict}", agent.name));
+            check.look(same, || format!("{}: {key} was reported {verdict}", agent.name));
         }
     }
     check

@@ -116,7 +116,7 @@ async fn acknowledge_as(
 
 fn lasts(alarm: &Alarm) -> Fault {
     Fault::invalid_args(format!(
-        "alarm {} ({}) tells of a state that lasts; it ends when its cause is gone",
+        "alarm {} ({}) reports a state that lasts; it ends when its cause is gone",
         alarm.id, alarm.code
     ))
 }

@@ -99,7 +99,7 @@ mod tests {
         assert!(steady_after(9, soon, || messages(FEW)).await);
         assert!(
             !steady_after(3, soon, || messages(1)).await,
-            "too few to tell"
+            "too few"
         );
         assert!(!steady_after(9, SOON, || messages(1)).await, "a pause");
         assert!(

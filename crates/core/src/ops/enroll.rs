@@ -296,7 +296,7 @@ impl App {
                 let reported = self.note_moved_port(!noted).await;
                 noted |= reported.is_ok();
                 if let Err(error) = &reported {
-                    tracing::error!(%error, "who dials a former port of the server is not told");
+                    tracing::error!(%error, "who dials a former port of the server is not informed");
                 }
                 let loaded = self.reload_server().await;
                 if let Err(error) = &loaded {
@@ -382,7 +382,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn requests_that_come_and_go_do_not_let_the_list_of_agents_be_read() {
-        let (tell, mut events) = broadcast::channel(4);
+        let (sender, mut events) = broadcast::channel(4);
         let changed = |number: u64| AppEvent::Changed {
             number,
             rows: Arc::from([1]),
@@ -392,16 +392,16 @@ mod tests {
             let limit = Duration::from_secs(1);
             tokio::time::timeout(limit, may_be_another_list(&mut events)).await
         };
-        tell.send(changed(1)).unwrap();
+        sender.send(changed(1)).unwrap();
         assert!(another().await.is_err(), "nothing but a request");
-        tell.send(changed(2)).unwrap();
-        tell.send(AppEvent::Status).unwrap();
+        sender.send(changed(2)).unwrap();
+        sender.send(AppEvent::Status).unwrap();
         assert!(another().await.unwrap());
         for number in 3..9 {
-            tell.send(changed(number)).unwrap();
+            sender.send(changed(number)).unwrap();
         }
         assert!(another().await.unwrap(), "what was missed may have been it");
-        drop(tell);
+        drop(sender);
         assert!(!another().await.unwrap());
     }
 }

@@ -52,7 +52,7 @@ pub(crate) async fn run(shared: Arc<Shared>, bus: Bus, realm: Uuid, stop: Cancel
                 Err(why) => {
                     tracing::warn!(
                         why,
-                        "the other consoles are not told that this one is there"
+                        "the other consoles are not informed that this one is there"
                     );
                     RETRY
                 }
@@ -85,7 +85,7 @@ pub(crate) async fn end(shared: &Shared, bus: &Bus) {
     }
     let reported = tokio::time::timeout(END_LIMIT, write(shared, bus, &realm, true)).await;
     if !matches!(reported, Ok(Ok(()))) {
-        tracing::debug!("the other consoles are not told that this one stops");
+        tracing::debug!("the other consoles are not informed that this one stops");
     }
 }
 

@@ -136,7 +136,7 @@ impl App {
 
     fn tell_folder(&self, state: Option<&StoreFailed>) {
         if let Err(error) = write(self.data().path(), state) {
-            tracing::warn!(%error, "other commands are not told how the store is");
+            tracing::warn!(%error, "other commands are not informed how the store is");
         }
     }
 

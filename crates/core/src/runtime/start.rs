@@ -312,7 +312,7 @@ async fn build(
     // Before anybody can be enrolled: it separates earlier agents from later ones.
     let noted = app.note_moved_port(true).await;
     if let Err(error) = &noted {
-        tracing::warn!(%error, "who dials a former port of the server is not told yet");
+        tracing::warn!(%error, "who dials a former port of the server is not informed yet");
     }
     match app.connect(&clock).await {
         Ok(()) => app.recover_after_power_cut().await,

@@ -86,7 +86,7 @@ async fn an_account_without_room_keeps_decisions_in_the_outbox_and_says_what_to_
             "{refused:?}"
         );
     }
-    until("it is told what to do", || async {
+    until("the message says what to do", || async {
         let alarms = app.status().await.unwrap().alarms;
         let why = app.not_taken().await.unwrap().unwrap_or_default();
         alarms.len() == 2 && why.contains("max_file of the account")
@@ -103,7 +103,7 @@ async fn an_account_without_room_keeps_decisions_in_the_outbox_and_says_what_to_
     );
     assert_eq!(app.status().await.unwrap().outbox, 2);
     let asked = ask(&client, "r3", "2026-11-21T12:01:00.000Z").await;
-    assert!(asked["error"].is_object(), "the agent is told: {asked}");
+    assert!(asked["error"].is_object(), "the agent is informed: {asked}");
     // Its deadline passes with the decision here.
     in_state(&app, "short", "expired").await;
 

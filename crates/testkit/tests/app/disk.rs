@@ -100,7 +100,7 @@ async fn a_disk_that_refuses_to_keep_what_was_written_ends_all_writing_and_what_
     let app = App::start(options(&data)).await.unwrap();
     caught_up(&app).await;
     let line = in_state(&app, "before", "decided").await;
-    assert_eq!(line.verdict.as_deref(), Some("approve"), "it was told so");
+    assert_eq!(line.verdict.as_deref(), Some("approve"), "it was reported so");
     // What was refused is what the stream says, and nothing else.
     listed(&app, "late").await;
     let bus = app.bus().unwrap();
@@ -140,7 +140,7 @@ async fn a_store_that_another_program_holds_is_told_to_be_locked_until_it_lets_g
     };
     // The writer waits 10 s for a lock.
     tokio::time::sleep(LIMIT).await;
-    until("the lock is told", async || {
+    until("the lock is reported", async || {
         codes().await == ["store_locked"]
     })
     .await;

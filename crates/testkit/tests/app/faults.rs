@@ -264,11 +264,11 @@ async fn a_bus_without_room_says_so_to_agents_and_operators_and_nothing_is_lost(
     assert_eq!(
         asked,
         Err(10_077),
-        "the agent is told that it is not stored"
+        "the agent is informed that it is not stored"
     );
     let refused = desk.app.decide(verdict(&key, Verdict::Approve)).await;
     assert_eq!(refused.unwrap_err().code.as_str(), "bus_unreachable");
-    until("the operator is told", || async {
+    until("the operator is informed", || async {
         alarm_codes(&desk.app).await == ["stalled_not_on_bus"]
     })
     .await;

@@ -104,7 +104,7 @@ async fn a_full_stream_of_requests_is_an_alarm_until_a_larger_limit_is_set() {
 
     let app = started(&data, 2 * MIB).await;
     let reported = [("stream_full".to_owned(), "CS_REQUESTS".to_owned())];
-    until("it is told", || async { alarms(&app).await == reported }).await;
+    until("it is reported", || async { alarms(&app).await == reported }).await;
     app.shutdown().await;
 
     // The next look is a minute away, or at the next start.

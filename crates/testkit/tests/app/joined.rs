@@ -8,7 +8,7 @@ use crate::operators::has_alarm;
 
 const JOINED: &str = "operator_joined";
 
-async fn tells(app: &App, of: &App) -> bool {
+async fn knows(app: &App, of: &App) -> bool {
     has_alarm(app, JOINED, of.identity().human_key().as_str()).await
 }
 
@@ -28,10 +28,10 @@ async fn each_console_tells_who_joined_after_it_until_its_operator_has_read_it()
     let desk = Desk::open().await;
     let [of_grace, of_lena] = [TempData::new(), TempData::new()];
     let grace = colleague(&desk, &of_grace, "Grace").await;
-    until("Ada's console tells of Grace", || tells(&desk.app, &grace)).await;
+    until("Ada's console reports Grace", || knows(&desk.app, &grace)).await;
     let lena = colleague(&desk, &of_lena, "Lena").await;
     for app in [&desk.app, &grace] {
-        until("the others tell of Lena", || tells(app, &lena)).await;
+        until("the others report Lena", || knows(app, &lena)).await;
     }
     // The founder, who was there before, and oneself raise no alarm.
     assert_eq!(

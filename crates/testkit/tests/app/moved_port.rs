@@ -32,7 +32,7 @@ async fn a_port_that_was_taken_is_told_with_its_agents_until_they_are_right_agai
     let app = App::start(options(&data)).await.unwrap();
     caught_up(&app).await;
     assert_ne!(address(&app), home);
-    until("it is told", || async { reported(&app).await == moved }).await;
+    until("it is reported", || async { reported(&app).await == moved }).await;
     let alarm = app.alarms().await.unwrap().remove(0);
     assert_eq!((alarm.code.as_str(), &alarm.subject), ("bus_moved", &home));
     app.shutdown().await;
@@ -46,7 +46,7 @@ async fn a_port_that_was_taken_is_told_with_its_agents_until_they_are_right_agai
     let taken = TcpListener::bind(&home).unwrap();
     let app = App::start(options(&data)).await.unwrap();
     caught_up(&app).await;
-    until("it is told again", || async {
+    until("it is reported again", || async {
         reported(&app).await == moved
     })
     .await;
@@ -86,7 +86,7 @@ async fn a_port_that_nobody_dials_is_given_up_for_the_one_that_agents_are_sent_t
         let app = App::start(options(&data)).await.unwrap();
         let elsewhere = address(&app);
         if one_was_enrolled_before {
-            until("it is told", || async { !reported(&app).await.is_empty() }).await;
+            until("it is reported", || async { !reported(&app).await.is_empty() }).await;
             app.revoke(&other).await.unwrap();
             until("it is over", || async { reported(&app).await.is_empty() }).await;
         }

@@ -119,7 +119,7 @@ async fn every_kind_of_rejected_request_is_kept_answered_and_never_approvable() 
             (&json!("rejected"), &json!("system"))
         );
         let why = format!("{code}: {}", row.error_detail.unwrap_or_default());
-        assert_eq!(decision["message"], why, "{id}: the agent is told why");
+        assert_eq!(decision["message"], why, "{id}: the agent is informed why");
         let refused = desk
             .app
             .decide(verdict(&agent.key(id), Verdict::Approve))

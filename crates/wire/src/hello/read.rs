@@ -21,7 +21,7 @@ const LISTED: usize = 1_000;
 /// Bytes of a name or an id.
 const NAME: usize = 200;
 /// At most this many faults are listed one by one.
-const TOLD: usize = 200;
+const REPORTED: usize = 200;
 
 /// Reads a hello as far as it can be read; its name must be that of the subject.
 pub fn parse_hello(subject: &str, payload: &[u8]) -> Result<Hello, WireError> {
@@ -53,8 +53,8 @@ pub fn read_hello(subject: &str, payload: &[u8]) -> Result<HelloReport, WireErro
     if let Some(detail) = doubtful.filter(|_| reader.faults.is_empty()) {
         reader.fault("", detail);
     }
-    let more = reader.faults.len().saturating_sub(TOLD);
-    reader.faults.truncate(TOLD);
+    let more = reader.faults.len().saturating_sub(REPORTED);
+    reader.faults.truncate(REPORTED);
     if more > 0 {
         reader.fault("", format!("{more} more faults"));
     }

@@ -84,7 +84,7 @@ fn a_bad_part_does_not_lose_the_others() {
     assert_eq!(
         paths(&read(&whole)),
         [""],
-        "an integer that readers differ on is told"
+        "an integer that readers differ on is reported"
     );
 }
 
