@@ -59,7 +59,7 @@ def number(value):
     """A double as RFC 8785 (ECMAScript) writes it."""
     need(math.isfinite(value), "a number that is none")
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    zeros = int(exponent)  # a letter stands there only for what is no number
+    zeros = int(exponent)  # a letter is there only for what is not a number
     text, point = "".join(map(str, digits)), len(digits) + zeros
     if len(digits) <= point <= 21:
         text = text + "0" * zeros
@@ -85,7 +85,7 @@ def canonical(value):
 def public_key(nkey):
     """An nkey of a user: base 32 of one prefix byte, 32 bytes of the key, two of a checksum."""
     raw = base64.b32decode(nkey + "=" * (-len(nkey) % 8))
-    need(len(raw) == 35 and nkey.startswith("U"), f"{nkey} is no public key")
+    need(len(raw) == 35 and nkey.startswith("U"), f"{nkey} is not a public key")
     return VerifyKey(raw[1:33])
 
 
@@ -121,7 +121,7 @@ class Bundle:
         return roles.pop()
 
     def header(self, line):
-        need(line["format"] == "countersign-audit-bundle" and line["v"] == 1, "this is no audit bundle of version 1")
+        need(line["format"] == "countersign-audit-bundle" and line["v"] == 1, "this is not an audit bundle of version 1")
         self.realm, self.console, self.head = line["realm"], line["console"], line["head"]
         self.from_bus = line["anchors_from_bus"]
 

@@ -269,7 +269,7 @@ async fn restore_refuses_what_would_lose_or_believe_too_much() {
     let bytes = std::fs::read(&file).unwrap();
     let bent = shelf.file("bent");
     std::fs::write(&bent, b"a letter").unwrap();
-    refused(&bent, "is no backup");
+    refused(&bent, "is not a backup");
     // Nothing is said of this console's own store, which nobody has looked at.
     let reported = desk.run(&["restore", text(&bent)]).err;
     assert!(
@@ -280,7 +280,7 @@ async fn restore_refuses_what_would_lose_or_believe_too_much() {
     std::fs::write(&bent, &bytes[..bytes.len() / 2]).unwrap();
     refused(&bent, "");
     std::fs::copy(desk.path().join("countersign.db"), &bent).unwrap();
-    refused(&bent, "is no backup");
+    refused(&bent, "is not a backup");
     std::fs::write(&bent, &bytes).unwrap();
     let mut store = SqliteConnection::connect(&format!("sqlite://{}", bent.display()))
         .await

@@ -121,7 +121,7 @@ fn a_console_whose_own_key_another_retired_says_that_it_denies_nothing() {
     assert_eq!(keys["verdict"], "failed", "{keys}");
     assert!(keys["detail"].as_str().unwrap().contains(own), "{keys}");
     let runs = check("console");
-    assert_eq!(runs["verdict"], "ok", "its silence is no fault: {runs}");
+    assert_eq!(runs["verdict"], "ok", "its silence is not a fault: {runs}");
     assert!(second.json(&["status", "--json"])["not_by_itself"].is_string());
     let reported = second.run(&["status"]).success().out;
     assert!(reported.contains("by itself"), "{reported}");

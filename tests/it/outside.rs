@@ -69,10 +69,10 @@ async fn two_consoles_that_decide_at_once_agree_on_one_winner() {
         let mut codes = [approve.code, deny.code];
         codes.sort_unstable();
         assert_eq!(codes, [0, 4], "{approve:?} {deny:?}");
-        let stands = agent.decision(&id).await.unwrap()["verdict"].clone();
-        assert_eq!(stands, if approve.code == 0 { "approve" } else { "deny" });
+        let current = agent.decision(&id).await.unwrap()["verdict"].clone();
+        assert_eq!(current, if approve.code == 0 { "approve" } else { "deny" });
         for desk in [&first, &second] {
-            assert_eq!(desk.show_in_state(&id, "decided")["verdict"], stands);
+            assert_eq!(desk.show_in_state(&id, "decided")["verdict"], current);
         }
     }
 }

@@ -293,14 +293,14 @@ async fn calls_that_wait_are_named_before_a_rule_approves_them_and_nothing_chang
     let before = || desk.lines(&["rules", "list", "--json"]);
 
     desk.run(&["rules", "apply", &off]).success();
-    let stood = before();
+    let earlier = before();
     for command in [
         &["rules", "apply", &on][..],
         &["rules", "enable", "mails"],
         &import,
     ] {
         assert_eq!(waiting_named(&desk, command), json!(["r1"]), "{command:?}");
-        assert_eq!(before(), stood, "{command:?}");
+        assert_eq!(before(), earlier, "{command:?}");
         assert_eq!(show(&desk, "r1")["state"], "pending");
     }
     // Also where a rule goes that overrode an approval.

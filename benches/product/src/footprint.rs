@@ -109,7 +109,7 @@ impl Served {
 }
 
 async fn stop(mut child: Child) -> anyhow::Result<()> {
-    let pid = i32::try_from(child.id().context("it ended by itself")?)?;
+    let pid = i32::try_from(child.id().context("it ended")?)?;
     kill(Pid::from_raw(pid), Signal::SIGTERM)?;
     tokio::time::timeout(LIMIT, child.wait())
         .await
@@ -145,7 +145,7 @@ async fn memory_of_console(
         .prefix("memory-")
         .tempdir_in(below)?;
     let served = Served::start(program, data.path()).await?;
-    let pid = served.child.id().context("it ended by itself")?;
+    let pid = served.child.id().context("it ended")?;
     tokio::time::sleep(SETTLE).await;
     let Tree {
         program: idle,

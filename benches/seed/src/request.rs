@@ -72,7 +72,7 @@ pub(crate) fn story(
     });
     let raw = request.to_string().into_bytes();
     let parsed = parse_request(&request_subject(&key), &raw)
-        .map_err(|rejection| anyhow::anyhow!("the request is no request: {}", rejection.detail))?;
+        .map_err(|rejection| anyhow::anyhow!("the request is not a request: {}", rejection.detail))?;
     let (verdict, state, origin) = match chance.below(100) {
         0..=44 => ("approve", State::Decided, "rule"),
         45..=74 => ("approve", State::Decided, "operator"),

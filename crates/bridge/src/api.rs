@@ -12,7 +12,7 @@ use crate::config::Project;
 pub(crate) enum Card {
     Found(Value),
     NotFound,
-    /// It answered with what is no JSON, or refused for good.
+    /// It answered with what is not JSON, or refused for good.
     Malformed,
 }
 

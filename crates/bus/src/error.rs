@@ -149,11 +149,11 @@ pub enum BusError {
         realms: Vec<String>,
     },
     /// Not connected now; nothing was sent.
-    #[error("the bus is not connected; it reconnects by itself")]
+    #[error("the bus is not connected; it reconnects automatically")]
     Disconnected,
     /// The connection was lost before the answer. What was asked may have happened.
     #[error(
-        "the connection to the bus was lost before it answered {what}; it reconnects by itself, then try again"
+        "the connection to the bus was lost before it answered {what}; it reconnects; then try again"
     )]
     ConnectionLost {
         /// What was asked.
@@ -169,7 +169,7 @@ pub enum BusError {
     },
     /// A cluster in which nobody may answer for JetStream or for a stream.
     #[error(
-        "the NATS cluster has no leader to ask about {what}: too few of its servers are up; it goes on by itself when they are back"
+        "the NATS cluster has no leader to ask about {what}: too few of its servers are up; it continues automatically when they are back"
     )]
     NoLeader {
         /// What was asked.

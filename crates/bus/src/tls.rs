@@ -58,7 +58,7 @@ fn words(fault: &rustls::Error) -> String {
             "its certificate is not valid yet; compare the clocks"
         }
         Fault::InvalidCertificate(Cert::NotValidForName | Cert::NotValidForNameContext { .. }) => {
-            "its certificate is for another host; use the name that stands in it"
+            "its certificate is for another host; use the name in it"
         }
         Fault::AlertReceived(Alert::CertificateRequired) => {
             "it asks for a client certificate; name one with --tls-cert and --tls-key"

@@ -131,7 +131,7 @@ impl AlarmCode {
     pub fn happened(self) -> &'static str {
         match self {
             Self::Executed(Incident::WithoutDecision) => {
-                "An agent ran a call before anything was decided on it, or by a decision that is not the one that stands."
+                "An agent ran a call before anything was decided on it, or by a decision that is not the one in force."
             }
             Self::Executed(Incident::WithoutApproval) => {
                 "An agent ran a call although the decision lets nothing run."
@@ -207,10 +207,10 @@ impl AlarmCode {
     pub fn next(self) -> &'static str {
         match self {
             Self::Executed(_) => {
-                "Stop the agent (`countersign stop WS/AGENT`), find out what it did, and do not trust it before its gate is mended."
+                "Stop the agent (`countersign stop WS/AGENT`), find out what it did, and do not trust it before its gate is fixed."
             }
             Self::Stalled(Stall::NotOnBus) => {
-                "Look whether the bus is reached and has room (`countersign doctor`); the decision goes out by itself until its deadline."
+                "Look whether the bus is reached and has room (`countersign doctor`); the decision goes out automatically until its deadline."
             }
             Self::Stalled(Stall::NotReceived) => {
                 "Look at the agent's log: it may hang, or not be allowed to read `decided`."
@@ -228,7 +228,7 @@ impl AlarmCode {
                 "Run `countersign doctor`; if the bus lost its streams, `countersign bus recover` brings the decisions back."
             }
             Self::StoreFailed => {
-                "Free space, or make the data folder writable, and it goes on by itself; a damaged file needs `countersign restore`, and a disk that failed a new start."
+                "Free space, or make the data folder writable, and it continues automatically; a damaged file needs `countersign restore`, and a disk that failed a new start."
             }
             Self::StoreLocked => {
                 "Close the program that has `countersign.db` open, such as a database browser or a copy of the folder (`fuser countersign.db` names it). Writing resumes when the lock is released."

@@ -77,7 +77,7 @@ pub enum DecideRefusal {
         by: String,
     },
     /// A console's rule cannot replace several operators.
-    #[error("it asks for {0} operators to agree; a rule cannot stand in for them")]
+    #[error("it asks for {0} operators to agree; a rule cannot replace them")]
     NeedsMoreOperators(u8),
     /// This operator has voted already.
     #[error(

@@ -84,7 +84,7 @@ impl FromStr for State {
 /// A word that names no state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no state; use one of pending, holding, queued, decided, expired, withdrawn, rejected, void"
+    "unknown state {0:?}; use one of pending, holding, queued, decided, expired, withdrawn, rejected, void"
 )]
 pub struct UnknownState(pub String);
 

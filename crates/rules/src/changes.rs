@@ -40,9 +40,9 @@ pub struct Change {
 
 /// A set as it stood: the canonical JSON of `{rules, regrets, …}`.
 #[derive(Debug, Clone, Copy)]
-pub struct Stood<'a>(pub &'a Value);
+pub struct RuleSetValue<'a>(pub &'a Value);
 
-impl<'a> Stood<'a> {
+impl<'a> RuleSetValue<'a> {
     fn rule(self, id: &str) -> Option<&'a Map<String, Value>> {
         let rules = self.0["rules"].as_array()?;
         rules.iter().find(|rule| rule["id"] == id)?.as_object()
@@ -56,7 +56,11 @@ impl<'a> Stood<'a> {
 /// What happened to a rule between two sets; none where nothing did. Without a set before, the rule was made
 /// if this is its first version.
 #[must_use]
-pub fn between(before: Option<Stood<'_>>, after: Stood<'_>, id: &str) -> Option<Change> {
+pub fn between(
+    before: Option<RuleSetValue<'_>>,
+    after: RuleSetValue<'_>,
+    id: &str,
+) -> Option<Change> {
     let was = before.and_then(|set| set.rule(id));
     let regret = after.regrets(id) > before.map_or(0, |set| set.regrets(id));
     let change = |kind, of: &Map<String, Value>| Change {
@@ -121,7 +125,7 @@ mod tests {
         before: Option<&Value>,
         after: &Value,
     ) -> Option<(Kind, u64, Option<Enabled>, Vec<String>)> {
-        let change = between(before.map(Stood), Stood(after), "r")?;
+        let change = between(before.map(RuleSetValue), RuleSetValue(after), "r")?;
         Some((change.kind, change.version, change.state, change.fields))
     }
 
@@ -190,9 +194,12 @@ mod tests {
         let before = set(&[rule(1, json!(true), "a")]);
         let mut after = set(&[rule(2, json!(false), "a")]);
         after["regrets"] = json!({ "r": { "count": 1, "last": [] } });
-        let change = between(Some(Stood(&before)), Stood(&after), "r").unwrap();
+        let change = between(Some(RuleSetValue(&before)), RuleSetValue(&after), "r").unwrap();
         assert!(change.regret);
         assert_eq!(change.state, Some(Enabled::Off));
-        assert!(!between(Some(Stood(&after)), Stood(&after), "r").is_some_and(|of| of.regret));
+        assert!(
+            !between(Some(RuleSetValue(&after)), RuleSetValue(&after), "r")
+                .is_some_and(|of| of.regret)
+        );
     }
 }

@@ -82,14 +82,14 @@ pub async fn raise_unseen(
 }
 
 /// Whether this alarm is active, acknowledged or not.
-pub async fn stands(
+pub async fn is_active(
     tx: &mut SqliteConnection,
     code: &str,
     subject: &str,
 ) -> Result<bool, StoreError> {
-    let stands =
+    let found =
         sqlx::query_scalar("SELECT EXISTS(SELECT 1 FROM alarms WHERE code = ? AND subject = ?)");
-    Ok(stands.bind(code).bind(subject).fetch_one(tx).await?)
+    Ok(found.bind(code).bind(subject).fetch_one(tx).await?)
 }
 
 /// Whether `most` alarms of a code about requests of an agent (`WS/AGENT`) wait to be acknowledged.

@@ -21,7 +21,7 @@ pub(super) fn equal<'v>(
 }
 
 /// Its state.
-pub(super) fn stands(query: &mut QueryBuilder<Sqlite>, state: Option<State>) {
+pub(super) fn in_state(query: &mut QueryBuilder<Sqlite>, state: Option<State>) {
     let Some(state) = state else { return };
     if state != State::Decided {
         query.push(" AND r.state <> 'decided'");
@@ -30,7 +30,7 @@ pub(super) fn stands(query: &mut QueryBuilder<Sqlite>, state: Option<State>) {
 }
 
 /// Its state: any of these.
-pub(super) fn stands_in(query: &mut QueryBuilder<Sqlite>, states: Option<&[State]>) {
+pub(super) fn in_states(query: &mut QueryBuilder<Sqlite>, states: Option<&[State]>) {
     let Some(states) = states else { return };
     let words: Vec<String> = states
         .iter()

@@ -205,7 +205,7 @@ fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
     conditions::equal(query, columns);
     // An index answers every other state.
     let reported = filter.undecided_states().is_some();
-    conditions::stands_in(query, filter.states.as_deref().filter(|_| !reported));
+    conditions::in_states(query, filter.states.as_deref().filter(|_| !reported));
     conditions::stored(query, filter.since, filter.until);
     if filter.undecided {
         query.push(" AND r.decided_at IS NULL");

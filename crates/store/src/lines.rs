@@ -176,7 +176,7 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
         ("origin", &filter.origin),
     ];
     conditions::equal(query, columns);
-    conditions::stands(query, filter.state);
+    conditions::in_state(query, filter.state);
     conditions::stored(query, filter.since, filter.until);
 }
 

@@ -37,7 +37,7 @@ pub async fn has(reader: &Reader, key: &str, sig: &str) -> Result<bool, StoreErr
 }
 
 /// Whether a signed value was accepted at that revision of its key.
-pub async fn stood(
+pub async fn was_in_force(
     reader: &Reader,
     (key, revision): (&str, u64),
     sig: &str,

@@ -61,9 +61,9 @@ pub(crate) fn run(record_migrations: bool) -> anyhow::Result<()> {
         println!("{finding}");
     }
     if !findings.is_empty() {
-        bail!("tidy: {} to mend", findings.len());
+        bail!("tidy: {} problems", findings.len());
     }
-    println!("tidy: {} files, nothing to mend", sources.len());
+    println!("tidy: {} files, no problems", sources.len());
     Ok(())
 }
 

@@ -130,7 +130,7 @@ fn answer(
 ) -> Decision {
     let mut receipts = inner.receipts(&asked.key);
     match end {
-        End::Stands(verified, stored) => {
+        End::Answered(verified, stored) => {
             if let Some(slot) = slot {
                 let id = verified.decision.decision_id.to_string();
                 let degraded = degraded.map(|words| words(&verified.decision));

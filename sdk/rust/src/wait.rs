@@ -30,7 +30,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) enum End {
     /// A valid decision.
-    Stands(Box<VerifiedDecision>, StoredMessage),
+    Answered(Box<VerifiedDecision>, StoredMessage),
     /// A decision is stored that does not count.
     Faulty(DecisionFault, StoredMessage),
     /// Nobody answered in time, as far as the bus showed.
@@ -148,7 +148,7 @@ impl Wait<'_> {
             let _ = timeout(LAST_LOOK, self.keyring.refresh(self.bus)).await;
         }
         let fault = match self.judge(&stored) {
-            Ok(verified) => return Ok(Look::Ends(End::Stands(Box::new(verified), stored))),
+            Ok(verified) => return Ok(Look::Ends(End::Answered(Box::new(verified), stored))),
             Err(fault) => fault,
         };
         if !may_be_new_key(fault) {
@@ -157,7 +157,7 @@ impl Wait<'_> {
         let until = *patience.get_or_insert_with(|| Instant::now() + self.timing.unknown_key);
         self.keyring.refresh(self.bus).await;
         match self.judge(&stored) {
-            Ok(verified) => Ok(Look::Ends(End::Stands(Box::new(verified), stored))),
+            Ok(verified) => Ok(Look::Ends(End::Answered(Box::new(verified), stored))),
             Err(fault) if may_be_new_key(fault) && !last && Instant::now() < until => {
                 Ok(Look::Again)
             }
@@ -210,7 +210,9 @@ impl Wait<'_> {
             first: true,
         });
         if !reported {
-            tracing::warn!("the console was not informed of an earlier deadline: the outbox is full");
+            tracing::warn!(
+                "the console was not informed of an earlier deadline: the outbox is full"
+            );
         }
     }
 }

@@ -29,12 +29,12 @@ pub(crate) fn ran_only_what_was_approved(
                     args_digest,
                     decision_id,
                 } => {
-                    let stands = judged.get(key).is_some_and(|judged| {
+                    let current = judged.get(key).is_some_and(|judged| {
                         judged.lets_run()
                             && judged.args_digest.as_ref() == Some(args_digest)
                             && Some(&judged.decision_id) == decision_id.as_ref()
                     });
-                    check.look(stands && !cancelled.contains(key.as_str()), || {
+                    check.look(current && !cancelled.contains(key.as_str()), || {
                         format!(
                             "{}: {key} ran; on the bus: {:?}",
                             agent.name,
@@ -115,7 +115,9 @@ pub(crate) fn heard_what_is_stored(facts: &Facts) -> Check {
                 serde_json::from_slice::<serde_json::Value>(&stored.payload).ok()
             });
             let same = body.is_some_and(|body| body["decision_id"] == id.as_str());
-            check.look(same, || format!("{}: {key} was reported {verdict}", agent.name));
+            check.look(same, || {
+                format!("{}: {key} was reported {verdict}", agent.name)
+            });
         }
     }
     check

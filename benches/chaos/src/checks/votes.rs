@@ -52,9 +52,9 @@ pub(crate) fn are_enough(facts: &Facts, judged: &BTreeMap<String, Judged>) -> Ch
             let vote = facts.streams.votes.get(&place);
             vote.is_some_and(|vote| vote.seq < decision.seq)
         });
-        let stood = before.count();
-        check.look(stood >= usize::from(required), || {
-            format!("{name} asks for {required} and was decided by {stood} votes on the bus")
+        let earlier = before.count();
+        check.look(earlier >= usize::from(required), || {
+            format!("{name} asks for {required} and was decided by {earlier} votes on the bus")
         });
     }
     check

@@ -28,7 +28,7 @@ pub(super) async fn measure(
         format!("waiting_limit = {waiting}\n"),
     )?;
     let served = Served::start(program, data.path()).await?;
-    let pid = served.child.id().context("it ended by itself")?;
+    let pid = served.child.id().context("it ended")?;
     tokio::time::sleep(SETTLE).await;
     let idle = tree(pid)?;
     let path = served.ready["agent_json"]
@@ -58,7 +58,7 @@ pub(super) async fn measure(
         lists.push(start.elapsed().as_secs_f64() * 1e3);
         let lines = listed.stdout.iter().filter(|byte| **byte == b'\n').count();
         ensure!(lines == waiting, "{lines} of {waiting} are listed");
-        let pid = served.child.id().context("it ended by itself")?;
+        let pid = served.child.id().context("it ended")?;
         figures.set("console_restarted_mib", tree(pid)?.program);
         served.stop().await?;
     }

@@ -72,7 +72,7 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
             "the audit head was refused: {code} {description}; check with `countersign doctor` that this console may write CS_AUDIT"
         ))),
         PublishOutcome::NoAnswer => Err(Fault::bus_unreachable(
-            "the audit head was not acknowledged; it is anchored again by itself",
+            "the audit head was not acknowledged; it is anchored again automatically",
         )),
     }
 }

@@ -324,7 +324,7 @@ async fn conflict(
         stamp: row.stored_at,
     };
     let digest = row.request_digest.clone();
-    let why = "another request with this id stands";
+    let why = "another request has this id";
     let stream = (Stream::Requests, row.stream_epoch.as_str());
     batch
         .set_aside(stream, (at, subject, row.raw), (CONFLICT, why))

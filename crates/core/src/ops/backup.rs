@@ -284,7 +284,7 @@ fn target(data: &DataDir, options: &BackupOptions) -> Result<PathBuf, Fault> {
         return Err(usage("this is a file of the console itself"));
     }
     match fs::symlink_metadata(&target) {
-        Ok(found) if !found.is_file() => Err(usage("it exists and is no file")),
+        Ok(found) if !found.is_file() => Err(usage("it exists and is not a file")),
         Ok(_) if !options.replace => Err(usage(
             "it exists already; name another file, or say --force to replace it",
         )),

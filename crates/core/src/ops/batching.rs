@@ -97,10 +97,7 @@ mod tests {
         let soon = Duration::from_micros(300);
         assert!(steady_after(4, soon, || messages(1)).await);
         assert!(steady_after(9, soon, || messages(FEW)).await);
-        assert!(
-            !steady_after(3, soon, || messages(1)).await,
-            "too few"
-        );
+        assert!(!steady_after(3, soon, || messages(1)).await, "too few");
         assert!(!steady_after(9, SOON, || messages(1)).await, "a pause");
         assert!(
             !steady_after(9, soon, || messages(FEW + 1)).await,

@@ -26,7 +26,7 @@ use crate::store::policy::{self, PolicyRow};
 
 /// Who set a brake that does not verify, for display.
 const UNVERIFIED: &str = "unverified";
-const OVERTAKEN: &str = "the bus did not answer, and somebody else has changed this since; look with `countersign status` and say it again if it must stand";
+const OVERTAKEN: &str = "the bus did not answer, and somebody else has changed this since; look with `countersign status` and set it again if it is still needed";
 
 /// A brake as it was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -227,8 +227,8 @@ impl App {
                 && *before != expected
             {
                 // It may have been stored and replaced: what came after it is the later word.
-                let stands = policy_value::revision_of(&writer.bus, &key, value).await?;
-                return stands.ok_or_else(|| Fault::bus_unreachable(OVERTAKEN.to_owned()));
+                let present = policy_value::revision_of(&writer.bus, &key, value).await?;
+                return present.ok_or_else(|| Fault::bus_unreachable(OVERTAKEN.to_owned()));
             }
             // After the revision: what somebody writes meanwhile is refused by it.
             self.keeps_the_stop(&writer, said).await?;

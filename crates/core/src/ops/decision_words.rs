@@ -56,5 +56,5 @@ pub(crate) fn decision_summary(payload: &[u8], at: Timestamp) -> (Option<String>
 pub(crate) fn vote_summary(payload: &[u8]) -> (Option<String>, String) {
     let value = json_value(payload).unwrap_or_default();
     let id = value["vote_id"].as_str().map(str::to_owned);
-    (id, "another vote of this key stands".to_owned())
+    (id, "another vote of this key counts".to_owned())
 }

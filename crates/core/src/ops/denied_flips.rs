@@ -29,10 +29,10 @@ impl App {
         change: &RulesChange,
         limit: Duration,
     ) -> Result<Option<Vec<Flip>>, Fault> {
-        let stands = self
-            .policy_stands(&PolicyKey::Rules(workspace.clone()))
+        let current = self
+            .current_policy(&PolicyKey::Rules(workspace.clone()))
             .await?;
-        let (before, _) = self.before(workspace, stands, change).await?;
+        let (before, _) = self.before(workspace, current, change).await?;
         let (after, _) = before.set.after(change, self.now())?;
         let (before, after) = (before.set.rules, after.rules);
         let begins = says_anew(&after, &before, |effect| effect == Effect::Approve);
@@ -78,10 +78,10 @@ fn new_flips(
                     return;
                 };
                 let rule_id = is.approver(past, by);
-                let stood = !matches!(before, Some(Outcome::Deny(_) | Outcome::Ask { .. }));
+                let earlier = !matches!(before, Some(Outcome::Deny(_) | Outcome::Ask { .. }));
                 if differ(person, Verdict::Approve)
                     && flips.len() < FLIPS_MAX
-                    && (begins.contains(&rule_id) || !stood)
+                    && (begins.contains(&rule_id) || !earlier)
                 {
                     flips.push(Flip {
                         request: past.request,
@@ -100,12 +100,12 @@ fn new_flips(
 /// Rules of an effect that are on in `of` and do not say the same in `other`.
 fn says_anew(of: &[Rule], other: &[Rule], wanted: impl Fn(Effect) -> bool) -> BTreeSet<String> {
     let is_on = |rule: &&Rule| rule.enabled == Enabled::On;
-    let stands = |rule: &Rule| {
+    let current = |rule: &Rule| {
         let mut known = other.iter().filter(is_on);
         known.any(|other| other.id == rule.id && other.says_the_same(rule))
     };
     let on = of.iter().filter(is_on);
-    on.filter(|rule| wanted(rule.effect) && !stands(rule))
+    on.filter(|rule| wanted(rule.effect) && !current(rule))
         .map(|rule| rule.id.clone())
         .collect()
 }

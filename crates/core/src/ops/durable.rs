@@ -89,7 +89,7 @@ impl<S: Fn() -> Result<(), StoreError>> DiskWait<S> {
                 }
             }
             if let Err(error) = (self.sync)() {
-                tracing::error!(%error, "what was written may not stand");
+                tracing::error!(%error, "what was written may be lost");
                 let _ = self.failed.set(error);
                 return;
             }

@@ -154,15 +154,15 @@ pub(super) async fn next_time(
 ) -> Result<Signed, Fault> {
     let name = key.to_string();
     let known = shared.freshness.last(&name).at;
-    let stands = bus.policy_get(&name).await?;
-    let stands = stands.and_then(|value| {
+    let present = bus.policy_get(&name).await?;
+    let present = present.and_then(|value| {
         let envelope = countersign_wire::SignedEnvelope::from_bytes(&value.value).ok()?;
         let at = signed_at(&envelope.payload_bytes().ok()?)?;
         // What lies further ahead counts nowhere.
         is_timely(known, at, value.stamp).then_some(at)
     });
     let now = Signed::new(shared.clock.now().into());
-    Ok(time_to_sign(now, known.max(stands)))
+    Ok(time_to_sign(now, known.max(present)))
 }
 
 /// Writes every value in force back over an older one that was stored over it, for as long as its signer counts:

@@ -160,12 +160,12 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
         {
             seen = Look::Done;
         }
-        let stands = match seen {
+        let current = match seen {
             Look::Stalled(stall) => watched.alarmed == Some(stall),
             _ => false,
         };
         if let Some(stall) = watched.alarmed
-            && !stands
+            && !current
         {
             let actor = ledger.identity.auto_key().to_string();
             batch
@@ -174,7 +174,7 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
             alarmed -= 1;
         }
         match seen {
-            Look::Stalled(_) if stands => {}
+            Look::Stalled(_) if current => {}
             Look::Stalled(stall) if alarmed < MOST => {
                 raise(ledger, batch, &watched, stall).await?;
                 alarmed += 1;

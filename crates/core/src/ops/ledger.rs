@@ -368,7 +368,7 @@ impl Batch<'_> {
         at: Timestamp,
     ) -> Result<Option<String>, StoreError> {
         let (subject, agent) = (request.to_string(), request.agent_key().to_string());
-        if alarms::stands(self.tx, code, &subject).await? {
+        if alarms::is_active(self.tx, code, &subject).await? {
             return Ok(None);
         }
         let many = alarms::are_many(self.tx, code, &agent, MANY_ALARMS).await?;

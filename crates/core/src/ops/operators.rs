@@ -189,7 +189,7 @@ impl Operators {
     fn missing(&self, list: &OperatorList) -> Vec<OperatorEntry> {
         let from = countersign_wire::Timestamp::new(self.shared.clock.now().into());
         let console = self.shared.identity.console_id.to_string();
-        let stands = |key: &TrustedKey| {
+        let current = |key: &TrustedKey| {
             let waits = list.is_waiting(key.key.as_str());
             list.operators.iter().any(|entry| entry.key == key.key)
                 || (waits && list.operator_approval)
@@ -198,7 +198,7 @@ impl Operators {
             .identity
             .trusted_keys()
             .into_iter()
-            .filter(|key| !stands(key))
+            .filter(|key| !current(key))
             .map(|key| OperatorEntry {
                 console: Some(console.clone()),
                 ..OperatorEntry::new(key.key, key.name, key.role, from)
@@ -273,7 +273,7 @@ impl Operators {
             self.alarm_older(last).await;
         }
         let broken = refused.as_ref().is_some_and(|refused| refused.harms(&list));
-        let list = refused.map_or(list.clone(), |refused| refused.mended(&list, now));
+        let list = refused.map_or(list.clone(), |refused| refused.repaired(&list, now));
         Ok(Latest {
             revision: last,
             list,

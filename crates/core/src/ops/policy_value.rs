@@ -30,7 +30,7 @@ pub(super) const TRIES: u32 = 10;
 const TAKEN: u64 = 10_071;
 
 /// A value of the shared policy and its revision.
-pub(super) struct Stands {
+pub(super) struct CurrentValue {
     /// Of the value, or of its deletion; 0 when there was neither.
     pub(super) revision: u64,
     /// Whether there is a value, one that counts or not.
@@ -49,30 +49,30 @@ pub(super) async fn revision(bus: &Bus, key: &PolicyKey) -> Result<u64, Fault> {
 
 impl App {
     /// The current value under a key on the bus.
-    pub(super) async fn policy_stands(&self, key: &PolicyKey) -> Result<Stands, Fault> {
+    pub(super) async fn current_policy(&self, key: &PolicyKey) -> Result<CurrentValue, Fault> {
         let (bus, realm) = self.policy_bus().await?;
-        let mut stands = self.policy_stands_once(&bus, &realm, key).await?;
+        let mut present = self.read_current_policy(&bus, &realm, key).await?;
         for _ in 0..TRIES {
             // What somebody replaced between this look and the console's own reading looks like an older value.
             let replaced =
-                stands.payload.is_none() && revision(&bus, key).await? != stands.revision;
+                present.payload.is_none() && revision(&bus, key).await? != present.revision;
             if !replaced {
                 break;
             }
-            stands = self.policy_stands_once(&bus, &realm, key).await?;
+            present = self.read_current_policy(&bus, &realm, key).await?;
         }
-        Ok(stands)
+        Ok(present)
     }
 
-    async fn policy_stands_once(
+    async fn read_current_policy(
         &self,
         bus: &Bus,
         realm: &Uuid,
         key: &PolicyKey,
-    ) -> Result<Stands, Fault> {
+    ) -> Result<CurrentValue, Fault> {
         let shared = &self.inner.shared;
         let Some(value) = bus.policy_get(&key.to_string()).await? else {
-            return Ok(Stands {
+            return Ok(CurrentValue {
                 revision: revision(bus, key).await?,
                 exists: false,
                 payload: None,
@@ -89,7 +89,7 @@ impl App {
             .counting()
             .map(|row| (row.payload, (row.signer, stamp)))
             .unzip();
-        Ok(Stands {
+        Ok(CurrentValue {
             revision: value.revision,
             exists: true,
             payload,
@@ -192,7 +192,7 @@ impl PolicyWriter<'_> {
             Put::Conflict => Ok(None),
             Put::Rejected(why) => Err(Fault::bus_unreachable(why)),
             Put::Unknown(_) => Err(Fault::bus_unreachable(
-                "the bus did not answer; look whether the change stands before you make it again",
+                "the bus did not answer; look whether the change was applied before retrying",
             )),
         }
     }
@@ -282,8 +282,8 @@ pub(super) async fn revision_of(
     value: &Bytes,
 ) -> Result<Option<u64>, Fault> {
     let now = bus.policy_get(&key.to_string()).await?;
-    let same = now.filter(|stands| stands.value == *value);
-    Ok(same.map(|stands| stands.revision))
+    let same = now.filter(|present| present.value == *value);
+    Ok(same.map(|present| present.revision))
 }
 
 /// Before a writer whom others overtook tries again.

@@ -70,8 +70,8 @@ impl RequestStory {
         let queued = (self.line.state == State::Queued.as_str())
             .then_some(self.outgoing.as_ref())
             .flatten();
-        let stands = self.decision.as_ref().map(|stands| &stands.payload);
-        stands
+        let current = self.decision.as_ref().map(|current| &current.payload);
+        current
             .or(queued.map(|queued| &queued.payload))
             .map(Vec::as_slice)
     }

@@ -104,7 +104,7 @@ pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Re
 async fn read(file: &Path) -> Result<Vec<Carried>, Fault> {
     let no_backup = |why: &dyn std::fmt::Display| {
         Fault::usage(format!(
-            "{} is no backup ({why}); `countersign backup FILE` makes one",
+            "{} is not a backup ({why}); `countersign backup FILE` makes one",
             file.display()
         ))
     };
@@ -283,7 +283,7 @@ async fn may_replace(
     let refused = |why: String| {
         let file = file.display();
         Err(Fault::environment(format!(
-            "{why}; say --replace to put {file} in its place (what stands there is kept aside)"
+            "{why}; say --replace to put {file} in its place (what is there is kept aside)"
         )))
     };
     match standing {

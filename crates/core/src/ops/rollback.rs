@@ -147,7 +147,7 @@ impl Value {
         };
         if next.seq == self.revision {
             let envelope = SignedEnvelope::from_bytes(&next.payload);
-            return Ok(envelope.is_ok_and(|stands| stands.sig.as_str() != self.sig));
+            return Ok(envelope.is_ok_and(|current| current.sig.as_str() != self.sig));
         }
         let first = bus.read_next(POLICY_STREAM, &self.subject, 1).await?;
         Ok(first.is_some_and(|first| first.seq < self.revision))

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::Fault;
 use crate::domain::Timestamp;
-use crate::policy::changes::{Stood, between};
+use crate::policy::changes::{RuleSetValue, between};
 use crate::runtime::App;
 use crate::store::policy::PolicyRow;
 use crate::store::policy_history;
@@ -59,9 +59,9 @@ impl Set {
 
     /// What was done to the rule when this set took the place of the one before.
     fn change(&self, before: Option<&Self>, id: &str) -> Option<SignedChange> {
-        let before = before.map(|set| Stood(&set.value));
+        let before = before.map(|set| RuleSetValue(&set.value));
         Some(SignedChange {
-            change: between(before, Stood(&self.value), id)?,
+            change: between(before, RuleSetValue(&self.value), id)?,
             by: self.value["by"].as_str().unwrap_or_default().to_owned(),
             signer: self.signer.clone(),
             at: self.value["at"].as_str().and_then(Timestamp::parse),

@@ -20,7 +20,7 @@ pub use self::set::RuleSet;
 use self::set::{read, unreadable};
 pub use self::signed::Shift;
 use super::policies::InForce;
-use super::policy_value::{Stands, TRIES, pause};
+use super::policy_value::{CurrentValue, TRIES, pause};
 use super::waiting_calls::{Trial, WaitingCall};
 use crate::Fault;
 use crate::domain::Timestamp;
@@ -105,7 +105,7 @@ impl App {
         let key = PolicyKey::Rules(workspace.clone());
         let writer = self.policy_writer().await?;
         for attempt in 0..TRIES {
-            let stands = self.policy_stands(&key).await?;
+            let stands = self.current_policy(&key).await?;
             let revision = stands.revision;
             let (before, author) = self.before(workspace, stands, change).await?;
             let now = self.now();
@@ -155,7 +155,7 @@ impl App {
     pub(super) async fn before(
         &self,
         workspace: &WorkspaceName,
-        stands: Stands,
+        stands: CurrentValue,
         change: &RulesChange,
     ) -> Result<(Before, Option<(String, Timestamp)>), Fault> {
         let revision = stands.revision;

@@ -232,8 +232,8 @@ impl App {
         let key = PolicyKey::Setup(agent.clone());
         let writer = self.policy_writer().await?;
         for attempt in 0..TRIES {
-            let stands = self.policy_stands(&key).await?;
-            let read = stands.payload.as_deref().and_then(SetupValue::read);
+            let current = self.current_policy(&key).await?;
+            let read = current.payload.as_deref().and_then(SetupValue::read);
             let mut setup = self.setup_or_last(agent, read).await?;
             let before = setup.chosen();
             let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
@@ -241,7 +241,7 @@ impl App {
             apply(&mut setup, change, field.as_ref(), (by, at))?;
             self.may_choose(agent, (&before, &setup.chosen())).await?;
             if let Some(revision) = writer
-                .put_object(&key, stands.revision, &json!(setup))
+                .put_object(&key, current.revision, &json!(setup))
                 .await?
             {
                 return Ok(revision);
@@ -265,7 +265,7 @@ impl App {
             Some(Err(problems)) if !unbinds => {
                 let problems: Vec<String> = problems.iter().map(reported).collect();
                 return Err(Fault::invalid_args(format!(
-                    "the setup keys that {agent} declares cannot be read: {}; mend them in the agent, which declares them in its hello",
+                    "the setup keys that {agent} declares cannot be read: {}; fix them in the agent, which declares them in its hello",
                     problems.join("; ")
                 )));
             }

@@ -204,14 +204,14 @@ impl App {
             return Ok(());
         };
         let key = said.key();
-        let Some(stands) = writer.bus.policy_get(&key.to_string()).await? else {
+        let Some(current) = writer.bus.policy_get(&key.to_string()).await? else {
             return Ok(());
         };
         let place = Place {
-            revision: stands.revision,
-            stored_at: stands.stamp.into(),
+            revision: current.revision,
+            stored_at: current.stamp.into(),
         };
-        let value = (stands.value.as_ref(), place);
+        let value = (current.value.as_ref(), place);
         let row = open(&self.inner.shared, &writer.realm, &key, value);
         match row.and_then(|row| Said::read(&key, &row.payload)) {
             Some((Said::Agent(_, AgentBrake::Stopped), _)) => {

@@ -52,7 +52,7 @@ impl App {
         };
         if pointer.is_some_and(|pointer| !is_usable(pointer)) {
             return Err(Fault::invalid_args(
-                "this is no JSON pointer to an argument; write /name, or /name/inner",
+                "this is not a JSON pointer to an argument; write /name, or /name/inner",
             ));
         }
         let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());

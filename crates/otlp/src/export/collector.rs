@@ -64,7 +64,7 @@ impl Collector {
     pub fn new(destination: &Destination) -> Result<Self, CollectorError> {
         let endpoint = Endpoint::from_shared(destination.endpoint.clone()).map_err(|_| {
             CollectorError::Settings(format!(
-                "{:?} is no endpoint; write http://HOST:PORT",
+                "{:?} is not an endpoint; write http://HOST:PORT",
                 destination.endpoint
             ))
         })?;

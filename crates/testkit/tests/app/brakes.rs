@@ -211,8 +211,8 @@ async fn said(app: &App, word: &str, by: &str) {
     );
     let value = value.and_then(|value| value.to_bytes()).unwrap();
     let (name, bus) = (key.to_string(), app.bus().unwrap());
-    let stands = bus.policy_get(&name).await.unwrap();
-    let revision = stands.map_or(0, |stands| stands.revision);
+    let current = bus.policy_get(&name).await.unwrap();
+    let revision = current.map_or(0, |current| current.revision);
     bus.policy_put(&name, revision, value.into()).await.unwrap();
 }
 

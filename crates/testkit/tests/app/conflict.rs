@@ -56,9 +56,9 @@ async fn after_a_conflict_the_decision_that_agents_read_is_shown_beside_the_one_
     let codes: Vec<&str> = about.iter().map(|alarm| alarm.code.as_str()).collect();
     assert_eq!(codes, ["recover_conflict"]);
     let story = app.show("r1").await.unwrap();
-    let stands: Value = serde_json::from_slice(&story.contradicting.unwrap().raw).unwrap();
+    let current: Value = serde_json::from_slice(&story.contradicting.unwrap().raw).unwrap();
     assert_eq!(
-        (&stands["verdict"], &stands["decided_by"]["name"]),
+        (&current["verdict"], &current["decided_by"]["name"]),
         (&json!("deny"), &json!("Grace"))
     );
     assert_eq!(story.line.verdict.as_deref(), Some("approve"));

@@ -100,7 +100,11 @@ async fn a_disk_that_refuses_to_keep_what_was_written_ends_all_writing_and_what_
     let app = App::start(options(&data)).await.unwrap();
     caught_up(&app).await;
     let line = in_state(&app, "before", "decided").await;
-    assert_eq!(line.verdict.as_deref(), Some("approve"), "it was reported so");
+    assert_eq!(
+        line.verdict.as_deref(),
+        Some("approve"),
+        "it was reported so"
+    );
     // What was refused is what the stream says, and nothing else.
     listed(&app, "late").await;
     let bus = app.bus().unwrap();

@@ -17,7 +17,7 @@ use crate::agent::{
 use crate::operators::{put_approval_of, put_list, sees};
 
 /// The list in the bucket, and who signed it.
-async fn stands(app: &App) -> (u64, OperatorList, String) {
+async fn current(app: &App) -> (u64, OperatorList, String) {
     let value = app.bus().unwrap().policy_get("operators").await;
     let value = value.unwrap().unwrap();
     let envelope = SignedEnvelope::from_bytes(&value.value).unwrap();
@@ -28,10 +28,10 @@ async fn stands(app: &App) -> (u64, OperatorList, String) {
 /// Waits until so many operators are vouched for.
 async fn vouched(app: &App, words: usize) -> u64 {
     until("everybody is vouched for", || async {
-        stands(app).await.1.vouched.len() == words
+        current(app).await.1.vouched.len() == words
     })
     .await;
-    stands(app).await.0
+    current(app).await.0
 }
 
 async fn open(enrolment: &Enrolment) -> Gate {
@@ -72,7 +72,7 @@ async fn an_agent_of_the_first_console_runs_what_later_operators_approve_and_not
     let changed = bea.change_operators(&Change::Approval(true)).await;
     assert!(changed.unwrap());
     let bea_key = bea.identity().human_key();
-    assert_eq!(stands(ann).await.2, bea_key.as_str());
+    assert_eq!(current(ann).await.2, bea_key.as_str());
     let gate = open(&first).await;
     for (app, id) in [(ann, "by-ann"), (&bea, "by-bea"), (&cem, "by-cem")] {
         let decision = approved_by(&gate, app, id).await;
@@ -85,7 +85,7 @@ async fn an_agent_of_the_first_console_runs_what_later_operators_approve_and_not
             .unwrap()
     );
     sees(ann, &key, ListedState::Retired).await;
-    assert_eq!(stands(ann).await.2, bea_key.as_str());
+    assert_eq!(current(ann).await.2, bea_key.as_str());
     for (what, gate) in [("goes on", gate), ("starts", open(&first).await)] {
         let id = format!("{}-stolen", &what[..1]);
         let decision = asked(&gate, &bea, &id, async |key| {
@@ -123,7 +123,7 @@ async fn a_console_that_starts_vouches_for_those_who_came_after_it_and_then_the_
     }
     let signer = bea.identity().signing();
     bea.shutdown().await;
-    let (_, list, _) = stands(&cem).await;
+    let (_, list, _) = current(&cem).await;
     let before = OperatorList {
         vouched: Vec::new(),
         at: Some(time_to_sign(Timestamp::new(cem.now().into()), list.at)),
@@ -134,7 +134,7 @@ async fn a_console_that_starts_vouches_for_those_who_came_after_it_and_then_the_
     let bea = bea.unwrap();
     caught_up(&bea).await;
     let revision = vouched(&cem, 1).await;
-    let (_, list, by) = stands(&cem).await;
+    let (_, list, by) = current(&cem).await;
     assert_eq!(by, signer.human_key.as_str());
     let said = Vouch::said(&list.vouched[0]).unwrap();
     assert_eq!(said.by, signer.human_key);
@@ -143,7 +143,7 @@ async fn a_console_that_starts_vouches_for_those_who_came_after_it_and_then_the_
     assert!(cem.change_operators(&Change::Approval(true)).await.unwrap());
     let bus = cem.bus().unwrap();
     let next = bus.read_next(POLICY_STREAM, "$KV.CS_POLICY.operators", revision + 1);
-    assert_eq!(next.await.unwrap().unwrap().seq, stands(&cem).await.0);
+    assert_eq!(next.await.unwrap().unwrap().seq, current(&cem).await.0);
     for app in [&cem, &bea] {
         assert_eq!(troubles(app).await, []);
     }
@@ -179,7 +179,7 @@ async fn what_an_operator_under_limits_signed_is_signed_again_by_one_without() {
     bea.rotate_keys().await.unwrap();
     let own = desk.app.identity().human_key();
     until("it is signed again", || async {
-        stands(&desk.app).await.2 == own.as_str()
+        current(&desk.app).await.2 == own.as_str()
     })
     .await;
     let gate = open(&first).await;
@@ -232,7 +232,7 @@ async fn while_nobody_without_limits_is_there_agents_that_start_follow_the_last_
     let cem = cem.unwrap();
     let cem_key = cem.identity().human_key();
     sees(&desk.app, &cem_key, ListedState::Waiting).await;
-    let (_, list, signer) = stands(&desk.app).await;
+    let (_, list, signer) = current(&desk.app).await;
     assert_eq!(signer, cem_key.as_str());
     assert_eq!(list.base.unwrap().key, bea_key);
     let gate = open(&later).await;

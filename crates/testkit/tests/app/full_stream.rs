@@ -55,19 +55,19 @@ async fn of_two_consoles_with_different_limits_the_wider_one_stands() {
         most().await == Some(32 * MIB)
     })
     .await;
-    for (wanted, stands) in [(16, 32), (64, 64), (48, 64)] {
+    for (wanted, current) in [(16, 32), (64, 64), (48, 64)] {
         let data = TempData::new();
         let console = colleague_with(&desk, &data, "Bob", |options| {
             options.requests_max_bytes = Some(wanted * MIB);
         })
         .await;
         until("the limit is looked at", || async {
-            most().await == Some(stands * MIB)
+            most().await == Some(current * MIB)
         })
         .await;
         let bus = console.bus().unwrap();
         bus.widen_requests(wanted * MIB).await.unwrap();
-        assert_eq!(most().await, Some(stands * MIB));
+        assert_eq!(most().await, Some(current * MIB));
         console.shutdown().await;
     }
     set_by_hand(&desk.app, -1).await;
@@ -104,7 +104,10 @@ async fn a_full_stream_of_requests_is_an_alarm_until_a_larger_limit_is_set() {
 
     let app = started(&data, 2 * MIB).await;
     let reported = [("stream_full".to_owned(), "CS_REQUESTS".to_owned())];
-    until("it is reported", || async { alarms(&app).await == reported }).await;
+    until("it is reported", || async {
+        alarms(&app).await == reported
+    })
+    .await;
     app.shutdown().await;
 
     // The next look is a minute away, or at the next start.

@@ -60,8 +60,8 @@ pub(crate) async fn put(app: &App, key: &PolicyKey, mut payload: Value) {
     );
     let value = sealed.and_then(|value| value.to_bytes()).unwrap();
     let (name, bus) = (key.to_string(), app.bus().unwrap());
-    let stands = bus.policy_get(&name).await.unwrap();
-    let revision = stands.map_or(0, |stands| stands.revision);
+    let current = bus.policy_get(&name).await.unwrap();
+    let revision = current.map_or(0, |current| current.revision);
     bus.policy_put(&name, revision, value.into()).await.unwrap();
 }
 
@@ -255,10 +255,10 @@ async fn a_console_that_was_entered_while_the_clock_was_ahead_counts_once_it_is_
     let agent = desk.agent("bot").await;
     let data = TempData::new();
     let bus = desk.app.bus().unwrap();
-    let stands = bus.policy_get("operators").await.unwrap().unwrap();
-    let stands = SignedEnvelope::from_bytes(&stands.value).unwrap();
+    let current = bus.policy_get("operators").await.unwrap().unwrap();
+    let current = SignedEnvelope::from_bytes(&current.value).unwrap();
     let mut list: countersign_wire::OperatorList =
-        serde_json::from_slice(&stands.payload_bytes().unwrap()).unwrap();
+        serde_json::from_slice(&current.payload_bytes().unwrap()).unwrap();
     let hours = Timestamp::new(desk.app.now().plus_ms(7_200_000).into());
     {
         let grace = keys_of(data.path());

@@ -15,7 +15,11 @@ async fn who_signs_under_a_colleagues_name_is_told_by_the_name_on_the_list() {
     colleague(&desk, &data, "Bea").await.shutdown().await;
     let bea = colleague(&desk, &data, "Ada").await;
     let ada = desk.app.identity().human_key();
-    assert_eq!(bea.borrowed_name(), Some(ada), "a console that starts this way says so");
+    assert_eq!(
+        bea.borrowed_name(),
+        Some(ada),
+        "a console that starts this way says so"
+    );
     assert_eq!(desk.app.borrowed_name(), None);
     agent.ask(&agent.request("r1")).await;
     listed(&bea, "r1").await;

@@ -86,7 +86,10 @@ async fn a_port_that_nobody_dials_is_given_up_for_the_one_that_agents_are_sent_t
         let app = App::start(options(&data)).await.unwrap();
         let elsewhere = address(&app);
         if one_was_enrolled_before {
-            until("it is reported", || async { !reported(&app).await.is_empty() }).await;
+            until("it is reported", || async {
+                !reported(&app).await.is_empty()
+            })
+            .await;
             app.revoke(&other).await.unwrap();
             until("it is over", || async { reported(&app).await.is_empty() }).await;
         }

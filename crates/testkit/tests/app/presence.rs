@@ -193,7 +193,10 @@ async fn a_data_folder_that_was_copied_and_runs_twice_is_an_alarm_at_every_conso
         say(run).await;
     }
     let alarm = ("console_runs_twice".to_owned(), "console.copied".to_owned());
-    until("it is reported", async || reported().await == [alarm.clone()]).await;
+    until("it is reported", async || {
+        reported().await == [alarm.clone()]
+    })
+    .await;
     desk.app.shutdown().await;
 }
 

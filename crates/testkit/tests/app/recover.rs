@@ -167,7 +167,7 @@ async fn consoles_that_recover_at_once_agree_and_a_late_joiner_sees_the_old_deci
     assert_eq!(
         ours.decisions.republished + theirs.decisions.republished,
         40,
-        "each stands there once"
+        "each is there once"
     );
     let late = TempData::new();
     let desk = Desk {

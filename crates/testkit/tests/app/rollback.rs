@@ -197,8 +197,8 @@ async fn a_panic_that_an_older_copy_of_the_shared_policy_lost_is_on_again_after_
     let app = App::start(options(data)).await.unwrap();
     caught_up(&app).await;
     assert_eq!(app.status().await.unwrap().read_only, None);
-    let stands = app.bus().unwrap().policy_get("panic").await.unwrap();
-    assert!(stands.is_some(), "whoever joins reads it too");
+    let current = app.bus().unwrap().policy_get("panic").await.unwrap();
+    assert!(current.is_some(), "whoever joins reads it too");
     app.shutdown().await;
 }
 
@@ -234,8 +234,8 @@ async fn an_older_copy_of_the_shared_policy_is_noticed_when_what_took_the_place_
     let done = recovered(&app).await;
     assert!(done.changed.contains(&"KV_CS_POLICY"), "{done:?}");
     caught_up(&app).await;
-    let stands = app.bus().unwrap().policy_get("panic").await.unwrap();
-    assert!(stands.is_some(), "whoever joins reads it too");
+    let current = app.bus().unwrap().policy_get("panic").await.unwrap();
+    assert!(current.is_some(), "whoever joins reads it too");
     assert!(app.brakes().await.unwrap().panic().is_some());
     app.shutdown().await;
 }
@@ -292,9 +292,9 @@ async fn what_an_operator_signed_before_a_rotation_is_in_force_again_after_a_rec
     recovered(&desk.app).await;
     caught_up(&desk.app).await;
     for key in ["panic", "rules.acme"] {
-        let stands = desk.app.bus().unwrap().policy_get(key).await.unwrap();
-        let stands = SignedEnvelope::from_bytes(&stands.unwrap().value).unwrap();
-        assert_eq!(stands.key, rotated[0].new, "{key}");
+        let current = desk.app.bus().unwrap().policy_get(key).await.unwrap();
+        let current = SignedEnvelope::from_bytes(&current.unwrap().value).unwrap();
+        assert_eq!(current.key, rotated[0].new, "{key}");
     }
     // Who joins knows what the bus says, and nothing else.
     let data = TempData::new();
@@ -364,9 +364,9 @@ async fn what_an_operator_under_limits_signed_is_not_signed_anew_by_one_without(
     let desk = loses(desk, "KV_CS_POLICY").await;
     recovered(&desk.app).await;
     caught_up(&desk.app).await;
-    let stands = desk.app.bus().unwrap().policy_get("rules.acme").await;
-    let stands = SignedEnvelope::from_bytes(&stands.unwrap().unwrap().value).unwrap();
-    assert_eq!(stands.key, grace);
+    let current = desk.app.bus().unwrap().policy_get("rules.acme").await;
+    let current = SignedEnvelope::from_bytes(&current.unwrap().unwrap().value).unwrap();
+    assert_eq!(current.key, grace);
     let agent = desk.agent("bot").await;
     agent.ask(&agent.request("asks")).await;
     assert_eq!(listed(&desk.app, "asks").await.state, "pending");

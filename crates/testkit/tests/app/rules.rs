@@ -461,8 +461,8 @@ async fn versions_go_on_where_rules_are_put_in_the_place_of_deleted_or_unreadabl
             .iter()
             .map(|rule| (rule.id.as_str(), rule.version))
             .collect();
-        let stands = [("gone", 2), ("lim", 4), ("same", 1)];
-        assert_eq!(versions, stands, "{how:?}");
+        let current = [("gone", 2), ("lim", 4), ("same", 1)];
+        assert_eq!(versions, current, "{how:?}");
         assert!(set.regrets.contains_key("lim"), "{how:?}");
         let again = apply(&desk.app, &file(&all)).await;
         assert_eq!(again.revision, done.revision, "nothing is written twice");

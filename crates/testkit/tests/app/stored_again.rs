@@ -18,19 +18,19 @@ use crate::recover::{becomes_read_only, delete_stream, recovered};
 const HOUR: std::time::Duration = std::time::Duration::from_secs(3_600);
 
 /// The current value of a key: revision and bytes.
-async fn stands(app: &App, key: &str) -> (u64, Vec<u8>) {
+async fn present(app: &App, key: &str) -> (u64, Vec<u8>) {
     let value = app.bus().unwrap().policy_get(key).await.unwrap().unwrap();
     (value.revision, value.value.to_vec())
 }
 
 async fn list_of(app: &App) -> OperatorList {
-    let (_, bytes) = stands(app, "operators").await;
+    let (_, bytes) = present(app, "operators").await;
     let envelope = SignedEnvelope::from_bytes(&bytes).unwrap();
     read_json(&envelope.payload_bytes().unwrap()).unwrap()
 }
 
 async fn store(app: &App, key: &str, bytes: &[u8]) {
-    let revision = stands(app, key).await.0;
+    let revision = present(app, key).await.0;
     let put = app.bus().unwrap();
     let put = put.policy_put(key, revision, bytes.to_vec().into()).await;
     assert!(matches!(put.unwrap(), PublishOutcome::Stored { .. }));
@@ -48,7 +48,7 @@ async fn add(app: &App, key: &PublicKey) {
 
 async fn is_put_right(app: &App, old: &[u8]) {
     until("the list is the realm's again", || async {
-        let (_, bytes) = stands(app, "operators").await;
+        let (_, bytes) = present(app, "operators").await;
         bytes != old && SignedEnvelope::from_bytes(&bytes).is_ok()
     })
     .await;
@@ -63,7 +63,7 @@ async fn a_retired_operator_does_not_come_back_by_an_older_list() {
     let pair = KeyPair::new_user();
     let guest = PublicKey::of(&pair).unwrap();
     add(&desk.app, &guest).await;
-    let (_, old) = stands(&desk.app, "operators").await;
+    let (_, old) = present(&desk.app, "operators").await;
     let retire = Change::Retire(guest.clone());
     assert!(desk.app.change_operators(&retire).await.unwrap());
     sees(&second, &guest, ListedState::Retired).await;
@@ -104,15 +104,15 @@ async fn a_list_that_is_put_back_after_a_loss_counts_and_so_does_what_is_changed
     }
     let guest = PublicKey::of(&KeyPair::new_user()).unwrap();
     add(&desk.app, &guest).await;
-    let (before, old) = stands(&desk.app, "operators").await;
+    let (before, old) = present(&desk.app, "operators").await;
     let (bus, realm) = (desk.app.bus().unwrap(), desk.app.realm().unwrap());
     delete_stream(&desk, "KV_CS_POLICY").await;
     bus.restore(realm, 1).await.unwrap();
     becomes_read_only(&desk.app).await;
     recovered(&desk.app).await;
     caught_up(&desk.app).await;
-    let (after, bytes) = stands(&desk.app, "operators").await;
-    assert!(after < before, "{after} is no revision of a new bucket");
+    let (after, bytes) = present(&desk.app, "operators").await;
+    assert!(after < before, "{after} is not a revision of a new bucket");
     assert!(bytes == old, "the list as it was signed");
     let retire = Change::Retire(guest.clone());
     assert!(desk.app.change_operators(&retire).await.unwrap());
@@ -143,9 +143,9 @@ async fn no_brake_is_let_go_of_by_an_older_value() {
         app.set_brake(&bot(), AgentBrake::Running).await.unwrap();
         app.set_bypass(&bot(), Risk::Low, HOUR).await.unwrap();
         (
-            stands(app, "panic").await.1,
-            stands(app, "pause.acme.bot").await.1,
-            stands(app, "bypass.acme.bot").await.1,
+            present(app, "panic").await.1,
+            present(app, "pause.acme.bot").await.1,
+            present(app, "bypass.acme.bot").await.1,
         )
     };
     // Set by a console of its own: whoever signs replaces what anybody signed.
@@ -203,7 +203,7 @@ async fn a_rule_that_was_removed_does_not_come_back_by_an_older_value() {
     apply(&desk.app, INVOICES).await;
     agent.ask(&agent.request("by-rule")).await;
     assert_eq!(agent.decision("by-rule").await["origin"], "rule");
-    let (_, old) = stands(&desk.app, "rules.acme").await;
+    let (_, old) = present(&desk.app, "rules.acme").await;
     apply(&desk.app, "schema = 1").await;
     let asks = async |app: &App, id: &str| {
         let before = alarms(app, "rules.acme").await;
@@ -243,24 +243,24 @@ async fn who_joins_after_a_flood_of_an_older_value_takes_the_one_in_force() {
     let desk = Desk::open().await;
     let app = &desk.app;
     app.set_panic(false).await.unwrap();
-    let (_, off) = stands(app, "panic").await;
+    let (_, off) = present(app, "panic").await;
     app.set_panic(true).await.unwrap();
-    let (_, on) = stands(app, "panic").await;
+    let (_, on) = present(app, "panic").await;
     apply(app, INVOICES).await;
-    let (_, approves) = stands(app, "rules.acme").await;
+    let (_, approves) = present(app, "rules.acme").await;
     apply(app, "schema = 1").await;
-    let (_, none) = stands(app, "rules.acme").await;
+    let (_, none) = present(app, "rules.acme").await;
     for (key, older, in_force) in [("panic", &off, &on), ("rules.acme", &approves, &none)] {
         let bus = app.bus().unwrap();
         let mut stored = 0;
         while stored < FLOOD {
-            let over = stands(app, key).await.0;
+            let over = present(app, key).await.0;
             // The console may write between the two.
             let put = bus.policy_put(key, over, older.clone().into()).await;
             stored += usize::from(matches!(put.unwrap(), PublishOutcome::Stored { .. }));
         }
         until("the value in force is back", || async {
-            stands(app, key).await.1 == *in_force
+            present(app, key).await.1 == *in_force
         })
         .await;
     }
@@ -284,9 +284,9 @@ async fn what_an_operator_signed_who_is_retired_since_is_not_written_back() {
     let grace = second.identity().human_key();
     sees(&desk.app, &grace, ListedState::InForce).await;
     desk.app.set_panic(false).await.unwrap();
-    let (_, off) = stands(&desk.app, "panic").await;
+    let (_, off) = present(&desk.app, "panic").await;
     second.set_panic(true).await.unwrap();
-    let (_, on) = stands(&desk.app, "panic").await;
+    let (_, on) = present(&desk.app, "panic").await;
     let retire = Change::Retire(grace.clone());
     assert!(desk.app.change_operators(&retire).await.unwrap());
     sees(&second, &grace, ListedState::Retired).await;
@@ -296,7 +296,7 @@ async fn what_an_operator_signed_who_is_retired_since_is_not_written_back() {
     for state in [AgentBrake::Running, AgentBrake::Paused] {
         desk.app.set_brake(&bot(), state).await.unwrap();
     }
-    let (_, paused) = stands(&desk.app, key).await;
+    let (_, paused) = present(&desk.app, key).await;
     let mut before = desk.app.bus().unwrap().policy_watch(1);
     let running = loop {
         let change = before.changes.recv().await.unwrap();
@@ -306,10 +306,10 @@ async fn what_an_operator_signed_who_is_retired_since_is_not_written_back() {
     };
     store(&desk.app, key, &running).await;
     until("the pause is back", || async {
-        stands(&desk.app, key).await.1 == paused
+        present(&desk.app, key).await.1 == paused
     })
     .await;
-    let (_, now) = stands(&desk.app, "panic").await;
+    let (_, now) = present(&desk.app, "panic").await;
     assert!(now == off && now != on, "it would count nowhere");
     assert!(desk.app.brakes().await.unwrap().panic().is_some());
     assert!(has_alarm(&desk.app, "brake_unverified", "panic").await);

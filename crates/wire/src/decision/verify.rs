@@ -76,7 +76,7 @@ pub enum DecisionFault {
     #[error("the decision is not signed")]
     Unsigned,
     /// The subject is not that of the request's decision.
-    #[error("the decision stands on another subject")]
+    #[error("the decision is on another subject")]
     WrongSubject,
     /// The key was not trusted when the decision was stored.
     #[error("the decision is signed with a key that is not trusted")]

@@ -178,7 +178,7 @@ impl Reader {
                 continue;
             };
             if let Some(first) = places.get(&tool.name) {
-                let what = format!("the same name as /tools/{first}, which stands");
+                let what = format!("the same name as /tools/{first}, which counts");
                 self.fault(step(&path, "name"), what);
                 let more = definition(place, &tool.name, raw).digest;
                 if let Some(stands) = definitions.iter_mut().find(|of| of.name == tool.name)

@@ -245,7 +245,7 @@ impl<'de> Deserialize<'de> for Fields {
                     }
                 }
                 if fields.has_twice() {
-                    return Err(A::Error::custom("a key stands twice"));
+                    return Err(A::Error::custom("a key is there twice"));
                 }
                 Ok(fields)
             }

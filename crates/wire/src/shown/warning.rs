@@ -60,7 +60,7 @@ impl TextWarning {
                 "holds {count} characters that cannot be seen or reorder text. They are marked in place."
             ),
             Self::LongBlanks { length } => {
-                format!("holds {length} blanks in a row: text may stand out of sight.")
+                format!("holds {length} blanks in a row: text may be out of sight.")
             }
             Self::MixedScriptHost { host } => {
                 format!("names a host that mixes scripts or hides its letters: {host}")

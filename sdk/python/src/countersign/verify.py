@@ -115,7 +115,7 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, late: bool
     if not trust.insecure and not (stored.headers.get("CS-Key") and stored.headers.get("CS-Sig")):
         _void("unsigned", "the decision is not signed")
     if stored.subject != subject:
-        _void("wrong_subject", "the decision stands on another subject")
+        _void("wrong_subject", "the decision is on another subject")
     if len(stored.payload) > MAX_DECISION_BYTES:
         _void("malformed", "the decision is too large")
     key, role = _check_signature(stored, trust, subject)

@@ -33,15 +33,15 @@ pub(crate) fn entries(
     )];
     let known = before.map_or(&[][..], |list| &list.operators);
     for operator in list.operators.iter().filter(|now| !known.contains(now)) {
-        let stood = known.iter().any(|before| before.key == operator.key);
-        let took_over = operator.predecessor(realm).filter(|_| !stood);
-        if !stood && took_over.is_none() && own.iter().any(|own| own.key == operator.key) {
+        let earlier = known.iter().any(|before| before.key == operator.key);
+        let took_over = operator.predecessor(realm).filter(|_| !earlier);
+        if !earlier && took_over.is_none() && own.iter().any(|own| own.key == operator.key) {
             continue;
         }
         let ended = known.iter().any(|before| {
             (&before.key, before.from, before.until) == (&operator.key, operator.from, None)
         });
-        let action = match (ended, stood, &took_over) {
+        let action = match (ended, earlier, &took_over) {
             (_, false, Some(_)) => "operator_rotated",
             (true, ..) => "operator_retired",
             (false, true, _) => "operator_changed",

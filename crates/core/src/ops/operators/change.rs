@@ -462,8 +462,8 @@ mod tests {
                     3 => Change::Approval(flag),
                     4 => Change::Rotate { old: key, new: keys[(which + 1) % 4].clone(), word: None },
                     _ => {
-                        let stands = list.operators.iter().any(|entry| entry.key == key);
-                        if !stands && !list.is_waiting(key.as_str()) {
+                        let current = list.operators.iter().any(|entry| entry.key == key);
+                        if !current && !list.is_waiting(key.as_str()) {
                             arrive(&mut list, OperatorEntry::new(key, "x".into(), KeyRole::Human, from), now);
                         }
                         continue;

@@ -168,7 +168,7 @@ impl App {
             return Ok(());
         }
         Err(Fault::read_only(
-            "your own key stands under limits; an operator without limits changes the list",
+            "your own key has limits; an operator without limits changes the list",
         ))
     }
 
@@ -178,7 +178,7 @@ impl App {
         let counts = self.inner.shared.trusted.standing(own.as_str(), now) == KeyStatus::Active;
         match change {
             Change::Retire(key) if *key == own && counts => Err(Fault::invalid_args(format!(
-                "{key} is this console's own key: without it, it denies, expires and answers nothing by itself, rules and `stop` included; `countersign operators rotate` replaces it, and where the console is to go, another operator retires it"
+                "{key} is this console's own key: without it, it denies, expires and answers nothing automatically, rules and `stop` included; `countersign operators rotate` replaces it, and where the console is to go, another operator retires it"
             ))),
             _ => Ok(()),
         }
@@ -193,7 +193,7 @@ impl App {
             KeyStatus::Active | KeyStatus::Unknown => return None,
             KeyStatus::NotYetActive(from) => {
                 return Some(format!(
-                    "this console's own key counts from {} on: the bus's clock was ahead when it was entered; until this console has entered it again, it denies, expires, approves and answers nothing by itself, rules and `stop` included",
+                    "this console's own key counts from {} on: the bus's clock was ahead when it was entered; until this console has entered it again, it denies, expires, approves and answers nothing automatically, rules and `stop` included",
                     from.rfc3339()
                 ));
             }
@@ -201,7 +201,7 @@ impl App {
             KeyStatus::Retired(at) => format!("was retired at {}", at.rfc3339()),
         };
         Some(format!(
-            "this console's own key {what}, so it denies, expires, approves and answers nothing by itself, rules and `stop` included; an operator without limits takes it back with `countersign operators add {own}`"
+            "this console's own key {what}, so it denies, expires, approves and answers nothing automatically, rules and `stop` included; an operator without limits takes it back with `countersign operators add {own}`"
         ))
     }
 

@@ -82,7 +82,7 @@ impl Operators {
             Accepted::ToSign(list) => self.may_edit().then_some(list),
             Accepted::No(refused) => self.known().and_then(|known| {
                 let harms = refused.harms(&known.list);
-                harms.then(|| refused.mended(&known.list, now))
+                harms.then(|| refused.repaired(&known.list, now))
             }),
         };
         let Some(list) = again.filter(|_| self.may_sign()) else {

@@ -164,7 +164,8 @@ impl Operators {
             };
             let sig = found.envelope.sig.as_str();
             let (key, revision) = (KEY, found.revision);
-            let known = policy_history::stood(&self.shared.reader, (key, revision), sig).await?;
+            let known =
+                policy_history::was_in_force(&self.shared.reader, (key, revision), sig).await?;
             let known = known && found.was_stored_when_signed();
             stands_by_own = sig == own_sig || self.follows(own, &found);
             let before = followed.as_ref();

@@ -37,7 +37,7 @@ impl Refused {
 
     /// What is written next: what is known, with the keys that the refused list would have added. It is signed
     /// later than both, for agents may have taken the refused one over.
-    pub(super) fn mended(&self, known: &OperatorList, now: Timestamp) -> OperatorList {
+    pub(super) fn repaired(&self, known: &OperatorList, now: Timestamp) -> OperatorList {
         match self {
             Self::Unreadable => known.clone(),
             Self::Unlawful(list) | Self::Older(list) => OperatorList {

@@ -55,12 +55,12 @@ pub(crate) fn takes_over(list: &OperatorList) -> impl Fn(&PublicKey, &PublicKey)
 /// keys, with which nothing is signed any more.
 pub(crate) async fn follow(identity: &Arc<Identity>, list: &OperatorList) {
     let own = identity.signing();
-    let stands = |key: &PublicKey| {
+    let current = |key: &PublicKey| {
         list.operators
             .iter()
             .any(|entry| entry.key == *key && entry.until.is_none())
     };
-    if stands(&own.human_key) && stands(&own.auto_key) {
+    if current(&own.human_key) && current(&own.auto_key) {
         return;
     }
     let (identity, list) = (Arc::clone(identity), list.clone());
@@ -150,7 +150,7 @@ impl App {
         let seen = async || Ok(full || self.sees_an_editor(&list).await);
         if !in_time(EDITOR_LIMIT, seen).await? {
             return Err(Fault::read_only(
-                "your own key stands under limits, so agents follow a new one only when a console of an operator without limits has signed the list again, and none is connected; nothing was changed, rotate when one is (`countersign status` lists the consoles)",
+                "your own key has limits, so agents follow a new one only when a console of an operator without limits has signed the list again, and none is connected; nothing was changed, rotate when one is (`countersign status` lists the consoles)",
             ));
         }
         self.outbox_sent().await?;

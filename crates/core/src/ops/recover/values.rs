@@ -32,13 +32,13 @@ impl App {
         let mut rows = policy::all(self.reader()).await?;
         rows.sort_by_key(|row| place(&row.key));
         for row in rows {
-            let stands = bus.policy_get(&row.key).await?;
-            if let Some(stands) = &stands
-                && !self.is_older(&row, &stands.value).await?
+            let current = bus.policy_get(&row.key).await?;
+            if let Some(current) = &current
+                && !self.is_older(&row, &current.value).await?
             {
                 continue;
             }
-            let expected = stands.map_or(0, |stands| stands.revision);
+            let expected = current.map_or(0, |current| current.revision);
             // One that nobody can vouch for goes out as it was: no console takes it, and everything asks.
             let bytes = match self.signed_anew(bus, &row).await? {
                 Some(bytes) => bytes,
@@ -100,11 +100,11 @@ impl App {
     }
 
     /// Whether the bucket holds a value that this console saw replaced by `row`.
-    async fn is_older(&self, row: &PolicyRow, stands: &[u8]) -> Result<bool, Fault> {
-        let Ok(stands) = SignedEnvelope::from_bytes(stands) else {
+    async fn is_older(&self, row: &PolicyRow, current: &[u8]) -> Result<bool, Fault> {
+        let Ok(current) = SignedEnvelope::from_bytes(current) else {
             return Ok(false);
         };
-        let sig = stands.sig.to_string();
+        let sig = current.sig.to_string();
         Ok(sig != row.sig && policy_history::has(self.reader(), &row.key, &sig).await?)
     }
 }

@@ -146,9 +146,9 @@ impl RuleSet {
 
     /// The rules with one put in the place of its version `seen`, or new.
     fn put(&self, rule: &Rule, seen: Option<u64>) -> Result<Vec<Rule>, Fault> {
-        let stands = self.rule(&rule.id);
-        if stands.map(|other| other.version) != seen {
-            return Err(Fault::invalid_args(match stands {
+        let current = self.rule(&rule.id);
+        if current.map(|other| other.version) != seen {
+            return Err(Fault::invalid_args(match current {
                 Some(_) if seen.is_none() => {
                     format!("there is a rule {} already; choose another id", rule.id)
                 }
@@ -158,7 +158,7 @@ impl RuleSet {
                 ),
             }));
         }
-        if stands.is_none() && self.rules.len() >= RULES_MAX {
+        if current.is_none() && self.rules.len() >= RULES_MAX {
             return Err(too_many());
         }
         let others = self.rules.iter().filter(|other| other.id != rule.id);

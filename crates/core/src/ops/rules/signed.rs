@@ -55,8 +55,8 @@ pub(super) fn shift(
     let mut shift = Shift::default();
     let acts = |rule: &&Rule| rule.effect == Effect::Approve && rule.enabled == Enabled::On;
     for rule in after.iter().filter(acts) {
-        let stood = before.iter().find(|other| other.id == rule.id);
-        if !stood.is_some_and(|stood| stood.says_the_same(rule)) {
+        let earlier = before.iter().find(|other| other.id == rule.id);
+        if !earlier.is_some_and(|earlier| earlier.says_the_same(rule)) {
             continue;
         }
         let risks: Vec<Risk> = Risk::ALL

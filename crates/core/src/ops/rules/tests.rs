@@ -85,15 +85,15 @@ fn an_approval_whose_time_is_over_is_refused_and_one_that_stands_can_still_be_sw
     assert!(none.after(&put(until(2027, "true"), None), now).is_ok());
     assert!(none.after(&put(rule("b", "ask"), None), now).is_ok());
     // It was good when it was made.
-    let (stands, _) = none.after(&put(until(2026, "true"), None), before).unwrap();
-    assert!(stands.after(&replace(stands.rules.clone()), now).is_ok());
-    assert!(stands.after(&put(rule("b", "ask"), None), now).is_ok());
+    let (current, _) = none.after(&put(until(2026, "true"), None), before).unwrap();
+    assert!(current.after(&replace(current.rules.clone()), now).is_ok());
+    assert!(current.after(&put(rule("b", "ask"), None), now).is_ok());
     for (enabled, accepted) in [(Enabled::Off, true), (Enabled::Shadow, false)] {
-        let done = stands.after(&RulesChange::Enable("a".to_owned(), enabled), now);
+        let done = current.after(&RulesChange::Enable("a".to_owned(), enabled), now);
         assert_eq!(done.is_ok(), accepted, "{enabled:?}");
     }
     assert!(
-        stands
+        current
             .after(&RulesChange::Remove("a".to_owned()), now)
             .is_ok()
     );

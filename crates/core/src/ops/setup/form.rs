@@ -193,11 +193,11 @@ impl App {
         }
         let key = PolicyKey::Setup(agent.clone());
         let writer = self.policy_writer().await?;
-        let stands = self.policy_stands(&key).await?;
+        let current = self.current_policy(&key).await?;
         let read =
-            (stands.revision > 0).then(|| stands.payload.as_deref().and_then(SetupValue::read));
-        if stands.revision != seen {
-            let form = self.form(agent, declared, read, stands.revision).await?;
+            (current.revision > 0).then(|| current.payload.as_deref().and_then(SetupValue::read));
+        if current.revision != seen {
+            let form = self.form(agent, declared, read, current.revision).await?;
             return Ok(Saved::Conflict(form));
         }
         let mut setup = self.setup_or_last(agent, read.flatten()).await?;
@@ -213,9 +213,9 @@ impl App {
             let stored = form(agent, declared, (setup, true), revision);
             return Ok(Saved::Stored(stored));
         }
-        let stands = self.policy_stands(&key).await?;
-        let read = stands.payload.as_deref().and_then(SetupValue::read);
-        let form = self.form(agent, declared, Some(read), stands.revision);
+        let current = self.current_policy(&key).await?;
+        let read = current.payload.as_deref().and_then(SetupValue::read);
+        let form = self.form(agent, declared, Some(read), current.revision);
         Ok(Saved::Conflict(form.await?))
     }
 
@@ -247,7 +247,7 @@ pub(super) fn read_declared(text: &str) -> Read {
         Some(value) => read_schema(&value),
         None => Err(vec![problem(
             &[],
-            "is no valid JSON; let the agent say hello again",
+            "is not valid JSON; let the agent say hello again",
         )]),
     }
 }

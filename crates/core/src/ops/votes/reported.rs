@@ -243,7 +243,7 @@ impl App {
                 }
                 None if late => {
                     return Err(Fault::failed(format!(
-                        "the vote on {key} is stored but does not stand; see `countersign operators list` whether this console's key counts"
+                        "the vote on {key} is stored but does not count; see `countersign operators list` whether this console's key counts"
                     )));
                 }
                 _ => tokio::time::sleep(LOOK).await,

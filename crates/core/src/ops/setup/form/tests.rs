@@ -179,7 +179,7 @@ fn an_agent_flips_no_bound_key_by_declaring_it_otherwise() {
     assert!(!spares(&setup, &flag(json!({}))), "the agent flipped it");
     let words = flag(json!({"bs_description": "another", "bs_order": 3}));
     change(&mut setup, &flag(json!({})), bind());
-    assert!(spares(&setup, &words), "bound again; words are no value");
+    assert!(spares(&setup, &words), "bound again; words are not a value");
     assert!(!spares(&setup, &asks_first));
     change(&mut setup, &asks_first, set(json!(false)));
     assert!(spares(&setup, &asks_first), "an operator chose the value");
