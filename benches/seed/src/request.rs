@@ -71,8 +71,9 @@ pub(crate) fn story(
         "requested_at": stored_at.rfc3339(), "expires_at": stored_at.plus_ms(3_600_000).rfc3339(),
     });
     let raw = request.to_string().into_bytes();
-    let parsed = parse_request(&request_subject(&key), &raw)
-        .map_err(|rejection| anyhow::anyhow!("the request is not a request: {}", rejection.detail))?;
+    let parsed = parse_request(&request_subject(&key), &raw).map_err(|rejection| {
+        anyhow::anyhow!("the request is not a request: {}", rejection.detail)
+    })?;
     let (verdict, state, origin) = match chance.below(100) {
         0..=44 => ("approve", State::Decided, "rule"),
         45..=74 => ("approve", State::Decided, "operator"),

@@ -43,7 +43,10 @@ async fn what_is_set_in_a_policy_that_was_made_anew_counts_at_once_and_after_a_r
     recovered(app).await;
     caught_up(app).await;
     let revision = app.set_panic(true).await.unwrap().revision;
-    assert!(revision < 20, "{revision} is not a revision of a new bucket");
+    assert!(
+        revision < 20,
+        "{revision} is not a revision of a new bucket"
+    );
     assert!(app.brakes().await.unwrap().panic().is_some());
     app.set_brake(&agent, AgentBrake::Stopped).await.unwrap();
     assert!(app.brakes().await.unwrap().stop_of(&agent).is_some());

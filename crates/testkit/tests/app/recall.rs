@@ -79,7 +79,10 @@ async fn an_approval_of_a_rule_that_meets_panic_before_the_bus_goes_back_to_peop
     );
     in_state(&desk.app, "later", "decided").await;
     let record = desk.app.rule_record(&acme(), "invoices").await.unwrap();
-    assert_eq!(record.uses, 1, "what was taken back is not a use of the rule");
+    assert_eq!(
+        record.uses, 1,
+        "what was taken back is not a use of the rule"
+    );
     let bus = desk.app.bus().unwrap();
     assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 4);
     assert_eq!(desk.app.status().await.unwrap().outbox, 0);

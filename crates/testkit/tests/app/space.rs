@@ -129,6 +129,10 @@ async fn pages_that_break_while_the_console_runs_stop_every_write_for_good() {
     );
     let broken = std::fs::read(&path).unwrap();
     app.decide(verdict(&key, Verdict::Deny)).await.unwrap_err();
-    assert_eq!(std::fs::read(&path).unwrap(), broken, "nothing was repaired");
+    assert_eq!(
+        std::fs::read(&path).unwrap(),
+        broken,
+        "nothing was repaired"
+    );
     app.shutdown().await;
 }

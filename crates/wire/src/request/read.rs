@@ -199,7 +199,8 @@ fn check_identity(
     agent: &str,
     request_id: &str,
 ) -> Read<RequestKey> {
-    let bad = |name: &str| WireError::new(RejectionCode::BadSubject, format!("{name} is not a name"));
+    let bad =
+        |name: &str| WireError::new(RejectionCode::BadSubject, format!("{name} is not a name"));
     match identity {
         Identity::BadSubject => {
             let detail = "the subject is not countersign.v1.request.{workspace}.{agent}.{id}";
