@@ -56,6 +56,10 @@ CREATE TABLE requests(
   tool_digest        TEXT,
   -- How many operators must agree because a rule says so; null where only the request's own number counts.
   approvals_needed   INTEGER CHECK (approvals_needed BETWEEN 2 AND 5),
+  -- What is remarkable about the call, JSON; null while it was not looked at, and where another console decided.
+  findings           TEXT,
+  -- What will happen; null where the console cannot be sure.
+  effect             TEXT,
   -- Last: the columns before it are read without walking its pages.
   raw                BLOB NOT NULL,
   UNIQUE(ws, agent, request_id),

@@ -20,6 +20,7 @@ mod history;
 mod hostile;
 mod hung;
 mod imports;
+mod judgement;
 #[cfg(feature = "gui")]
 mod keychain;
 mod lists;

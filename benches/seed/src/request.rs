@@ -195,6 +195,8 @@ impl Story {
             error: None,
             tightened_at: None,
             tool_digest: self.parsed.tool_digest.map(|digest| digest.to_string()),
+            findings: Some("[]".to_owned()),
+            effect: None,
         }
     }
 }

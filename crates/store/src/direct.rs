@@ -16,7 +16,7 @@ use sqlx::{Connection as _, SqliteConnection};
 use super::StoreError;
 
 /// More than there are statements that go this way.
-const STATEMENTS: usize = 48;
+const STATEMENTS: usize = 64;
 /// Pages of the write-ahead log that are worth being copied into the file, 32 MiB: every few seconds under load
 /// instead of several times a second.
 const LONG_LOG: i32 = 8_000;

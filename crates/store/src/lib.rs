@@ -27,6 +27,7 @@ mod error;
 pub mod export;
 pub mod facets;
 mod fates;
+pub mod findings;
 pub mod history;
 mod history_narrow;
 #[cfg(test)]

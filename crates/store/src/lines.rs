@@ -83,6 +83,11 @@ pub struct LineRow {
     pub ballots: Option<String>,
     /// Keys whose votes this console has sent or sends, JSON; the same.
     pub sent: Option<String>,
+    /// What is remarkable about the call, JSON of the findings as they were made last before it was decided, the
+    /// strongest first. None while it was not looked at, and where another console decided.
+    pub findings: Option<String>,
+    /// What will happen, where the console can be sure.
+    pub effect: Option<String>,
     /// Payload as received; empty unless asked for.
     pub raw: Vec<u8>,
 }
@@ -146,6 +151,7 @@ pub(super) fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
         "r.args_digest, r.requested_at, r.stored_at, r.received_at, r.deadline_at,
          r.decided_at, r.delivery, r.stream_seq AS request_seq, d.stream_seq AS stream_seq,
          r.error_code, r.error_detail, r.thread_id, r.run_id, r.trace_id, r.span_id,
+         r.findings, r.effect,
          CASE r.kind WHEN 'tool_call' THEN max(r.approvals_required, coalesce(r.approvals_needed, 1))
            ELSE 1 END AS approvals_required,
          CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN

@@ -1,8 +1,12 @@
 //! Tables `requests`, `decisions`, `receipts`: what people decided on the calls of one agent's tool.
 
+use std::collections::BTreeSet;
+
+use rusqlite::OptionalExtension as _;
 use sqlx::SqliteExecutor;
 
 use super::StoreError;
+use super::direct::WriteConnection;
 use super::tool_record::{ToolCall, newest_calls};
 
 /// A call of the tool on which a person decided.
@@ -56,4 +60,29 @@ pub async fn of_tool(
     .bind(until)
     .fetch_all(from)
     .await?)
+}
+
+/// Workspace, agent and tool of these requests, each once.
+///
+/// # Errors
+/// [`StoreError::Direct`].
+pub async fn tools_of(
+    tx: &mut WriteConnection,
+    requests: &[i64],
+) -> Result<BTreeSet<(String, String, String)>, StoreError> {
+    if requests.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    tx.direct(|sqlite| {
+        let mut select = sqlite.prepare_cached(
+            "SELECT ws, agent, tool FROM requests WHERE id = ? AND tool IS NOT NULL",
+        )?;
+        let mut found = BTreeSet::new();
+        for id in requests {
+            let tool = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+            found.extend(select.query_row([id], tool).optional()?);
+        }
+        Ok(found)
+    })
+    .await
 }

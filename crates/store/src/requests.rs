@@ -72,6 +72,10 @@ pub struct NewRequest<'m> {
     pub tightened_at: Option<Timestamp>,
     /// Digest of what it says about its tool beyond the name.
     pub tool_digest: Option<String>,
+    /// As in [`super::lines::LineRow`].
+    pub findings: Option<String>,
+    /// As in [`super::lines::LineRow`].
+    pub effect: Option<String>,
 }
 
 /// A record from the columns of [`RECORD`] and its key, where that is known already; none for a row whose
@@ -149,8 +153,8 @@ pub async fn insert(
             "INSERT INTO requests(ws, agent, request_id, kind, tool, risk, title, run_id, thread_id, call_id,
              trace_id, span_id, group_id, allowed, approvals_required, args_digest, request_digest, raw,
              stream_epoch, stream_seq, requested_at, stored_at, received_at, lifetime, deadline_at, state,
-             delivery, error_code, error_detail, tightened_at, tool_digest)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+             delivery, error_code, error_detail, tightened_at, tool_digest, findings, effect)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
              ON CONFLICT DO NOTHING",
         )?;
         let mut inserted = Vec::with_capacity(rows.len());
@@ -188,6 +192,8 @@ pub async fn insert(
                 row.error.as_ref().map(|(_, detail)| detail),
                 row.tightened_at.map(|at| at.0),
                 row.tool_digest,
+                row.findings,
+                row.effect,
             ])?;
             if added == 1 {
                 let id = sqlite.last_insert_rowid();

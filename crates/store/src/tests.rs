@@ -49,6 +49,8 @@ fn row(id: &str, seq: i64, deadline: i64) -> NewRequest<'static> {
         error: None,
         tightened_at: None,
         tool_digest: None,
+        findings: None,
+        effect: None,
     }
 }
 

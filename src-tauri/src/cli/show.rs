@@ -11,7 +11,7 @@ mod warnings;
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
-use countersign_core::ops::scrutiny::Scrutiny;
+use countersign_core::ops::scrutiny::{Scrutiny, findings_of};
 use countersign_core::ops::votes::reported::ShownVote;
 use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
@@ -61,7 +61,7 @@ struct Shown<'a> {
     rule_version: Option<i64>,
     // The same call, decided before this one was asked.
     repeats: Option<Value>,
-    // What is remarkable about the call; null where there is none to look at.
+    // What is remarkable about the call; null while it was not looked at, and where another console decided.
     findings: Option<Vec<Value>>,
     effect: Option<String>,
     compared: Option<Value>,
@@ -134,7 +134,8 @@ async fn told(
             .flat_map(|words| human::withdrawn(words, secrets)),
     );
     lines.extend(why.iter().flat_map(reasons));
-    lines.extend(scrutiny.iter().flat_map(|of| scrutiny::lines(of, secrets)));
+    let findings = findings_of(&story.line).unwrap_or_default();
+    lines.extend(scrutiny::lines(&findings, secrets));
     Ok(lines)
 }
 
@@ -232,7 +233,7 @@ fn as_json(
         rule_name: story.rule_name.as_deref().map(plain),
         rule_version: story.line.rule_version,
         repeats: story.repeats.as_ref().map(repeats),
-        findings: scrutiny.map(|of| scrutiny::findings(of, secrets)),
+        findings: findings_of(&story.line).map(|of| scrutiny::findings(&of, secrets)),
         effect: scrutiny.and_then(|of| of.effect.as_deref().map(words)),
         compared: scrutiny.and_then(|of| {
             of.compared

@@ -12,8 +12,9 @@ use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::Settlements;
 use super::votes::cast;
 use super::{
-    alarms, alive, answer_feed, arrivals, automatic, decide, decisions, due, enroll, hellos,
-    ladder, policy_intake, recall, reports, retention, search_index, spans, story, typed_targets,
+    alarms, alive, answer_feed, arrivals, automatic, decide, decisions, due, enroll, habits,
+    hellos, ladder, policy_intake, recall, reports, retention, search_index, spans, story,
+    typed_targets,
 };
 use crate::domain::Timestamp;
 use crate::store::audit::Entry;
@@ -52,6 +53,7 @@ async fn finish(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreE
     if ledger.next_due.is_none_or(|due| due <= batch.now) {
         due::run(ledger, batch).await?;
     }
+    habits::run(ledger, batch).await?;
     automatic::run(ledger, batch).await?;
     if !batch.gathered.outgoing.is_empty() {
         // Here and not where each of them is made: whoever forgot it would have one that the bus does not take go unseen.

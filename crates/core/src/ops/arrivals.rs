@@ -18,6 +18,7 @@ use self::amendments::{tighten, withdraw};
 use super::automatic::is_probe;
 use super::automatic_answers;
 use super::decisions::join_orphans;
+use super::habits;
 use super::incoming::{At, IncomingRequest, RequestMessage};
 use super::ledger::{Batch, CONFLICT, Ledger};
 use super::votes;
@@ -41,7 +42,15 @@ pub(crate) async fn apply(
         let (at, raw) = (message.at, &message.raw);
         match &message.what {
             RequestMessage::Request(parsed) => {
-                let row = row_of_request(ledger, &unread.epoch, batch.now, at, raw, parsed);
+                let mut row = row_of_request(ledger, &unread.epoch, batch.now, at, raw, parsed);
+                // While the past is read, most are decided already: what still waits is looked at when it is known.
+                if ledger.caught_up && row.state == State::Pending {
+                    let (habits, agent) = (&mut ledger.habits, parsed.key.agent_key());
+                    let found =
+                        habits::look(habits, batch.tx, batch.now, &agent, &parsed.request).await?;
+                    row.findings = Some(found.text());
+                    row.effect = found.effect;
+                }
                 rows.push((message.subject.as_str(), row, Some(parsed)));
             }
             RequestMessage::Rejected(rejection) => {
@@ -130,6 +139,8 @@ fn row_of_request<'m>(
         error: full.then(|| too_many(ledger.waiting_limit)),
         tightened_at: None,
         tool_digest: parsed.tool_digest.map(|digest| digest.to_string()),
+        findings: None,
+        effect: None,
     }
 }
 
@@ -178,6 +189,8 @@ fn row_of_rejected<'m>(
         error: Some((rejection.code.as_str().to_owned(), rejection.detail)),
         tightened_at: None,
         tool_digest: None,
+        findings: None,
+        effect: None,
     }
 }
 

@@ -27,7 +27,7 @@ use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::republish::{self, Again};
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
-use crate::store::{outbox, rule_uses, unanswered, vote_outbox};
+use crate::store::{findings, outbox, rule_uses, unanswered, vote_outbox};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
@@ -111,6 +111,7 @@ async fn insert(
     let mut changes = Vec::new();
     let mut settled = Vec::new();
     let mut by_rules = Vec::new();
+    let mut elsewhere = Vec::new();
     for (message, key, stored_at, reading) in rows {
         let digest = Sha256Digest::of_bytes(&message.raw).to_string();
         let actor = message
@@ -171,6 +172,8 @@ async fn insert(
         // The header alone says who signed nothing: anybody writes it on a decision that does not verify.
         if is_ours && reading.fault.is_none() {
             ledger.outbox_moved_at = Some(batch.now);
+        } else {
+            elsewhere.push(record.id);
         }
         let own = message.sig.as_ref().and_then(|sig| ledger.own.remove(sig));
         if own.is_none() && message.body.rule_id.is_some() {
@@ -184,6 +187,7 @@ async fn insert(
     }
     outbox::settle(batch.tx, &settled, &changes).await?;
     rule_uses::take_up(batch.tx, &by_rules).await?;
+    findings::forget(batch.tx, &elsewhere).await?;
     execution::take_up(ledger, batch, &keys).await
 }
 
@@ -256,6 +260,9 @@ async fn settle(
     if record.approvals_needed > 1 {
         // A vote that is held or on its way is of no use any more.
         vote_outbox::close_of(batch.tx, record.id).await?;
+    }
+    if origin == Some(Origin::Operator.as_str()) && state == State::Decided {
+        ledger.habits.decided(record.id);
     }
     batch.gathered.touched.push(record.id);
     Ok(Some(StateChange {
@@ -389,6 +396,7 @@ pub(super) async fn join_orphans(
     outbox::settle(batch.tx, &settled, &changes).await?;
     let judged: Vec<i64> = adopted.iter().map(|row| row.request).collect();
     rule_uses::take_up(batch.tx, &judged).await?;
+    findings::forget(batch.tx, &judged).await?;
     for row in &adopted {
         ladder::found_late(ledger, batch, row.id, row.request).await?;
     }

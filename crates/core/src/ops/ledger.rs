@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use super::automatic::Judge;
 use super::durable::Reply;
+use super::habits::Habits;
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
@@ -86,6 +87,8 @@ pub(crate) struct Ledger {
     pub(crate) brakes: Arc<RwLock<Brakes>>,
     /// What rules decide.
     pub(crate) judge: Judge,
+    /// What people decided on tools before, and which calls are looked at with it.
+    pub(crate) habits: Habits,
     /// Denials of stopped agents' calls that are left to other consoles for a while.
     pub(crate) stop_turns: Turns,
     /// Answers that are left to other consoles for a while.
@@ -151,6 +154,7 @@ impl Ledger {
             places: BTreeMap::new(),
             next_due: None,
             overdue: None,
+            habits: Habits::default(),
             stop_turns: Turns::default(),
             turns: Turns::default(),
             closings: Turns::default(),
@@ -230,6 +234,7 @@ impl Ledger {
         self.stop_turns.clear();
         self.closings.clear();
         self.judge.forget();
+        self.habits.forget();
         self.searchable_in
             .get_or_insert(search_index::AFTER_ARRIVALS);
         self.answers_owed = Some(unanswered::Place::default());

@@ -1,22 +1,23 @@
 //! What is remarkable about a call, against what people decided on the agent's tool before.
 //!
-//! Reads the past, decides nothing: `countersign-scrutiny` finds.
+//! Reads the past, decides nothing: `countersign-scrutiny` finds, the writer keeps what it found.
 
 use countersign_redaction::is_secret_value;
-use countersign_scrutiny::{
-    Call, Denial, Difference, Finding, Past, differs, effect, examine, facts, nearest,
-};
+use countersign_scrutiny::{Call, Denial, Past, differs, effect, facts, nearest};
+pub use countersign_scrutiny::{Code, Difference, Finding, Weight};
 use countersign_wire::{ApprovalRequest, json_value};
 use serde_json::Value;
 
+use super::habits::ToolName;
 use super::listed_names::shown_name;
 use super::tool_record::call_of;
 use crate::Fault;
-use crate::domain::call_age;
+use crate::domain::{Timestamp, call_age};
 use crate::runtime::App;
 use crate::store::lines::LineRow;
 use crate::store::people_decided::{self, PersonDecided};
 use crate::store::tool_record::ToolCall;
+use crate::store::{StoreError, WriteConnection};
 
 /// How long an approval is a yardstick, and a denial is remembered, ms.
 const APPROVED_MS: i64 = 180 * 86_400_000;
@@ -24,11 +25,9 @@ const DENIED_MS: i64 = 90 * 86_400_000;
 /// The most calls of the past that are read.
 const MOST: i64 = 200;
 
-/// What the console finds in a call.
+/// What the console says of a call beside its findings.
 #[derive(Debug, Default)]
 pub struct Scrutiny {
-    /// The strongest first.
-    pub findings: Vec<Finding>,
     /// What will happen, where the console can be sure.
     pub effect: Option<String>,
     /// The nearest call that a person approved.
@@ -49,7 +48,7 @@ pub struct Compared {
 }
 
 impl App {
-    /// What is remarkable about a request, with what people decided before it was decided itself; none for what is no
+    /// What will happen, and the nearest call that a person approved before this one was decided; none for what is no
     /// call or whose payload is gone.
     ///
     /// # Errors
@@ -70,7 +69,6 @@ impl App {
         };
         let times = (now - APPROVED_MS, until);
         let decided = people_decided::of_tool(&self.reader().0, before, times, MOST).await?;
-        let past = past(call.tool, &decided, now);
         let approved = decided
             .iter()
             .filter(|one| is_approval(one))
@@ -82,15 +80,37 @@ impl App {
             differs: differs(&args, examined.args),
         });
         Ok(Some(Scrutiny {
-            findings: examine(&examined, &past),
             effect: effect(&examined),
             compared,
         }))
     }
 }
 
+/// What was found in a request, the strongest first; none while it was not looked at, and where another console decided.
+#[must_use]
+pub fn findings_of(line: &LineRow) -> Option<Vec<Finding>> {
+    serde_json::from_str(line.findings.as_deref()?).ok()
+}
+
+/// The past of a tool at this moment.
+pub(super) async fn read(
+    tx: &mut WriteConnection,
+    now: Timestamp,
+    tool: &ToolName,
+) -> Result<Past, StoreError> {
+    let call = ToolCall {
+        workspace: &tool.ws,
+        agent: &tool.agent,
+        tool: &tool.tool,
+        before: i64::MAX,
+    };
+    let times = (now.0 - APPROVED_MS, i64::MAX);
+    let decided = people_decided::of_tool(&mut **tx, call, times, MOST).await?;
+    Ok(past(&tool.tool, &decided, now.0))
+}
+
 /// The past of a tool from what people decided on it.
-pub(super) fn past(tool: &str, decided: &[PersonDecided], now: i64) -> Past {
+fn past(tool: &str, decided: &[PersonDecided], now: i64) -> Past {
     let mut past = Past::hiding(Box::new(|value| {
         is_secret_value(value).then(|| format!("hidden:{value}"))
     }));

@@ -1,15 +1,15 @@
 //! Findings of a call and the call that it is compared with, as `show` prints them.
 
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::scrutiny::{Compared, Scrutiny};
+use countersign_core::ops::scrutiny::{Compared, Finding};
 use serde_json::{Map, Value, json};
 
 use super::super::output::plain;
 use crate::secrets::{Secrets, hiding};
 
 /// As JSON, the strongest first.
-pub(super) fn findings(of: &Scrutiny, secrets: Secrets) -> Vec<Value> {
-    let finding = of.findings.iter().map(|finding| {
+pub(super) fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
+    let finding = of.iter().map(|finding| {
         json!({
             "code": finding.code, "weight": finding.weight, "at": finding.at,
             "message": secrets.line(&finding.message),
@@ -42,8 +42,8 @@ pub(super) fn compared(of: &Compared, secrets: Secrets) -> Value {
 }
 
 /// For a person, the strongest first.
-pub(super) fn lines(of: &Scrutiny, secrets: Secrets) -> Vec<String> {
-    let line = of.findings.iter().map(|finding| {
+pub(super) fn lines(of: &[Finding], secrets: Secrets) -> Vec<String> {
+    let line = of.iter().map(|finding| {
         let at = if finding.at.is_empty() {
             "call"
         } else {

@@ -69,6 +69,7 @@ pub(super) async fn caught_up(
     reported: PastKnown,
 ) -> Result<(), StoreError> {
     ledger.caught_up = true;
+    ledger.habits.look_at_all();
     ledger.next_due = None;
     batch.reply(move || reported.announce());
     batch.gathered.status = true;

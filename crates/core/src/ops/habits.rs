@@ -1,0 +1,160 @@
+//! Findings of calls: made when a call arrives, and again for the waiting calls of an agent's tool whenever a person's
+//! decision on one of them is projected.
+
+mod past;
+
+use std::collections::BTreeMap;
+
+use countersign_scrutiny::{Call, Finding, effect, examine};
+use countersign_wire::{AgentKey, ApprovalRequest};
+
+pub(crate) use self::past::{Pasts, ToolName};
+use super::ledger::{Batch, Ledger};
+use crate::domain::Timestamp;
+use crate::store::findings::{self, Waiting};
+use crate::store::{StoreError, WriteConnection, people_decided};
+
+/// How many waiting calls are looked at in one transaction.
+const AT_ONCE: i64 = 200;
+/// How long the writer does other things between two such looks, ms.
+const REST_MS: i64 = 20;
+
+/// What the writer remembers of it.
+#[derive(Default)]
+pub(crate) struct Habits {
+    pasts: Pasts,
+    /// Requests that people decided in this transaction.
+    decided: Vec<i64>,
+    /// Waiting calls behind this row were not looked at.
+    unmade: Option<i64>,
+    /// The waiting calls of these tools are looked at again, behind these rows.
+    again: BTreeMap<ToolName, i64>,
+    rests_until: Option<Timestamp>,
+}
+
+impl Habits {
+    /// A person decided a request.
+    pub(crate) fn decided(&mut self, request: i64) {
+        self.decided.push(request);
+    }
+
+    /// Calls wait that were not looked at.
+    pub(crate) fn look_at_all(&mut self) {
+        self.unmade = Some(0);
+    }
+
+    /// What is remembered of a transaction that did not happen is forgotten.
+    pub(crate) fn forget(&mut self) {
+        *self = Self {
+            unmade: Some(0),
+            ..Self::default()
+        };
+    }
+}
+
+/// What was found in a call.
+pub(crate) struct Found {
+    /// The strongest first; none where it asks for no call.
+    pub(crate) findings: Vec<Finding>,
+    /// What will happen.
+    pub(crate) effect: Option<String>,
+}
+
+impl Found {
+    /// As it is stored.
+    pub(crate) fn text(&self) -> String {
+        serde_json::to_string(&self.findings).unwrap_or_else(|_| "[]".to_owned())
+    }
+}
+
+/// Looks at a call with what people decided on the agent's tool so far.
+pub(super) async fn look(
+    habits: &mut Habits,
+    tx: &mut WriteConnection,
+    now: Timestamp,
+    agent: &AgentKey,
+    request: &ApprovalRequest,
+) -> Result<Found, StoreError> {
+    let Some(call) = Call::of(request) else {
+        return Ok(Found {
+            findings: Vec::new(),
+            effect: None,
+        });
+    };
+    let tool = ToolName::new(agent.workspace.as_ref(), agent.agent.as_ref(), call.tool);
+    let past = habits.pasts.of(tx, now, &tool).await?;
+    Ok(Found {
+        findings: examine(&call, &past),
+        effect: effect(&call),
+    })
+}
+
+/// Learns what people decided, and looks again at what waits.
+pub(super) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+    if !ledger.projects {
+        return Ok(());
+    }
+    let decided = std::mem::take(&mut ledger.habits.decided);
+    for (ws, agent, tool) in people_decided::tools_of(batch.tx, &decided).await? {
+        let tool = ToolName::new(&ws, &agent, &tool);
+        ledger.habits.pasts.forget(&tool);
+        ledger.habits.again.entry(tool).or_insert(0);
+    }
+    if !ledger.caught_up {
+        return Ok(());
+    }
+    if let Some(until) = ledger.habits.rests_until.filter(|until| batch.now < *until) {
+        ledger.due_at(until);
+        return Ok(());
+    }
+    let mut left = AT_ONCE;
+    if let Some(after) = ledger.habits.unmade {
+        let waiting = findings::not_made(batch.tx, after, left).await?;
+        ledger.habits.unmade = look_again(ledger, batch, &waiting, &mut left).await?;
+    }
+    while left > 0
+        && let Some((tool, after)) = ledger.habits.again.pop_first()
+    {
+        let of = (tool.ws.as_str(), tool.agent.as_str(), tool.tool.as_str());
+        let waiting = findings::of_tool(batch.tx, of, after, left).await?;
+        if let Some(after) = look_again(ledger, batch, &waiting, &mut left).await? {
+            ledger.habits.again.insert(tool, after);
+        }
+    }
+    let habits = &mut ledger.habits;
+    habits.rests_until = None;
+    if habits.unmade.is_some() || !habits.again.is_empty() {
+        let until = batch.now.plus_ms(REST_MS);
+        habits.rests_until = Some(until);
+        ledger.due_at(until);
+    }
+    Ok(())
+}
+
+/// Looks at waiting calls, and keeps what has changed. Returns the last of them where there may be more.
+async fn look_again(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    waiting: &[Waiting],
+    left: &mut i64,
+) -> Result<Option<i64>, StoreError> {
+    let mut kept = Vec::new();
+    for row in waiting {
+        let agent: Option<AgentKey> = format!("{}/{}", row.ws, row.agent).parse().ok();
+        let request: Option<ApprovalRequest> = serde_json::from_slice(&row.raw).ok();
+        let (Some(agent), Some(request)) = (agent, request) else {
+            continue;
+        };
+        let found = look(&mut ledger.habits, batch.tx, batch.now, &agent, &request).await?;
+        let text = found.text();
+        if row.findings.as_ref() != Some(&text) {
+            kept.push((row.id, text, found.effect));
+            batch.gathered.touched.push(row.id);
+        }
+    }
+    findings::keep(batch.tx, &kept).await?;
+    let read = i64::try_from(waiting.len()).unwrap_or(i64::MAX);
+    let more = read >= *left;
+    *left -= read;
+    Ok(waiting.last().map(|row| row.id).filter(|_| more))
+}

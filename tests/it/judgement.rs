@@ -1,0 +1,58 @@
+//! Findings: made when a call arrives, again when a person decides on its tool, and kept with the decision.
+
+use serde_json::{Value, json};
+
+use crate::desk::{Agent, Console, Desk, Request};
+
+fn mail(agent: &Agent, id: &str, to: &str) -> Request {
+    let args = json!({ "to": to, "subject": "Invoice" });
+    agent.request(id).args(args)
+}
+
+fn codes(shown: &Value) -> Vec<(&str, &str, &str)> {
+    let list = shown["findings"].as_array().into_iter().flatten();
+    list.map(|of| {
+        let text = |field: &str| of[field].as_str().unwrap_or_default();
+        (text("code"), text("weight"), text("at"))
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn what_waits_is_looked_at_again_when_a_person_decides() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let near = "anna@nordwind-logistlk.example";
+    agent.ask(&mail(&agent, "m1", near)).await;
+    let shown = desk.show_in_state("m1", "pending");
+    assert_eq!(shown["findings"], json!([]), "nothing was approved yet");
+    assert_eq!(
+        shown["effect"],
+        "Sends 1 mail to 1 address at nordwind-logistlk.example"
+    );
+    agent
+        .ask(&mail(&agent, "m2", "ben@nordwind-logistik.example"))
+        .await;
+    desk.show_in_state("m2", "pending");
+    desk.json(&["approve", "m2", "--json"]);
+    let shown = desk.show_when("m1", |shown| shown["findings"] != json!([]));
+    assert_eq!(codes(&shown), [("near_miss", "stop", "/to")]);
+    assert_eq!(shown["compared"]["request_id"], "m2");
+    assert_eq!(
+        shown["compared"]["differs"],
+        json!([{ "at": "/to", "was": "ben@nordwind-logistik.example", "is": near }])
+    );
+    // A call that comes now is looked at with the same past.
+    agent.ask(&mail(&agent, "m3", near)).await;
+    let shown = desk.show_in_state("m3", "pending");
+    assert_eq!(codes(&shown), [("near_miss", "stop", "/to")]);
+    // The decision keeps them, whatever is approved later.
+    desk.json(&["approve", "m1", "--json"]);
+    let after = desk.show_when("m3", |shown| shown["findings"] == json!([]));
+    assert_eq!(codes(&after), []);
+    let kept = desk.show_in_state("m1", "decided");
+    assert_eq!(codes(&kept), [("near_miss", "stop", "/to")]);
+    let text = desk.run(&["show", "m1"]).success().out;
+    assert!(text.contains("near_miss /to: "), "{text}");
+}
