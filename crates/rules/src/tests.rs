@@ -13,6 +13,7 @@ use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
 use crate::evaluate::{Instead, NearMiss, Trouble};
 
+mod adversary;
 mod bypass;
 mod commands;
 mod covers;

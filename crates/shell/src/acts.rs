@@ -17,116 +17,71 @@ pub enum Place {
 
 use Place::{Any, Behind, Global, Subcommand};
 
-/// Program, place, options. An option with one dash and several letters is one word (`find -delete`).
-pub const ACTS: &[(&str, Place, &str)] = &[
-    ("git", Global, "-c --config-env --exec-path -p --paginate"),
-    (
-        "git",
-        Any,
-        "--upload-pack --receive-pack --exec --output --ext-diff --textconv --open-files-in-pager --extcmd --tool --gpg-sign",
-    ),
-    ("git", Behind("grep"), "-O"),
-    ("git", Behind("difftool"), "-x -t"),
-    ("git", Behind("mergetool"), "-t"),
-    ("git", Behind("rebase"), "-x -i --interactive"),
-    ("git", Behind("clone"), "-u -c --config --template"),
-    ("git", Behind("init"), "--template"),
-    ("git", Behind("archive"), "-o --remote"),
-    ("git", Behind("format-patch"), "-o --output-directory"),
-    ("git", Subcommand, "filter-branch config"),
-    ("git", Behind("submodule"), "foreach"),
-    ("git", Behind("bisect"), "run"),
-    (
-        "tar",
-        Any,
-        "--to-command --checkpoint-action -I --use-compress-program -F --info-script --new-volume-script --rsh-command --rmt-command",
-    ),
-    (
-        "sort",
-        Any,
-        "-o --output --compress-program -T --temporary-directory",
-    ),
-    ("sed", Any, "-i --in-place -f --file -s --separate"),
-    ("find", Any, "-delete -fprint -fprint0 -fprintf -fls"),
-    ("rg", Any, "--pre --hostname-bin --search-zip-with"),
-    ("ssh", Any, "-o -F"),
-    ("scp", Any, "-S -o -F"),
-    ("sftp", Any, "-S -o -F"),
-    ("rsync", Any, "-e --rsh --rsync-path"),
-    ("man", Any, "-P --pager -H --html"),
-    ("zip", Any, "-T -TT --unzip-command"),
-    ("fd", Any, "-x --exec -X --exec-batch"),
-    ("fdfind", Any, "-x --exec -X --exec-batch"),
-    ("split", Any, "--filter"),
-    (
-        "curl",
-        Any,
-        "-o --output -O --remote-name --remote-name-all --output-dir -K --config -T --upload-file -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --libcurl --engine",
-    ),
-    (
-        "wget",
-        Any,
-        "-O --output-document -i --input-file --use-askpass -o --output-file -a --append-output -P --directory-prefix -e --execute --config",
-    ),
-    ("make", Any, "-f --file --makefile --eval"),
-    ("gmake", Any, "-f --file --makefile --eval"),
-    ("cargo", Any, "--config"),
-    ("npm", Any, "--script-shell --node-options"),
-    (
-        "pnpm",
-        Any,
-        "--script-shell --node-options --shell-emulator",
-    ),
-    (
-        "node",
-        Any,
-        "-r --require --import --loader --experimental-loader",
-    ),
-    ("go", Any, "-toolexec -exec --toolexec --exec"),
-    ("docker", Global, "-H --host -c --context --config"),
-    ("awk", Any, "-f --file -i --include -l --load -E --exec"),
-    ("gawk", Any, "-f --file -i --include -l --load -E --exec"),
-    (
-        "less",
-        Any,
-        "-o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src",
-    ),
-    ("yq", Any, "-i --inplace"),
-    ("perl", Any, "-i"),
-    ("ruby", Any, "-i"),
-    ("jq", Any, "-L --library-path"),
-    ("tsc", Any, "--outFile --outDir --project"),
-];
+/// Program, place, options. An option with one dash and several letters is one word (`find -delete`); `x*` is a
+/// beginning of a word, `*x*` a part of it.
+pub const ACTS: &[(&str, Place, &str)] = rows! {
+    "git", Global, "-c --config-env --exec-path -p --paginate";
+    "git", Any, "--upload-pack --receive-pack --exec --output --ext-diff --textconv --open-files-in-pager --extcmd --tool --gpg-sign ext::*";
+    "git", Behind("grep"), "-O";
+    "git", Behind("difftool"), "-x -t";
+    "git", Behind("mergetool"), "-t";
+    "git", Behind("rebase"), "-x -i --interactive";
+    "git", Behind("clone"), "-u -c --config --template";
+    "git", Behind("init"), "--template";
+    "git", Behind("archive"), "-o --remote";
+    "git", Behind("format-patch"), "-o --output-directory";
+    "git", Subcommand, "filter-branch config";
+    "git", Behind("submodule"), "foreach";
+    "git", Behind("bisect"), "run";
+    "tar", Any, "--to-command --checkpoint-action -I --use-compress-program -F --info-script --new-volume-script --rsh-command --rmt-command";
+    "sort", Any, "-o --output --compress-program -T --temporary-directory";
+    "sed", Any, "-i --in-place -f --file -s --separate";
+    "find", Any, "-delete -fprint -fprint0 -fprintf -fls";
+    "rg", Any, "--pre --hostname-bin";
+    "ssh", Any, "-o -F -I -E";
+    "scp", Any, "-S -o -F -D";
+    "sftp", Any, "-S -o -F -D";
+    "rsync", Any, "-e --rsh --rsync-path";
+    "man", Any, "-P --pager -H --html";
+    "zip", Any, "-T -TT --unzip-command";
+    "fd", Any, "-x --exec -X --exec-batch";
+    "split", Any, "--filter";
+    "curl", Any, "-o --output -O --remote-name --remote-name-all --output-dir -K --config -T --upload-file -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --libcurl --engine --etag-save --hsts --alt-svc *%output{*";
+    "wget", Any, "-O --output-document -i --input-file --use-askpass -o --output-file -a --append-output -P --directory-prefix -e --execute --config --save-cookies";
+    "make", Any, "-f --file --makefile -E --eval SHELL=* .SHELLFLAGS=* MAKEFILES=* MAKEFLAGS=*";
+    "cargo", Any, "--config";
+    "npm", Any, "--script-shell --node-options --userconfig --globalconfig";
+    "pnpm", Any, "--script-shell --node-options --shell-emulator";
+    "node", Any, "-r --require --import --loader --experimental-loader";
+    "go", Any, "-toolexec -exec -vettool --toolexec --exec --vettool";
+    "docker", Global, "-H --host -c --context --config";
+    "awk", Any, "-f --file -i --include -l --load -E --exec";
+    "less", Any, "-o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src +*";
+    "yq", Any, "-i --inplace";
+    "perl", Any, "-i";
+    "ruby", Any, "-i";
+    "jq", Any, "-L --library-path";
+    "tsc", Any, "--outFile --outDir --project";
+};
 
-/// Programs whose operands are written.
-pub const WRITES_OPERANDS: [&str; 1] = ["tee"];
+/// Programs that write or remove their operands: a protected path is none of theirs.
+pub const WRITERS: &str =
+    "tee cp mv ln install touch mkdir chmod chown truncate dd rm rmdir unlink rsync scp";
 
 /// Options that take a value of any form: a quoted expansion behind one is no option.
-const VALUED: &[(&str, &str, &str)] = &[
-    ("git", "commit", "-m --message --author --date"),
-    ("git", "tag", "-m --message"),
-    ("git", "stash", "-m --message"),
-    ("git", "merge", "-m"),
-    ("git", "notes", "-m"),
-    (
-        "git",
-        "log",
-        "--author --grep --since --until --format --pretty",
-    ),
-    (
-        "gh",
-        "",
-        "-t --title -b --body -n --notes -m --message -R --repo",
-    ),
-    (
-        "curl",
-        "",
-        "-d --data -H --header --data-raw --data-binary -A --user-agent -e --referer",
-    ),
-    ("sed", "", "-e --expression"),
-    ("rg", "", "-e --regexp -g --glob"),
-    ("find", "", "-name -iname -path -ipath -regex -newer"),
-];
+const VALUED: &[(&str, &str, &str)] = rows! {
+    "git", "commit", "-m --message --author --date";
+    "git", "tag", "-m --message";
+    "git", "stash", "-m --message";
+    "git", "merge", "-m";
+    "git", "notes", "-m";
+    "git", "log", "--author --grep --since --until --format --pretty -S -G -L -n --max-count --skip";
+    "gh", "", "-t --title -b --body -n --notes -m --message -R --repo";
+    "curl", "", "-d --data -H --header --data-raw --data-binary -A --user-agent -e --referer";
+    "sed", "", "-e --expression";
+    "rg", "", "-e --regexp -g --glob";
+    "find", "", "-name -iname -path -ipath -regex -newer";
+};
 
 /// Programs that act by one of their words, so that a word that is not known may be one.
 #[must_use]
@@ -134,31 +89,50 @@ pub fn may_act(program: &str) -> bool {
     ACTS.iter().any(|(name, ..)| *name == program)
 }
 
-/// Whether the word at `at` is the value of an option that takes one.
+/// For each word, whether it is the value of an option that takes one of any form.
 #[must_use]
-pub fn is_value(program: &str, words: &[Word], at: usize) -> bool {
-    let Some(option) = at.checked_sub(1).and_then(|before| words[before].literal()) else {
-        return false;
+pub fn values(program: &str, words: &[Word]) -> Vec<bool> {
+    let sub = |name: &str| name.is_empty() || words.get(1).is_some_and(|word| word.text == name);
+    let rows: Vec<_> = VALUED
+        .iter()
+        .filter(|(name, of, _)| *name == program && sub(of))
+        .collect();
+    let takes = |option: &str| {
+        let mut letters = option.chars();
+        let four = [(); 4].map(|()| letters.next());
+        // `-am`: the letter before has no value.
+        let last = match four {
+            [Some('-'), Some('a' | 's' | 'q' | 'v' | 'n'), last, None] if program == "git" => last,
+            _ => None,
+        };
+        let is = |known: &str| known == option || last.is_some_and(|c| known.chars().eq(['-', c]));
+        rows.iter().any(|(_, _, known)| known.split(' ').any(is))
     };
-    VALUED.iter().any(|(name, sub, options)| {
-        *name == program
-            && (sub.is_empty() || words.get(1).is_some_and(|word| word.text == *sub))
-            && options
-                .split(' ')
-                .any(|known| known == option || is_cluster_of(option, known))
-    })
-}
-
-/// `-am` ends with the option `-m`.
-fn is_cluster_of(word: &str, option: &str) -> bool {
-    let single = option.len() == 2 && word.starts_with('-') && !word.starts_with("--");
-    single && word.len() == 3 && word.ends_with(&option[1..])
+    let mut next = false;
+    let mut found = Vec::with_capacity(words.len());
+    for word in words {
+        found.push(next);
+        next = !next && !rows.is_empty() && word.literal().is_some_and(takes);
+    }
+    found
 }
 
 /// Whether the word at `at` is one by which this program runs or writes; `subcommand` is where that is.
 #[must_use]
 pub fn acts(program: &str, words: &[Word], at: usize, subcommand: Option<usize>) -> bool {
     let text = words[at].text.as_str();
+    // The first word of `tar` needs no dash.
+    let dashed = format!("-{text}");
+    let bundle = program == "tar" && at == 1 && !text.starts_with('-');
+    let npm = program.ends_with("npm")
+        && text.starts_with('-')
+        && !text.starts_with("--")
+        && text.len() > 2;
+    let forms = [
+        Some(text),
+        bundle.then_some(dashed.as_str()),
+        npm.then_some(dashed.as_str()),
+    ];
     let sub = subcommand
         .and_then(|at| words.get(at))
         .map_or("", |word| word.text.as_str());
@@ -171,18 +145,26 @@ pub fn acts(program: &str, words: &[Word], at: usize, subcommand: Option<usize>)
                 Behind(name) => *name == sub && subcommand.is_some_and(|sub| at > sub),
                 Subcommand => subcommand == Some(at),
             };
-            counts && options.split(' ').any(|option| is_option(text, option))
+            counts
+                && options
+                    .split(' ')
+                    .any(|option| forms.iter().flatten().any(|text| is_option(text, option)))
         })
 }
 
 /// Whether a word is this option: with its value, cut short, or in a cluster.
 fn is_option(word: &str, option: &str) -> bool {
+    if let Some(begin) = option.strip_suffix('*') {
+        return match begin.strip_prefix('*') {
+            Some(part) => word.contains(part),
+            None => word.starts_with(begin),
+        };
+    }
     if let Some(long) = option.strip_prefix("--") {
         let name = word.split_once('=').map_or(word, |(name, _)| name);
-        let cut = name
+        return name
             .strip_prefix("--")
-            .is_some_and(|name| name.len() > 1 && long.starts_with(name));
-        return cut || name == option;
+            .is_some_and(|name| !name.is_empty() && long.starts_with(name));
     }
     let Some(letter) = option.strip_prefix('-') else {
         return word == option;

@@ -3,6 +3,12 @@
 //! Refuses to guess: a word that is not known before it runs is dynamic, and a text that shells could read in
 //! two ways is unreadable. Nothing here runs, expands or looks at a file.
 
+/// A table: one row a line, of which a function makes an entry; without one an entry is its parts.
+macro_rules! rows {
+    ($of:ident: $($($part:expr),+;)*) => { &[$($of($($part),+)),*] };
+    ($($($part:expr),+;)*) => { &[$(($($part),+)),*] };
+}
+
 pub mod acts;
 mod braces;
 mod posix;
@@ -13,6 +19,7 @@ pub mod wrappers;
 
 pub use script::{
     Assignment, Before, Command, How, Kind, Reason, Redirection, Script, Word, base_name,
+    plain_name,
 };
 
 use script::Out;

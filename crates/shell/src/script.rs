@@ -254,17 +254,37 @@ impl Command {
         self.words.first().and_then(Word::literal)
     }
 
-    /// The program without a path before it.
+    /// What the program is known as: without its path, in small letters, GNU's `gsed` as `sed`.
     #[must_use]
-    pub fn name(&self) -> Option<&str> {
-        self.program().map(base_name)
+    pub fn name(&self) -> Option<String> {
+        let plain = plain_name(self.program()?).to_lowercase();
+        let known = OTHER_NAMES.iter().find(|(other, _)| *other == plain);
+        Some(known.map_or(plain, |(_, name)| (*name).to_owned()))
     }
 }
+
+/// Programs that are another one under a name of their own.
+const OTHER_NAMES: &[(&str, &str)] = rows! {
+    "gsed", "sed"; "gtar", "tar"; "bsdtar", "tar"; "gsort", "sort"; "gfind", "find"; "bfs", "find";
+    "fdfind", "fd"; "gawk", "awk"; "mawk", "awk"; "nawk", "awk"; "gmake", "make"; "gxargs", "xargs";
+    "gtimeout", "timeout"; "nodejs", "node"; "grm", "rm";
+};
 
 /// A program without the path before it.
 #[must_use]
 pub fn base_name(program: &str) -> &str {
     program.rsplit_once('/').map_or(program, |(_, name)| name)
+}
+
+/// A program without the path before it and what Windows puts behind it.
+#[must_use]
+pub fn plain_name(program: &str) -> &str {
+    let name = base_name(program);
+    let end = name.len().saturating_sub(4);
+    match name.get(end..) {
+        Some(exe) if end > 0 && exe.eq_ignore_ascii_case(".exe") => &name[..end],
+        _ => name,
+    }
 }
 
 /// What is read so far.

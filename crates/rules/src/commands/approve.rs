@@ -3,15 +3,23 @@
 use countersign_shell::{Command, How, Word, acts};
 
 use super::folders::Folder;
-use super::paths::PathPattern;
+use super::paths::{PathPattern, is_protected};
 use super::pattern::{CommandPattern, Element, Part, glob};
 use super::reading::{Place, Read};
 
 /// Wrappers that need no pattern.
 const PLAIN: [&str; 5] = ["timeout", "time", "nice", "nohup", "stdbuf"];
 /// Programs that give variables a value.
-const ASSIGN: [&str; 7] = [
-    "export", "declare", "typeset", "readonly", "local", "getopts", "mapfile",
+const ASSIGN: [&str; 9] = [
+    "export",
+    "declare",
+    "typeset",
+    "readonly",
+    "local",
+    "getopts",
+    "mapfile",
+    "readarray",
+    "let",
 ];
 
 /// A pattern from a word on: `timeout 60 cargo test *` is also `cargo test *`, of what it wraps.
@@ -154,8 +162,11 @@ impl Cover<'_> {
             let given = self.assigned(command, part) && !command.assignments.is_empty();
             return (given && self.redirections(at, Some(part))).then(Vec::new);
         }
-        let first = command.words.first()?.literal()?;
-        if part.words.get(from)? != &Element::Literal(first.to_owned()) {
+        let word = command.words.first()?;
+        let first = word.literal()?;
+        // A quoted `~` is a folder of that name.
+        let tilde = first.starts_with('~') == word.tilde;
+        if !tilde || part.words.get(from)? != &Element::Literal(first.to_owned()) {
             return None;
         }
         let moved = self.read.folders[at] != Folder::Same;
@@ -257,37 +268,41 @@ impl Cover<'_> {
         let Some(name) = command.name() else {
             return true;
         };
+        let name = name.as_str();
         let written = |place: usize| literal.get(place).is_some_and(Option::is_some);
-        let subcommand = countersign_shell::wrappers::subcommands(name, words)
-            .first()
-            .copied();
-        let ended = words
-            .iter()
-            .position(|word| word.text == "--")
-            .unwrap_or(words.len());
+        let subcommand = countersign_shell::wrappers::subcommands(name, words).0;
+        let values = acts::values(name, words);
+        // Where the options end, unless that sign is itself a value.
+        let ended = (1..words.len()).find(|at| words[*at].text == "--" && !values[*at]);
+        let safe = |place: usize| {
+            (words[place].one && values[place]) || ended.is_some_and(|ended| place > ended)
+        };
+        let may = acts::may_act(name) || ASSIGN.contains(&name);
         for (place, word) in words.iter().enumerate().skip(1) {
             if word.dynamic {
-                let safe = (word.one && acts::is_value(name, words, place)) || place > ended;
-                let may = acts::may_act(name) || ASSIGN.contains(&name);
-                if may && word.could_be_option() && !safe {
+                if may && word.could_be_option() && !safe(place) {
                     return true;
                 }
                 continue;
             }
             // Neither is the option of an option that takes a text.
-            if acts::is_value(name, words, place) && !written(place) {
+            if values[place] && !written(place) {
                 continue;
             }
             let value =
                 word.text.contains('=') || words.get(place + 1).is_none() || written(place + 1);
-            if acts::acts(name, words, place, subcommand) && !(written(place) && value) {
+            let first = subcommand.first().copied();
+            if acts::acts(name, words, place, first) && !(written(place) && value) {
                 return true;
             }
         }
+        if acts::WRITERS.split(' ').any(|known| known == name) && self.protected(at, literal) {
+            return true;
+        }
         match name {
             "rm" | "rmdir" | "unlink" => self.removes_much(at, literal),
-            "sed" | "gsed" => self.sed_acts(at, literal),
-            "printf" if words.iter().any(|word| word.text == "-v") => {
+            "sed" => self.sed_acts(at, literal),
+            "printf" if words.get(1).is_some_and(Word::could_be_option) => {
                 !words.iter().enumerate().all(|(place, _)| written(place))
             }
             "read" => words
@@ -300,11 +315,10 @@ impl Cover<'_> {
                 .enumerate()
                 .skip(1)
                 .any(|(place, _)| !written(place)),
-            _ if acts::WRITES_OPERANDS.contains(&name) => {
-                words.iter().enumerate().skip(1).any(|(place, word)| {
-                    !written(place) && !word.text.starts_with('-') && !self.may_write(at, word)
-                })
-            }
+            "tee" => words.iter().enumerate().skip(1).any(|(place, word)| {
+                let option = word.text.starts_with('-') && ended.is_none_or(|ended| place <= ended);
+                !written(place) && !option && !self.may_write(at, word)
+            }),
             "env" => words
                 .iter()
                 .enumerate()
@@ -322,15 +336,16 @@ impl Cover<'_> {
             "-e --expression -l --line-length",
             "-n -E -r -u -z --quiet --silent --regexp-extended --posix --debug",
         );
-        let by_option = words
-            .iter()
-            .enumerate()
-            .filter(|(_, word)| word.text == "-e" || word.text == "--expression");
-        let mut scripts: Vec<usize> = by_option.map(|(place, _)| place + 1).collect();
-        let glued = words.iter().any(|word| {
-            word.text.starts_with("-e") && word.text.len() > 2
-                || word.text.starts_with("--expression=")
-        });
+        let mut scripts: Vec<usize> = Vec::new();
+        let mut glued = false;
+        for (place, word) in words.iter().enumerate().skip(1) {
+            let text = word.text.as_str();
+            let long = text.starts_with("--e");
+            if long || (text.starts_with('-') && !text.starts_with("--") && text.contains('e')) {
+                scripts.push(place + 1);
+                glued |= text.contains('=') || (!long && !text.ends_with('e'));
+            }
+        }
         if scripts.is_empty() {
             scripts.extend(places.first());
         }
@@ -342,6 +357,22 @@ impl Cover<'_> {
                     .is_some_and(acts::is_quiet_sed)
         };
         unsure || glued || !scripts.iter().all(quiet)
+    }
+
+    /// Whether an operand is, or an option gives, a protected path.
+    fn protected(&self, at: usize, literal: &[Option<usize>]) -> bool {
+        let words = self.read.script.commands[at].words.iter().enumerate();
+        let unwritten =
+            words.filter(|(place, _)| !literal.get(*place).is_some_and(Option::is_some));
+        unwritten
+            .filter_map(|(_, word)| Some((word.literal()?, word.tilde)))
+            .any(|(text, tilde)| {
+                let value = text.split_once('=').map(|(_, value)| value);
+                let glued = text.get(2..).filter(|_| text.starts_with('-'));
+                let paths = [Some(text), value, glued].into_iter().flatten();
+                let mut places = paths.filter_map(|path| self.at(at, path, tilde));
+                places.any(|path| is_protected(&path, self.place))
+            })
     }
 
     /// Whether `rm` reaches what no prefix lets it: the root, a home, a folder around the agent's own.
@@ -420,14 +451,17 @@ fn aligned(pattern: &[Element], rest: bool, words: &[Word]) -> Option<Vec<Option
         found
     };
     match first {
+        Element::Some if word.dynamic => None,
         Element::Some => aligned(others, rest, behind)
             .map(|found| shifted(found, 1, None))
             .or_else(|| aligned(pattern, rest, behind).map(|found| shifted(found, 0, None))),
         Element::Literal(_) | Element::Glob(_) => {
             let known = word.literal()?;
             let own = matches!(first, Element::Literal(_)).then_some(0);
-            first
-                .is(known)
+            // A `*` within a word leads to no other folder.
+            let climbs = matches!(first, Element::Glob(text) if !text.contains(".."))
+                && known.split('/').any(|part| part == "..");
+            (!climbs && first.is(known))
                 .then(|| aligned(others, rest, behind))
                 .flatten()
                 .map(|found| shifted(found, 1, own))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use countersign_shell::{Command, How, Word, base_name, wrappers};
+use countersign_shell::{Command, How, Word, acts, base_name, plain_name, wrappers};
 
 use super::folders::Folder;
 use super::paths::PathPattern;
@@ -51,7 +51,7 @@ pub(super) fn holds(read: &Read, pattern: &CommandPattern) -> Result<bool, Unsur
         // Far from every name that is run.
         [_] if pattern
             .program()
-            .is_some_and(|name| !read.unknown_name && !read.names.contains(base_name(name)))
+            .is_some_and(|name| !read.unknown_name && !read.names.contains(name))
             && !script
                 .commands
                 .iter()
@@ -105,11 +105,11 @@ fn runs(command: &Command, part: &Part) -> bool {
         return false;
     }
     let named = |known: &str| match name {
-        Element::Literal(text) => base_name(text) == base_name(known),
-        other => other.is(known) || other.is(base_name(known)),
+        Element::Literal(text) => plain_name(text).eq_ignore_ascii_case(plain_name(known)),
+        other => other.is(known) || other.is(plain_name(known)),
     };
     let may = |known: &str| match name {
-        Element::Literal(text) => base_name(text).starts_with(base_name(known)),
+        Element::Literal(text) => begins(plain_name(text), base_name(known)),
         _ => true,
     };
     first.could(named, may) && said(command, part, name)
@@ -117,32 +117,34 @@ fn runs(command: &Command, part: &Part) -> bool {
 
 /// The words behind the program, whatever their order.
 fn said(command: &Command, part: &Part, name: &Element) -> bool {
+    let own = command.name().unwrap_or_default();
     let program = match name {
-        Element::Literal(text) => base_name(text),
-        _ => command.name().unwrap_or_default(),
+        Element::Literal(text) => plain_name(text),
+        _ => own.as_str(),
     };
     let wanted = Said::of_pattern(program, &part.words[1..]);
-    let given = Said::of_command(program, &command.words[1..]);
+    let given = Said::of_command(program, &command.words);
     // The first operand is a subcommand: it is where subcommands are.
     let leads = !matches!(part.words.get(1), Some(Element::Literal(text)) if text.starts_with('-'));
     if let Some(first) = wanted.operands.first()
         && leads
         && command.how != How::Text
     {
-        let places = wrappers::subcommands(program, &command.words);
+        let (places, unsure) = wrappers::subcommands(program, &command.words);
         let at = |place: &usize| {
             command.words[*place].could(|known| first.is(known), |known| may_be(first, known))
         };
-        let spread = command
-            .words
-            .iter()
-            .skip(1)
-            .any(|word| word.dynamic && !word.one);
-        if !places.iter().any(at) && !spread {
+        if !unsure && !places.iter().any(at) {
             return false;
         }
     }
     given.holds(&wanted) && (part.rest || wanted.is_all_of(&given))
+}
+
+/// Whether a name begins with this, whatever the case.
+fn begins(name: &str, with: &str) -> bool {
+    name.get(..with.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(with))
 }
 
 fn may_be(element: &Element, known: &str) -> bool {
@@ -160,6 +162,8 @@ struct Said {
     operands: Vec<Element>,
     /// What may be glued to a short option.
     glued: Vec<String>,
+    /// A cluster of which only the beginning is known.
+    any_letter: bool,
     /// `--` is there.
     ended: bool,
     /// Beginnings of words that are expanded; those that come to one word, and those that may come to many.
@@ -182,14 +186,15 @@ impl Said {
 
     fn of_command(program: &str, words: &[Word]) -> Self {
         let mut said = Self::default();
-        for (at, word) in words.iter().enumerate() {
-            let valued = at > 0 && {
-                let mut whole = vec![Word::literal_of(program)];
-                whole.extend_from_slice(words);
-                countersign_shell::acts::is_value(program, &whole, at + 1)
-            };
+        let values = acts::values(program, words);
+        for (word, valued) in words.iter().zip(values).skip(1) {
             match (word.dynamic, word.gives.is_empty()) {
                 _ if valued => {}
+                // The letters that are known, and any others.
+                (true, true) if word.text.starts_with('-') && !word.text.starts_with("--") => {
+                    said.add(program, &word.text);
+                    said.any_letter = true;
+                }
                 (false, _) => said.add(program, &word.text),
                 (true, false) => word.gives.iter().for_each(|word| said.add(program, word)),
                 (true, true) if word.one => said.one.push(word.clone()),
@@ -236,7 +241,7 @@ impl Said {
 
     /// A cut option is its whole one.
     fn has_long(&self, long: &str) -> bool {
-        let is = |own: &String| own == long || (own.len() > 1 && long.starts_with(own.as_str()));
+        let is = |own: &String| !own.is_empty() && long.starts_with(own.as_str());
         self.long.iter().any(is)
     }
 
@@ -244,7 +249,8 @@ impl Said {
     fn holds(&self, wanted: &Self) -> bool {
         let mut missing = Vec::new();
         for long in &wanted.long {
-            let has = self.has_long(long);
+            let may = self.any_letter && !wanted.letters.is_empty();
+            let has = may || self.has_long(long);
             if !has {
                 missing.push(format!("--{long}"));
             }
@@ -252,7 +258,7 @@ impl Said {
         for letter in &wanted.letters {
             let implied = wanted.long.iter().any(|long| self.has_long(long));
             let whole = wanted.glued.iter().any(|word| self.glued.contains(word));
-            if !self.letters.contains(letter) && !implied && !whole {
+            if !self.letters.contains(letter) && !implied && !whole && !self.any_letter {
                 missing.push(format!("-{letter}"));
             }
         }
@@ -320,7 +326,7 @@ pub(super) fn names(read: &Read, pattern: &PathPattern, place: &Place) -> Result
     for (at, command) in read.script.commands.iter().enumerate() {
         let reads = command
             .name()
-            .is_none_or(|name| READERS.split(' ').any(|known| known == name));
+            .is_none_or(|name| READERS.split(' ').any(|known| known == name.as_str()));
         let targets = command
             .redirections
             .iter()
@@ -358,10 +364,12 @@ fn look(
         false => word.gives.iter().map(String::as_str).collect(),
     };
     for text in texts {
-        // `--file=x`, `of=x`, `@x`, `HEAD:x`: the path may be behind a sign.
-        let parts = text.split(['=', ':', '@']).skip(1);
+        // `--file=x`, `of=x`, `@x`, `HEAD:x`, `-fx`: the path may be behind a sign.
+        let parts = text.split(['=', ':', '@']);
+        let glued = text.get(2..).filter(|_| text.starts_with('-'));
         for text in std::iter::once(text)
             .chain(parts)
+            .chain(glued)
             .filter(|text| !text.is_empty())
         {
             let moved = match folder {

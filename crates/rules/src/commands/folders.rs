@@ -57,7 +57,7 @@ pub(super) fn folders(script: &Script) -> Vec<Folder> {
 /// The folder after `cd` and its like.
 fn changes(command: &Command, folder: &Folder) -> Option<Folder> {
     if !matches!(
-        command.name()?,
+        command.name()?.as_str(),
         "cd" | "pushd" | "popd" | "chdir" | "set-location"
     ) {
         return None;
@@ -71,21 +71,30 @@ fn changes(command: &Command, folder: &Folder) -> Option<Folder> {
             Some(path) if path.starts_with(['+', '-']) => Folder::Unknown,
             Some(path) => folder.join(path),
         },
-        (None, _) if command.name() == Some("cd") => Folder::To("~".to_owned()),
+        (None, _) if command.name().as_deref() == Some("cd") => Folder::To("~".to_owned()),
         _ => Folder::Unknown,
     })
 }
 
 /// The folder in which a command's own words count: `git -C x`, `env -C x`, `make -C x`.
 fn own(command: &Command, folder: &Folder) -> Folder {
-    let option: &[&str] = match command.name() {
-        Some("git" | "tar" | "make" | "gmake" | "ninja" | "pnpm") => &["-C", "--directory"],
+    let option: &[&str] = match command.name().as_deref() {
+        Some("git" | "tar" | "make" | "ninja" | "pnpm") => &["-C", "--directory"],
         Some("env" | "sudo") => &["-C", "--chdir", "-D"],
         _ => return folder.clone(),
     };
     let mut at = folder.clone();
     for (place, word) in command.words.iter().enumerate() {
         if word.dynamic && word.could_be_option() && word.text.starts_with('-') {
+            return Folder::Unknown;
+        }
+        let cluster = word
+            .text
+            .get(2..)
+            .filter(|_| word.text.starts_with('-') && !word.text.starts_with("--"));
+        let short =
+            cluster.is_some_and(|rest| !word.text.starts_with("-u") && rest.contains(['C', 'D']));
+        if short && option.len() == 3 && !option.iter().any(|name| word.text.starts_with(name)) {
             return Folder::Unknown;
         }
         for name in option {

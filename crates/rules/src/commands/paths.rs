@@ -56,7 +56,11 @@ impl PathPattern {
 
     /// Whether an approve matches this value: only where it is known which file that is.
     pub(super) fn approves(&self, value: &str, place: &Place) -> bool {
-        if value.contains(['\\', '\0', '\n', '$', '`']) {
+        // Somebody else's home is not this one.
+        let home = value
+            .strip_prefix('~')
+            .is_none_or(|rest| rest.is_empty() || rest.starts_with('/'));
+        if !home || value.is_empty() || value.contains(['\\', '\0', '\n', '$', '`']) {
             return false;
         }
         let Some((root, parts)) = resolved(value, place) else {
@@ -100,6 +104,11 @@ impl PathPattern {
     /// Whether a deny or an ask matches this value.
     pub(super) fn holds(&self, value: &str, place: &Place) -> Result<bool, Unsure> {
         let value = value.to_lowercase().replace('\\', "/");
+        // The folder that the shell is in.
+        let value = match value.strip_prefix("~+") {
+            Some(rest) => format!(".{rest}"),
+            None => value,
+        };
         let pattern: Vec<String> = self.parts.iter().map(|part| part.to_lowercase()).collect();
         let place = Place {
             cwd: place.cwd.as_deref().map(str::to_lowercase),
@@ -150,6 +159,15 @@ impl PathPattern {
             false => Ok(false),
         }
     }
+}
+
+/// Whether a path is one that no wildcard approves.
+pub(super) fn is_protected(path: &str, place: &Place) -> bool {
+    let forms = [Some(split(path)), resolved(path, place)];
+    forms
+        .iter()
+        .flatten()
+        .any(|(_, parts)| is_beyond(parts, &[]))
 }
 
 /// What a path begins at, and its parts; `.` and `..` are resolved where that is known.

@@ -1,6 +1,6 @@
 //! Patterns of commands.
 
-use countersign_shell::{Before, Command, Redirection, Shell, Word, read};
+use countersign_shell::{Before, Command, Redirection, Shell, Word, plain_name, read};
 
 /// What stands for `*` while a pattern is read as a command.
 const STAR: char = '\u{f8ff}';
@@ -32,6 +32,7 @@ pub struct CommandPattern {
     source: String,
     /// None for a text that only matches as it is.
     pub(super) parts: Vec<Part>,
+    program: Option<String>,
     pub(super) shell: Shell,
 }
 
@@ -66,9 +67,17 @@ impl CommandPattern {
             }
             false => Vec::new(),
         };
+        let program = match parts.as_slice() {
+            [part] => match part.words.first() {
+                Some(Element::Literal(name)) => Some(plain_name(name).to_lowercase()),
+                _ => None,
+            },
+            _ => None,
+        };
         let pattern = Self {
             source: source.to_owned(),
             parts,
+            program,
             shell,
         };
         if approve {
@@ -103,15 +112,9 @@ impl CommandPattern {
         &self.source
     }
 
-    /// The program that a pattern of one command names.
+    /// The program that a pattern of one command names, as `Read` has names.
     pub(super) fn program(&self) -> Option<&str> {
-        match self.parts.as_slice() {
-            [part] => match part.words.first() {
-                Some(Element::Literal(name)) => Some(name),
-                _ => None,
-            },
-            _ => None,
-        }
+        self.program.as_deref()
     }
 
     /// Every word is literal and nothing may follow.

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-use countersign_shell::{Script, Shell, base_name, from_words, read};
+use countersign_shell::{Script, Shell, from_words, plain_name, read};
 use countersign_wire::KeptJson;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(crate) struct Read {
     pub(super) script: Script,
     /// The folder of each command.
     pub(super) folders: Vec<Folder>,
-    /// Names of programs, without paths.
+    /// Names of programs, without paths and in small letters.
     pub(super) names: HashSet<String>,
     /// A program's name is not known.
     pub(super) unknown_name: bool,
@@ -101,7 +101,7 @@ impl Read {
             if word.dynamic {
                 unknown_name = true;
             }
-            names.insert(base_name(&word.text).to_owned());
+            names.insert(plain_name(&word.text).to_lowercase());
         }
         let folders = folders(&script);
         let moved = folders.iter().any(|folder| *folder != Folder::Same);

@@ -1,11 +1,8 @@
 //! Compound commands: groups, loops, conditions, functions.
 
 use super::Reader;
-use super::evaluated::is_plain;
+use super::evaluated::{EVALUATE, is_plain};
 use crate::script::{Assignment, Before, Reason, Word};
-
-/// Operators of `[[` whose operands are evaluated.
-const EVALUATE: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
 
 impl Reader<'_, '_> {
     pub(super) fn command(&mut self, before: Before) -> Result<(), Reason> {
@@ -194,6 +191,8 @@ impl Reader<'_, '_> {
                 .find(|sign| self.sees(sign));
             if let Some(sign) = operator.filter(|_| !self.substitutes()) {
                 self.step(sign.len());
+                // To dash this is an operator between commands.
+                self.out.doubt();
                 words.push(Word::literal_of(sign));
                 continue;
             }

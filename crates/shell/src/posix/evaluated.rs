@@ -42,6 +42,7 @@ const NAMED_BY: [(&str, &str); 4] = [
 /// Whether a command evaluates one of its words that is not known to be a number or a name.
 pub(crate) fn evaluates(command: &Command) -> Option<Reason> {
     let name = command.name()?;
+    let name = name.as_str();
     let words = &command.words[1..];
     let declares = ["declare", "typeset", "local"].contains(&name);
     let nameref = |word: &Word| {
@@ -70,13 +71,11 @@ pub(crate) fn evaluates(command: &Command) -> Option<Reason> {
         _ if NAMES.contains(&name) => words.iter().any(unsafe_name),
         _ => false,
     };
+    // What is given to an integer later is evaluated as well.
     let integer = declares
         && words
             .iter()
-            .any(|word| word.text.starts_with('-') && word.text.contains('i'))
-        && words
-            .iter()
-            .any(|word| word.dynamic || !is_plain(&word.text));
+            .any(|word| word.text.starts_with('-') && word.text.contains('i'));
     let named = NAMED_BY.iter().any(|(program, option)| {
         let value = |pair: &[Word]| pair[0].could_be(option) && unsafe_name(&pair[1]);
         let glued =
@@ -85,3 +84,25 @@ pub(crate) fn evaluates(command: &Command) -> Option<Reason> {
     });
     (by_name || integer || named).then_some(Reason::Evaluated)
 }
+
+/// Whether zsh evaluates what bash does not: operands of a comparison of `test`.
+pub(crate) fn doubts(command: &Command) -> bool {
+    let known = |word: &Word| !word.dynamic && is_plain(&word.text);
+    let tests = matches!(command.name().as_deref(), Some("test" | "["));
+    tests
+        && command.words.windows(3).any(|three| {
+            EVALUATE.iter().any(|option| three[1].could_be(option))
+                && !(known(&three[0]) && known(&three[2]))
+        })
+}
+
+/// Whether an expression gives a name a value.
+pub(crate) fn assigns(expression: &str) -> bool {
+    let compared = ["==", "!=", "<=", ">="]
+        .iter()
+        .fold(expression.to_owned(), |text, sign| text.replace(sign, " "));
+    compared.contains('=') || compared.contains("++") || compared.contains("--")
+}
+
+/// Operators of a test whose operands are evaluated.
+pub(crate) const EVALUATE: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];

@@ -10,6 +10,8 @@ pub(super) struct Pending {
     pub(super) end: String,
     pub(super) quoted: bool,
     pub(super) tabs: bool,
+    /// Not standard input.
+    pub(super) other: bool,
 }
 
 impl Reader<'_, '_> {
@@ -49,7 +51,7 @@ impl Reader<'_, '_> {
         // The line's own end stays: it ends the command.
         self.step(rest.find('\n').map_or(rest.len(), |at| at + 1));
         let (command, redirection) = pending.place;
-        let word = match pending.quoted {
+        let mut word = match pending.quoted {
             true => Word::literal_of(&body),
             false => {
                 let after = self.at;
@@ -62,6 +64,7 @@ impl Reader<'_, '_> {
                 }
             }
         };
+        word.dynamic |= pending.other;
         if let Some(of) = self.out.commands[command].redirections.get_mut(redirection) {
             of.target = word;
         }

@@ -57,14 +57,15 @@ impl Reader<'_, '_> {
 
     /// The word that begins here, if it is a keyword.
     pub(super) fn keyword(&self) -> &'static str {
+        let word = self.bare_word();
+        let known = KEYWORDS.iter().find(|known| **known == word);
+        known.copied().unwrap_or("")
+    }
+
+    fn bare_word(&self) -> &str {
         let rest = self.rest();
         let end = rest.find(|c: char| c.is_ascii_whitespace() || ";&|()<>".contains(c));
-        let word = &rest[..end.unwrap_or(rest.len())];
-        KEYWORDS
-            .iter()
-            .find(|known| **known == word)
-            .copied()
-            .unwrap_or("")
+        &rest[..end.unwrap_or(rest.len())]
     }
 
     fn and_or(&mut self, mut before: Before) -> Result<(), Reason> {
@@ -85,10 +86,17 @@ impl Reader<'_, '_> {
             match self.keyword() {
                 "!" => self.step(1),
                 "time" => {
+                    let begin = self.at;
                     self.step(4);
                     self.blanks();
-                    if self.sees("-p ") {
+                    while ["-p", "--"].contains(&self.bare_word()) {
                         self.step(2);
+                        self.blanks();
+                    }
+                    // Another option is the program's of that name.
+                    if self.next() == Some('-') {
+                        self.at = begin;
+                        break;
                     }
                 }
                 _ => break,

@@ -11,7 +11,7 @@ use self::here::Pending;
 use crate::DEPTH_MAX;
 use crate::script::{Before, Command, How, Out, Reason};
 
-pub(crate) use evaluated::evaluates;
+pub(crate) use evaluated::{doubts, evaluates};
 pub(crate) use word::Letter;
 
 /// Reads a whole text.
@@ -21,8 +21,8 @@ pub(crate) fn read(
     base: Option<usize>,
     out: &mut Out,
 ) -> Result<(), Reason> {
-    // A line may end as on Windows; elsewhere a carriage return is a letter here and the end of a line there.
-    if text.replace("\r\n", "\n").contains('\r') || text.contains("\r\n") {
+    // A carriage return is a letter here and the end of a line there.
+    if text.contains('\r') {
         return Err(Reason::CarriageReturn);
     }
     let mut reader = Reader {

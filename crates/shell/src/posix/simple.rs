@@ -2,6 +2,7 @@
 
 use super::Reader;
 use super::here::Pending;
+use super::list::KEYWORDS;
 use crate::script::{Assignment, Before, How, Kind, Reason, Redirection, Word};
 
 /// Programs whose operands may be `name=(…)`.
@@ -46,7 +47,13 @@ impl Reader<'_, '_> {
                 self.out.commands[place].assignments.push(assignment);
                 continue;
             }
+            let begin = self.at;
             let word = self.within_command(place, Self::word)?;
+            // A keyword that goes on behind a backslash is one all the same.
+            let split = self.text[begin..self.at].contains("\\\n");
+            if words && split && KEYWORDS.contains(&word.text.as_str()) {
+                return Err(Reason::Syntax);
+            }
             self.out.commands[place].words.push(word);
             self.end(place);
         }
@@ -129,7 +136,8 @@ impl Reader<'_, '_> {
         }
         let array = rest[equals + 1..].starts_with('(');
         let declares = self.out.commands[place].name();
-        let may = first || (array && declares.is_some_and(|name| DECLARES.contains(&name)));
+        let may =
+            first || (array && declares.is_some_and(|name| DECLARES.contains(&name.as_str())));
         if !may {
             return Ok(None);
         }
@@ -178,6 +186,7 @@ impl Reader<'_, '_> {
         let rest = self.rest();
         let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let mut skip = digits;
+        let mut variable = None;
         if let Some(name) = rest.strip_prefix('{')
             && let Some(end) = name.find('}')
             && name[..end]
@@ -186,6 +195,7 @@ impl Reader<'_, '_> {
             && name[end + 1..].starts_with(['<', '>'])
         {
             skip = end + 2;
+            variable = Some(name[..end].to_owned());
         }
         let sign = &rest[skip..];
         // `<(` and `>(` are words.
@@ -199,7 +209,21 @@ impl Reader<'_, '_> {
         if skip > 0 && operator.starts_with('&') {
             return Ok(false);
         }
+        let other = skip > 0 && &rest[..skip] != "0";
         self.step(skip + operator.len());
+        // The operator may go on behind a backslash.
+        if self.sees("\\\n") {
+            return Err(Reason::Syntax);
+        }
+        // A name in capitals may be one that programs look at.
+        if let Some(name) = variable.filter(|name| !name.contains(|c: char| c.is_ascii_lowercase()))
+        {
+            self.out.commands[place].assignments.push(Assignment {
+                name,
+                value: Word::unknown(),
+                append: false,
+            });
+        }
         self.blanks();
         let begin = self.at;
         let mut target = self.within_command(place, Self::word)?;
@@ -217,7 +241,7 @@ impl Reader<'_, '_> {
         if matches!(*operator, "<<" | "<<-") {
             let written = &self.text[begin..self.at];
             let quoted = written.contains(['\'', '"', '\\']);
-            if target.dynamic || written.contains(['$', '`']) {
+            if target.dynamic || written.contains(['$', '`']) || written.contains("\\\n") {
                 return Err(Reason::Syntax);
             }
             self.pending.push(Pending {
@@ -225,7 +249,12 @@ impl Reader<'_, '_> {
                 end: std::mem::take(&mut target.text),
                 quoted,
                 tabs: *operator == "<<-",
+                other,
             });
+        }
+        // What standard input is then, is not known.
+        if (kind == Kind::Here && other) || (*operator == "<&" && !target.text.starts_with('-')) {
+            target.dynamic = true;
         }
         if *operator == "<<<" && !target.dynamic {
             target.text.push('\n');

@@ -1,7 +1,7 @@
 //! Words: quotes, escapes, expansions.
 
 use super::Reader;
-use super::evaluated::{is_plain, subscript};
+use super::evaluated::{assigns, is_plain, subscript};
 use crate::braces;
 use crate::script::{How, Reason, Word};
 
@@ -202,6 +202,10 @@ impl Reader<'_, '_> {
             return self.deeper(|reader| reader.parameter(quoted));
         }
         self.step(1);
+        // What is expanded goes on behind the line.
+        if self.sees("\\\n") {
+            return Err(Reason::Syntax);
+        }
         let name = self.name();
         if !name.is_empty() {
             self.step(name.len());
@@ -245,6 +249,9 @@ impl Reader<'_, '_> {
                 let expression = &self.text[begin..self.at];
                 return match is_plain(expression) {
                     true => {
+                        if assigns(expression) {
+                            self.out.doubt();
+                        }
                         self.step(end.len());
                         Ok(())
                     }
@@ -301,6 +308,7 @@ impl Reader<'_, '_> {
 
     /// Behind `${`.
     fn parameter(&mut self, quoted: bool) -> Result<Letter, Reason> {
+        let first = self.at;
         let indirect = self.sees("!") && !self.sees("!}");
         if indirect || (self.sees("#") && !self.sees("#}")) {
             self.step(1);
@@ -345,6 +353,9 @@ impl Reader<'_, '_> {
         self.operand(quoted)?;
         if substring && !is_plain(&self.text[begin..self.at]) {
             return Err(Reason::Evaluated);
+        }
+        if self.text[first..self.at].contains("\\\n") {
+            return Err(Reason::Syntax);
         }
         self.need("}")?;
         Ok(if many { Letter::Many } else { Letter::One })

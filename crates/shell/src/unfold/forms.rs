@@ -1,9 +1,9 @@
 //! Programs that run something in some of their forms only.
 
 use super::shells::{given, is_standard_input};
-use super::{Inner, make_dynamic, words_from};
+use super::{Inner, has, joined, make_dynamic, option_texts, words_from};
 use crate::Shell;
-use crate::script::{Command, Kind, Word};
+use crate::script::{Command, Kind, Reason, Word};
 use crate::wrappers::{operands, subcommands};
 
 /// Interpreters, with the options that give a program text and those with another value.
@@ -26,8 +26,9 @@ const INTERPRETERS: &[(&str, &str, &str)] = &[
 pub(super) fn special(name: &str, command: &Command) -> Vec<Inner> {
     let words = &command.words;
     match name {
-        "find" | "gfind" | "bfs" => find(words),
-        "awk" | "gawk" | "mawk" | "nawk" => awk(words),
+        "find" => find(words),
+        "awk" => awk(words),
+        "cmd" => cmd(words),
         "git" => git_alias(words),
         "trap" => first_operand(words, "-l -p").map_or_else(Vec::new, |word| vec![text(word, "")]),
         "alias" => aliases(words),
@@ -35,26 +36,67 @@ pub(super) fn special(name: &str, command: &Command) -> Vec<Inner> {
             Some(file) if !is_standard_input(file) => Vec::new(),
             _ => given(command),
         },
-        "enable" if words.iter().any(|word| word.text.starts_with("-f")) => vec![Inner::Unknown],
+        "enable"
+            if words
+                .iter()
+                .any(|word| word.text.starts_with('-') && word.text.contains('f')) =>
+        {
+            vec![Inner::Unknown]
+        }
         "bind" => option(words, "-x"),
         _ => interpreter(name, command),
     }
 }
 
+/// Variables of bash and zsh by which a name runs something else.
+const TABLES: &str =
+    "BASH_CMDS BASH_ALIASES aliases galiases saliases dis_aliases functions commands";
+
 /// Names that a command makes mean something else.
-pub(super) fn redefines(command: &Command, names: &mut Vec<String>) {
+pub(super) fn redefines(command: &Command, names: &mut Vec<String>) -> Result<(), Reason> {
     let words = || command.words.iter().skip(1);
-    match command.name() {
+    let assigned = command
+        .assignments
+        .iter()
+        .map(|of| (&of.name, of.value.dynamic));
+    for (name, listed) in assigned.chain(words().map(|word| (&word.text, false))) {
+        let (table, rest) = name.split_once(['[', '=']).unwrap_or((name, ""));
+        if has(TABLES, table) && (listed || !rest.is_empty()) {
+            return Err(Reason::NameReference);
+        }
+    }
+    let flag = |c: char| words().any(|word| word.text.starts_with('-') && word.text.contains(c));
+    match command.name().as_deref() {
         Some("alias") => names.extend(words().filter_map(|word| {
             let (name, _) = word.text.split_once('=')?;
             Some(name.to_owned())
         })),
-        Some("hash") if words().any(|word| word.text.starts_with("-p")) => {
-            names.extend(words().map(|word| word.text.clone()));
-        }
+        Some("hash") if flag('p') => names.extend(words().map(|word| word.text.clone())),
         Some("enable") => names.extend(words().map(|word| word.text.clone())),
         _ => {}
     }
+    Ok(())
+}
+
+/// `cmd /c …`
+fn cmd(words: &[Word]) -> Vec<Inner> {
+    let runs = |word: &Word| {
+        let text = word.text.trim_start_matches('/').to_lowercase();
+        word.text.starts_with('/') && text.starts_with(['c', 'k', 'r'])
+    };
+    let Some(at) = words.iter().position(runs) else {
+        return vec![Inner::Unknown];
+    };
+    let glued = Word {
+        text: words[at]
+            .text
+            .trim_start_matches('/')
+            .chars()
+            .skip(1)
+            .collect(),
+        ..words[at].clone()
+    };
+    vec![joined(&[&[glued], &words[at + 1..]].concat())]
 }
 
 fn text(word: &Word, before: &str) -> Inner {
@@ -102,14 +144,15 @@ fn find(words: &[Word]) -> Vec<Inner> {
             break;
         }
         let rest = &words[at + 1..];
-        let end = rest
-            .iter()
-            .position(|word| matches!(word.text.as_str(), ";" | "+"));
+        let ends = |at: usize| match rest[at].text.as_str() {
+            ";" => true,
+            "+" => at > 0 && rest[at - 1].text == "{}",
+            _ => false,
+        };
+        let end = (0..rest.len()).find(|at| ends(*at));
         let mut inner = words_from(&words[..at + 1 + end.unwrap_or(rest.len())], at + 1);
         if let Inner::Words(words, ..) = &mut inner {
-            for word in words.iter_mut().filter(|word| word.text.contains("{}")) {
-                make_dynamic(word);
-            }
+            make_dynamic(words, "{}");
             if words.is_empty() {
                 continue;
             }
@@ -119,7 +162,7 @@ fn find(words: &[Word]) -> Vec<Inner> {
     found
 }
 
-/// A program text that runs or writes something.
+/// A program text that runs or writes something: the first operand, or the value of `-e`.
 fn awk(words: &[Word]) -> Vec<Inner> {
     let from_file = words
         .iter()
@@ -127,33 +170,36 @@ fn awk(words: &[Word]) -> Vec<Inner> {
     let (places, unsure) = operands(
         words,
         1,
-        "-F -v -f --field-separator --assign --file -i --include -l --load",
+        "-F -v -f --field-separator --assign --file -i --include -l --load -e --source",
         "-S -b -c -C -n -N -O -r -s -t",
     );
-    let mut runs = unsure;
-    if let (Some(at), false) = (places.first(), from_file) {
-        let program = &words[*at];
-        let acts = |text: &str| {
-            ["system", "|", ">", "getline", "@load", "@include"]
-                .iter()
-                .any(|word| text.contains(word))
-        };
-        runs |= program.dynamic || acts(&program.text);
-    }
-    if runs {
-        vec![Inner::Unknown]
-    } else {
-        Vec::new()
+    let acts = |text: &str| {
+        ["system", "|", ">", "getline", "@load", "@include"]
+            .iter()
+            .any(|word| text.contains(word))
+    };
+    let by_option = option_texts(words, 1, "-e --source", "-F -v -f -i -l");
+    let first = places.first().filter(|_| !from_file).map(|at| &words[*at]);
+    let mut texts = by_option.iter().map(|(_, text)| text).chain(first);
+    match unsure || texts.any(|program| program.dynamic || acts(&program.text)) {
+        true => vec![Inner::Unknown],
+        false => Vec::new(),
     }
 }
 
 /// `git -c alias.x=…`: what the alias runs.
 fn git_alias(words: &[Word]) -> Vec<Inner> {
-    let first = subcommands("git", words)
-        .first()
-        .copied()
-        .unwrap_or(words.len());
+    let places = subcommands("git", words).0;
+    let first = places.first().copied().unwrap_or(words.len());
     let mut found = Vec::new();
+    // The alias is in a variable.
+    let by_name = option_texts(&words[..first], 1, "--config-env", "");
+    if by_name
+        .iter()
+        .any(|(_, value)| value.dynamic || value.text.to_lowercase().starts_with("alias."))
+    {
+        found.push(Inner::Unknown);
+    }
     for (at, word) in words.iter().enumerate().take(first).skip(1) {
         let value = match word.text.as_str() {
             "-c" => words.get(at + 1).map(|value| (value, value.text.as_str())),
@@ -194,7 +240,6 @@ fn aliases(words: &[Word]) -> Vec<Inner> {
 fn interpreter(name: &str, command: &Command) -> Vec<Inner> {
     let words = &command.words;
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let plain = if plain == "nodejs" { "node" } else { plain };
     let Some((_, texts, values)) = INTERPRETERS.iter().find(|(known, ..)| *known == plain) else {
         return Vec::new();
     };

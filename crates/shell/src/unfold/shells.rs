@@ -16,21 +16,26 @@ pub(super) fn shell(command: &Command) -> Vec<Inner> {
         }
         let option = word.text.as_str();
         at += match option {
-            "-o" | "+o" | "-O" | "+O" | "--rcfile" | "--init-file" => 2,
+            "--rcfile" | "--init-file" | "--emulate" => 2,
+            "--version" | "--help" => return Vec::new(),
             "--" | "-" => {
                 at += 1;
                 break;
             }
-            "--command" => {
+            "--command" | "--init-command" => {
                 text = true;
                 1
+            }
+            _ if option.starts_with("--command=") || option.starts_with("--init-command=") => {
+                let (_, value) = option.split_once('=').unwrap_or_default();
+                return vec![Inner::Text(value.to_owned(), Shell::Posix)];
             }
             _ if option.starts_with("--") => 1,
             _ if option.starts_with(['-', '+']) => {
                 text |= option.contains('c');
                 reads |= option.contains('s');
-                // `-o` at the end of a cluster takes the next word.
-                1 + usize::from(option.ends_with(['o', 'O']))
+                // `-o` takes the next word, wherever it is in a cluster.
+                1 + option.matches(['o', 'O']).count()
             }
             _ => break,
         };
@@ -55,11 +60,9 @@ pub(super) fn is_standard_input(file: &Word) -> bool {
 
 /// The text of a here-document or here-string; else nobody knows what it reads.
 pub(super) fn given(command: &Command) -> Vec<Inner> {
-    let last = command
-        .redirections
-        .iter()
-        .rev()
-        .find(|of| matches!(of.kind, Kind::Here | Kind::Read));
+    let last = command.redirections.iter().rev().find(|of| {
+        matches!(of.kind, Kind::Here | Kind::Read | Kind::ReadWrite) || of.target.dynamic
+    });
     match last {
         Some(of) if of.kind == Kind::Here && !of.target.dynamic => {
             vec![Inner::Text(of.target.text.clone(), Shell::Posix)]

@@ -3,102 +3,30 @@
 use crate::script::Word;
 
 /// Options before the subcommand: those with a value, and those without.
-pub const GLOBALS: &[(&str, &str, &str)] = &[
-    (
-        "git",
-        "-C -c --git-dir --work-tree --namespace --config-env --super-prefix --attr-source",
-        "-p -P --paginate --no-pager --bare --no-replace-objects --no-optional-locks --literal-pathspecs --exec-path --html-path --no-lazy-fetch",
-    ),
-    (
-        "cargo",
-        "--config -Z --color -C --manifest-path",
-        "-v -q --verbose --quiet --locked --offline --frozen",
-    ),
-    ("gh", "-R --repo --hostname", ""),
-    (
-        "docker",
-        "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey",
-        "-D --debug --tls --tlsverify",
-    ),
-    (
-        "podman",
-        "-c --connection --url --identity --root --runroot --log-level --storage-driver --cgroup-manager --module",
-        "-r --remote",
-    ),
-    (
-        "nerdctl",
-        "-a --address -H --host -n --namespace --snapshotter --data-root",
-        "--debug",
-    ),
-    (
-        "docker-compose",
-        "-f --file -p --project-name --profile --env-file --project-directory --ansi --parallel",
-        "--compatibility --dry-run",
-    ),
-    (
-        "compose",
-        "-f --file -p --project-name --profile --env-file --project-directory --ansi --parallel",
-        "--compatibility --dry-run",
-    ),
-    (
-        "kubectl",
-        "-n --namespace --context --cluster --user --kubeconfig -s --server --token --as --as-group --request-timeout --cache-dir -v",
-        "--insecure-skip-tls-verify --match-server-version --warnings-as-errors",
-    ),
-    (
-        "helm",
-        "-n --namespace --kube-context --kubeconfig --kube-apiserver --kube-token --registry-config --repository-config",
-        "--debug",
-    ),
-    (
-        "npm",
-        "--prefix -w --workspace -C --userconfig --globalconfig --registry --loglevel --script-shell --node-options --cache",
-        "-g -s -q -d --global --silent --workspaces -ws --include-workspace-root --if-present --ignore-scripts --quiet",
-    ),
-    (
-        "pnpm",
-        "-C --dir -F --filter --prefix --loglevel --config",
-        "-r -w -s --recursive --workspace-root --silent --stream --parallel",
-    ),
-    (
-        "yarn",
-        "--cwd --registry --cache-folder",
-        "--silent -s --offline --frozen-lockfile",
-    ),
-    (
-        "bun",
-        "--cwd --config -c -r --preload",
-        "--bun --silent --watch --hot",
-    ),
-    ("terraform", "", "-help -version"),
-    ("tofu", "", "-help -version"),
-    (
-        "systemctl",
-        "-H --host -M --machine -t --type --root -p --property -s --signal -n -o",
-        "--user --system --now --no-pager -q --quiet -f --force -l --full -a --all",
-    ),
-    (
-        "aws",
-        "--profile --region --output --endpoint-url --query --ca-bundle --color --cli-read-timeout --cli-connect-timeout",
-        "--debug --no-verify-ssl --no-paginate --no-sign-request --no-cli-pager",
-    ),
-    (
-        "gcloud",
-        "--project --account --configuration --format --verbosity --impersonate-service-account --log-http",
-        "-q --quiet",
-    ),
-    (
-        "uv",
-        "--directory --project --config-file --cache-dir --color -p --python",
-        "-q -v --quiet --verbose --offline --no-cache",
-    ),
-    (
-        "poetry",
-        "-C --directory -P --project",
-        "-q -v -n --quiet --no-interaction",
-    ),
-    ("make", "", ""),
-];
+pub const GLOBALS: &[(&str, &str, &str)] = rows! {
+    "git", "-C -c --git-dir --work-tree --namespace --config-env --super-prefix --attr-source", "-p -P --paginate --no-pager --bare --no-replace-objects --no-optional-locks --literal-pathspecs --exec-path --html-path --no-lazy-fetch";
+    "cargo", "--config -Z --color -C --manifest-path", "-v -q --verbose --quiet --locked --offline --frozen";
+    "gh", "-R --repo --hostname", "";
+    "docker", "-H --host -c --context --config -l --log-level --tlscacert --tlscert --tlskey", "-D --debug --tls --tlsverify";
+    "podman", "-c --connection --url --identity --root --runroot --log-level --storage-driver --cgroup-manager --module", "-r --remote";
+    "nerdctl", "-a --address -H --host -n --namespace --snapshotter --data-root", "--debug";
+    "docker-compose", "-f --file -p --project-name --profile --env-file --project-directory --ansi --parallel", "--compatibility --dry-run";
+    "compose", "-f --file -p --project-name --profile --env-file --project-directory --ansi --parallel", "--compatibility --dry-run";
+    "kubectl", "-n --namespace --context --cluster --user --kubeconfig -s --server --token --as --as-group --request-timeout --cache-dir -v", "--insecure-skip-tls-verify --match-server-version --warnings-as-errors";
+    "helm", "-n --namespace --kube-context --kubeconfig --kube-apiserver --kube-token --registry-config --repository-config", "--debug";
+    "npm", "--prefix -w --workspace -C --userconfig --globalconfig --registry --loglevel --script-shell --node-options --cache", "-g -s -q -d --global --silent --workspaces -ws --include-workspace-root --if-present --ignore-scripts --quiet";
+    "pnpm", "-C --dir -F --filter --prefix --loglevel --config", "-r -w -s --recursive --workspace-root --silent --stream --parallel";
+    "yarn", "--cwd --registry --cache-folder", "--silent -s --offline --frozen-lockfile";
+    "bun", "--cwd --config -c -r --preload", "--bun --silent --watch --hot";
+    "terraform", "", "-help -version";
+    "tofu", "", "-help -version";
+    "systemctl", "-H --host -M --machine -t --type --root -p --property -s --signal -n -o", "--user --system --now --no-pager -q --quiet -f --force -l --full -a --all";
+    "aws", "--profile --region --output --endpoint-url --query --ca-bundle --color --cli-read-timeout --cli-connect-timeout", "--debug --no-verify-ssl --no-paginate --no-sign-request --no-cli-pager";
+    "gcloud", "--project --account --configuration --format --verbosity --impersonate-service-account --log-http", "-q --quiet";
+    "uv", "--directory --project --config-file --cache-dir --color -p --python", "-q -v --quiet --verbose --offline --no-cache";
+    "poetry", "-C --directory -P --project", "-q -v -n --quiet --no-interaction";
+    "make", "", "";
+};
 
 /// The places where the first operand may be, from `from` on; none of an option that is not known either way is
 /// left out. The second says that a dynamic word may be an option.
@@ -164,13 +92,14 @@ fn cluster(text: &str, at: usize, values: &str, flags: &str, waiting: &mut Vec<u
     waiting.push(at + 1);
 }
 
-/// Where a program's subcommand may be: behind its global options.
+/// Where a program's subcommand may be: behind its global options. The second says that a dynamic word may be one
+/// of these.
 #[must_use]
-pub fn subcommands(program: &str, words: &[Word]) -> Vec<usize> {
+pub fn subcommands(program: &str, words: &[Word]) -> (Vec<usize>, bool) {
     let known = GLOBALS.iter().find(|(name, _, _)| *name == program);
     let (values, flags) = known.map_or(("", ""), |(_, values, flags)| (*values, *flags));
     let toolchain = usize::from(
         program == "cargo" && words.get(1).is_some_and(|word| word.text.starts_with('+')),
     );
-    operands(words, 1 + toolchain, values, flags).0
+    operands(words, 1 + toolchain, values, flags)
 }
