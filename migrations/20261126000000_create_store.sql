@@ -510,12 +510,14 @@ CREATE TABLE quarantine_days(
   PRIMARY KEY(sender, day)
 ) STRICT, WITHOUT ROWID;
 
--- How long a card was in front and armed before its operator decided in the window. A row counts once the request's
--- decision is this one: what was taken back, or was not the first, says nothing.
+-- How a person looked at a call before deciding it here. A row counts once the request's decision is this one: what was
+-- taken back, or was not the first, says nothing. front_ms: how long the card was in front and armed; null on the
+-- command line. looked: JSON, the whole of it.
 CREATE TABLE looked(
   request     INTEGER PRIMARY KEY REFERENCES requests(id),
   decision_id TEXT NOT NULL,
-  front_ms    INTEGER NOT NULL
+  front_ms    INTEGER,
+  looked      TEXT NOT NULL
 ) STRICT;
 
 -- The history is sorted by when it was decided, page by page.

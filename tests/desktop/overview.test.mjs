@@ -23,7 +23,7 @@ const stored = async (desk) => {
   const { out } = await desk.command("history", "--limit", "1000", "--json");
   const { out: bundle } = await desk.command("audit", "export");
   const looked = new Map(lines(bundle).filter((row) => row.type === "audit" && ["hold", "decide"].includes(row.action) && row.detail.includes("looked"))
-    .map((row) => [row.subject, JSON.parse(row.detail).looked?.front_ms]));
+    .map((row) => [row.subject, JSON.parse(row.detail).looked?.front_ms ?? undefined]));
   return lines(out).filter((line) => line.request_id !== undefined)
     .map((line) => ({ ...line, front: looked.get(`${line.workspace}/${line.agent}/${line.request_id}`) }));
 };

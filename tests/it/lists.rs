@@ -82,8 +82,9 @@ async fn lines_have_the_fields_of_the_contract_and_absent_values_are_null() {
     desk.run(&["deny", "r1", "--message", "no"]).success();
     assert!(desk.lines(&["inbox", "--json"]).is_empty());
     let lines = desk.lines(&["history", "--json"]);
-    let with_repeats = [&LINE[..], &["repeats"]].concat();
-    assert_eq!((lines.len(), keys(&lines[0])), (2, with_repeats));
+    let with_more = [&LINE[..], &["repeats", "findings"]].concat();
+    assert_eq!((lines.len(), keys(&lines[0])), (2, with_more));
+    assert_eq!(lines[0]["findings"], json!([]));
     assert_eq!(lines[0]["decided_by"]["name"], "Test Operator");
     assert_eq!(lines[0]["origin"], "operator");
     assert_eq!(lines[1], json!({ "next": null }));

@@ -43,6 +43,7 @@ mod secrets;
 mod shell;
 mod show;
 mod states;
+mod stops;
 mod trace;
 mod unread;
 mod updates;

@@ -96,6 +96,7 @@ fn single(rules: &[Rule], figures: &mut Figures) -> anyhow::Result<()> {
             approvals_required: 1,
             setup_key: None,
             tool_changed_at: None,
+            stops: &[],
         };
         let setting = Setting {
             now,

@@ -30,6 +30,15 @@ pub use self::found::{
     By, Evaluation, Instead, Matcher, NearMiss, Outcome, Says, SetupSays, Trouble,
 };
 
+/// A finding for which nothing approves a call automatically, but for a rule that names its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    /// JSON pointer into the arguments; empty for the whole call.
+    pub at: String,
+    /// No rule approves it, whatever it names.
+    pub always: bool,
+}
+
 /// What a request says, as rules see it.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
@@ -69,6 +78,8 @@ pub struct Asked<'a> {
     pub setup_key: Option<&'a str>,
     /// When the tool's definition changed; none when it never did.
     pub tool_changed_at: Option<Timestamp>,
+    /// What the console found in it that weighs `stop`.
+    pub stops: &'a [Stop],
 }
 
 impl<'a> Asked<'a> {
@@ -100,6 +111,7 @@ impl<'a> Asked<'a> {
                 .as_ref()
                 .and_then(|confirm| confirm.setup_key.as_deref()),
             tool_changed_at: None,
+            stops: &[],
         }
     }
 }
@@ -445,6 +457,9 @@ fn setup_says(policy: &PolicySet, asked: &Asked<'_>, cover: &Cover<'_>) -> Optio
     if binding.redeclared {
         return Some(SetupSays::NotCovered(Matcher::SetupChanged));
     }
+    if cover.is_stopped(None) {
+        return Some(SetupSays::NotCovered(Matcher::Stop));
+    }
     Some(
         match cover.never(binding.since).or_else(|| cover.author()) {
             Some(never) => SetupSays::NotCovered(never),
@@ -462,5 +477,6 @@ fn bypassed(asked: &Asked<'_>, cover: &Cover<'_>) -> bool {
         asked.risk != Risk::Critical
             && asked.risk <= bypass.up_to
             && cover.never(bypass.since).is_none()
+            && !cover.is_stopped(None)
     })
 }

@@ -35,7 +35,7 @@ mod tests;
 pub use condition::{Condition, ConditionFault};
 pub use conditions::{ConditionError, Conditions, Facts};
 pub use evaluate::{
-    Asked, By, Evaluation, InBypass, Matcher, Outcome, Says, Setting, SetupSays, Used, Uses,
+    Asked, By, Evaluation, InBypass, Matcher, Outcome, Says, Setting, SetupSays, Stop, Used, Uses,
     evaluate,
 };
 pub use file::{FileProblem, read_file};

@@ -121,6 +121,7 @@ impl Matrix {
             approvals_required: 1,
             setup_key: None,
             tool_changed_at: of.redefined_at,
+            stops: &[],
         };
         let by = (author_may, of.bypass[place]);
         let found = self.judge(&self.certain, &asked, of.approves_off, by);

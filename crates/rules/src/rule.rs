@@ -109,6 +109,14 @@ pub struct Matchers {
     pub empty: Vec<String>,
 }
 
+impl Matchers {
+    /// Whether `args`, `command` or `path` name this place of the arguments.
+    #[must_use]
+    pub fn names(&self, at: &str) -> bool {
+        self.args.contains_key(at) || self.command.contains_key(at) || self.path.contains_key(at)
+    }
+}
+
 /// How often a rule may approve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {

@@ -73,6 +73,7 @@ fn pay(args: &Value) -> Asked<'_> {
         approvals_required: 1,
         setup_key: None,
         tool_changed_at: None,
+        stops: &[],
     }
 }
 

@@ -292,7 +292,7 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
         .unwrap();
     if fake.verdict.is_some() {
         // A digest that was looked at but not decided proves nothing.
-        sqlx::query("INSERT INTO looked(request, decision_id, front_ms) VALUES (?1, 'd' || iif(?2 = 1, 0, ?1), ?2)")
+        sqlx::query("INSERT INTO looked(request, decision_id, front_ms, looked) VALUES (?1, 'd' || iif(?2 = 1, 0, ?1), ?2, '{}')")
             .bind(id)
             .bind(fake.front)
             .execute(&mut *connection)

@@ -1,9 +1,9 @@
-//! Table `looked`: how long cards were in front and armed before they were decided in the window.
+//! Table `looked`: how people looked at calls before they decided here.
 
 use rusqlite::params;
 
-use super::StoreError;
 use super::direct::WriteConnection;
+use super::{Reader, StoreError};
 
 /// How long the card was in front of a decision of the window, as a scalar over the request's row number; null
 /// for every other decision.
@@ -26,8 +26,10 @@ pub struct Looked {
     pub request: i64,
     /// The decision.
     pub decision_id: String,
-    /// How long the card was in front and armed, ms.
-    pub front_ms: i64,
+    /// How long the card was in front and armed, ms; none on the command line.
+    pub front_ms: Option<i64>,
+    /// JSON `{via, front_ms, to_end, shown}`.
+    pub looked: String,
 }
 
 /// Keeps them, each in the place of an earlier one on its request.
@@ -37,12 +39,24 @@ pub async fn keep(tx: &mut WriteConnection, rows: &[Looked]) -> Result<(), Store
     }
     tx.direct(|sqlite| {
         let mut insert = sqlite.prepare_cached(
-            "INSERT OR REPLACE INTO looked(request, decision_id, front_ms) VALUES (?, ?, ?)",
+            "INSERT OR REPLACE INTO looked(request, decision_id, front_ms, looked) VALUES (?, ?, ?, ?)",
         )?;
         for row in rows {
-            insert.execute(params![row.request, row.decision_id, row.front_ms])?;
+            insert.execute(params![row.request, row.decision_id, row.front_ms, row.looked])?;
         }
         Ok(())
     })
     .await
+}
+
+/// How a person looked at a request before deciding it here, JSON; none for what waits, was decided automatically or by
+/// another console.
+pub async fn of_request(reader: &Reader, request: i64) -> Result<Option<String>, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT l.looked FROM looked l JOIN decisions d ON d.request = l.request AND d.decision_id = l.decision_id
+         WHERE l.request = ?",
+    )
+    .bind(request)
+    .fetch_optional(&reader.0)
+    .await?)
 }

@@ -7,7 +7,7 @@ use crate::domain::Timestamp;
 
 /// The moment for the tool of request `r`, and where it is read from.
 pub(super) const OF_REQUEST: &str =
-    "iif(t.def_digest IS NULL, a.tools_unknown_at, t.redefined_at) FROM requests r
+    "iif(t.def_digest IS NULL, a.tools_unknown_at, t.redefined_at) AS redefined_at FROM requests r
     LEFT JOIN tools t ON t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool
     LEFT JOIN agents a ON a.ws = r.ws AND a.name = r.agent";
 

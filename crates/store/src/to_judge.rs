@@ -24,7 +24,7 @@ pub async fn waiting(
 }
 
 /// A waiting request as a trial of other rules needs it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 pub struct WaitingRow {
     /// Row number.
     pub id: i64,
@@ -32,8 +32,10 @@ pub struct WaitingRow {
     pub key: String,
     /// Payload as received.
     pub raw: Vec<u8>,
-    /// As in [`ToJudge`].
-    pub redefined_at: Option<Timestamp>,
+    /// As in [`ToJudge`], ms.
+    pub redefined_at: Option<i64>,
+    /// As in [`super::lines::LineRow`].
+    pub findings: Option<String>,
 }
 
 /// Requests of a workspace that wait behind row `after` and are not over at `now`.
@@ -44,25 +46,18 @@ pub async fn waiting_in(
     limit: i64,
 ) -> Result<Vec<WaitingRow>, StoreError> {
     let sql = format!(
-        "SELECT r.id, r.ws || '/' || r.agent || '/' || r.request_id, r.raw, {}
+        "SELECT r.id, r.ws || '/' || r.agent || '/' || r.request_id AS key, r.raw, r.findings, {}
          WHERE r.state <> 'decided' AND r.state = 'pending' AND r.id > ? AND r.ws = ? AND r.deadline_at > ?
          ORDER BY r.id LIMIT ?",
         redefined::OF_REQUEST
     );
-    let rows: Vec<(i64, String, Vec<u8>, Option<i64>)> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
+    Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql))
         .bind(after)
         .bind(ws)
         .bind(now.0)
         .bind(limit)
         .fetch_all(&reader.0)
-        .await?;
-    let row = |(id, key, raw, at): (_, _, _, Option<i64>)| WaitingRow {
-        id,
-        key,
-        raw,
-        redefined_at: at.map(Timestamp),
-    };
-    Ok(rows.into_iter().map(row).collect())
+        .await?)
 }
 
 /// What an evaluation needs of a request beside its record.

@@ -4,6 +4,7 @@
 
 use countersign_core::App;
 use countersign_core::ops::DecideCommand;
+use countersign_core::ops::scrutiny::{Weight, findings_of};
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::ops::votes::reported::Approvals;
 use countersign_core::store::lines::LineRow;
@@ -17,6 +18,8 @@ use super::failure::Failure;
 use super::input;
 use super::line::{fields, what};
 use super::output::Output;
+use super::show::scrutiny;
+use crate::secrets::Secrets;
 
 /// Approves, or modifies when arguments are given.
 pub(crate) async fn approve(
@@ -149,12 +152,24 @@ async fn give(
 ) -> Result<(), Failure> {
     deciding_here(settings, async |app| {
         let key = app.resolve(id).await?;
+        if verdict.lets_it_run() {
+            stops(app, out, id).await?;
+        }
         let decided = app
             .decide(complete(DecideCommand::by_operator(key, verdict)))
             .await?;
         report(app, out, id, verdict, &decided).await
     })
     .await
+}
+
+/// Prints what is nearly always wrong in a call that is about to run, on standard error.
+async fn stops(app: &App, out: Output, id: &str) -> Result<(), Failure> {
+    let found = findings_of(&app.find(id).await?).unwrap_or_default();
+    for line in scrutiny::lines(&found, Weight::Stop, Secrets::Hidden) {
+        out.caution(&line);
+    }
+    Ok(())
 }
 
 async fn report(

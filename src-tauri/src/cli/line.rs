@@ -5,6 +5,7 @@
 use comfy_table::{Cell, Table};
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::listed_names::shown_name;
+use countersign_core::ops::scrutiny::findings_of;
 use countersign_core::ops::votes::reported::Approvals;
 use countersign_core::store::lines::LineRow;
 use countersign_core::store::re_asks::EarlierCall;
@@ -79,6 +80,14 @@ pub(crate) fn fields_with(row: &LineRow, secrets: Secrets) -> Map<String, Value>
 /// Adds `repeats` to a line of the history: null but where the same call was asked before.
 pub(crate) fn add_repeats(line: &mut Map<String, Value>, earlier: Option<&EarlierCall>) {
     line.insert("repeats".to_owned(), json!(earlier.map(repeats)));
+}
+
+/// Adds `findings` to a line: their codes, the strongest first; null while they are not made, and where another console
+/// decided.
+pub(crate) fn add_findings(line: &mut Map<String, Value>, row: &LineRow) {
+    let found = findings_of(row);
+    let codes = found.map(|found| found.iter().map(|of| of.code).collect::<Vec<_>>());
+    line.insert("findings".to_owned(), json!(codes));
 }
 
 /// The same call asked before, as the field `repeats` shows it.

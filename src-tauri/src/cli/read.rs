@@ -10,7 +10,7 @@ use super::args::{History, Inbox};
 use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
-use super::line::{add_repeats, fields, history_table, inbox_table};
+use super::line::{add_findings, add_repeats, fields, history_table, inbox_table};
 use super::narrow::{bring_up_to_date, names};
 use super::output::Output;
 use super::unread;
@@ -65,6 +65,7 @@ pub(crate) async fn history(
             for row in &rows {
                 let mut line = fields(row);
                 add_repeats(&mut line, repeated.get(&row.id));
+                add_findings(&mut line, row);
                 out.json_line(&Value::Object(line))?;
             }
             return Ok(out.json_line(&json!({ "next": next }))?);

@@ -5,13 +5,13 @@
 
 mod asked;
 mod human;
-mod scrutiny;
+pub(super) mod scrutiny;
 mod warnings;
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reading::RequestStory;
-use countersign_core::ops::scrutiny::{Scrutiny, findings_of};
+use countersign_core::ops::scrutiny::{Scrutiny, Weight, findings_of};
 use countersign_core::ops::votes::reported::ShownVote;
 use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
@@ -65,6 +65,8 @@ struct Shown<'a> {
     findings: Option<Vec<Value>>,
     effect: Option<String>,
     compared: Option<Value>,
+    // How a person looked at it before deciding here.
+    looked: Option<Value>,
 }
 
 /// Prints one request. With `--reveal` also what looks like a secret, once the audit log has recorded it.
@@ -135,7 +137,7 @@ async fn told(
     );
     lines.extend(why.iter().flat_map(reasons));
     let findings = findings_of(&story.line).unwrap_or_default();
-    lines.extend(scrutiny::lines(&findings, secrets));
+    lines.extend(scrutiny::lines(&findings, Weight::Look, secrets));
     Ok(lines)
 }
 
@@ -240,6 +242,7 @@ fn as_json(
                 .as_ref()
                 .map(|of| scrutiny::compared(of, secrets))
         }),
+        looked: story.looked.as_deref().and_then(scrutiny::looked),
     };
     let text = serde_json::to_string(&shown).map_err(|error| {
         Failure::new(

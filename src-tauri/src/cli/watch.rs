@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
-use super::line::{agent, fields, votes, what};
+use super::line::{add_findings, agent, fields, votes, what};
 use super::output::{Output, doubtful, plain, wrong};
 use super::serve::Stop;
 
@@ -139,7 +139,10 @@ fn event(row: &Row, line: Option<&LineRow>) -> Value {
             json!(code.map(|code| sentence(&code, &row.subject))),
         );
     }
-    event.extend(line.map(fields).unwrap_or_default());
+    if let Some(line) = line {
+        event.extend(fields(line));
+        add_findings(&mut event, line);
+    }
     Value::Object(event)
 }
 

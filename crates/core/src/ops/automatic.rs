@@ -20,7 +20,7 @@ use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
 use super::rule_usage::{Amounts, counter, is_limited};
 use super::turns::{Turn, Turns};
-use super::{decide, quorum, rule_notes};
+use super::{decide, habits, quorum, rule_notes};
 use crate::domain::{Authority, State};
 use crate::policy::evaluate::amount;
 use crate::policy::{Asked, By, Conditions, Outcome, Used};
@@ -213,7 +213,18 @@ async fn decide(
             tool_changed_at: row.redefined_at,
             ..Asked::of(&parsed)
         };
-        let judged = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
+        let mut judged = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
+        if judged.approves() {
+            // Looked for now: what was kept with the request may be older than the last decision of a person.
+            let stops = habits::stops(ledger, batch, &parsed).await?;
+            if !stops.is_empty() {
+                let asked = Asked {
+                    stops: &stops,
+                    ..asked
+                };
+                judged = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
+            }
+        }
         if judged.reads_on {
             ledger.judge.again(record.id);
             ledger.due_at(batch.now);

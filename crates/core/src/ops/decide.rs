@@ -2,13 +2,14 @@
 //!
 //! A verdict taken here is held or on its way; only the stream makes it final.
 
+use countersign_scrutiny::Finding;
 use countersign_wire::{Origin, RequestKey, Scope, Verdict, args_digest};
 use serde_json::json;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::draft::{Draft, DraftError, Unsigned, fits, seal, write};
-use super::job::{Accepted, DecideCommand, DecideReply, Refused};
+use super::job::{Accepted, DecideCommand, DecideReply, Look, Refused, ShownFinding};
 use super::ledger::{Batch, Ledger};
 use super::operators::why_not;
 use super::publisher::{Carried, Outgoing, Settlements};
@@ -23,7 +24,7 @@ use crate::store::looked::{self, Looked};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
-use crate::store::{StoreError, vote_outbox};
+use crate::store::{StoreError, findings, vote_outbox};
 
 /// Checks and queues verdicts; each caller is answered when all are committed.
 pub(crate) async fn apply(
@@ -80,14 +81,14 @@ async fn take_verdict(
     }
     match is_vote(record, verdict, command.authority) {
         Err(refusal) => Ok(Err(Refused::Domain(refusal))),
-        Ok(false) => Ok(decision(
-            ledger,
-            batch,
-            settlements,
-            record,
-            (verdict, realm, command),
-            taken,
-        )),
+        Ok(false) => {
+            let looked = match command.automatic.is_none() && command.origin == Origin::Operator {
+                true => Some(looked_at(batch, record.id, &command.look).await?),
+                false => None,
+            };
+            let given = (verdict, realm, command, looked);
+            Ok(decision(ledger, batch, settlements, record, given, taken))
+        }
         Ok(true) if command.scope != Scope::Once => {
             let why =
                 "several operators must agree, and a vote says nothing of a session or of always";
@@ -107,6 +108,27 @@ async fn take_verdict(
             cast(ledger, batch, settlements, record, choice).await
         }
     }
+}
+
+/// How a person looked at a call, and what was found in it at that moment; null where it was not looked at.
+struct LookedAt {
+    look: Look,
+    findings: Option<Vec<ShownFinding>>,
+}
+
+async fn looked_at(
+    batch: &mut Batch<'_>,
+    request: i64,
+    look: &Look,
+) -> Result<LookedAt, StoreError> {
+    let stored = findings::of(batch.tx, request).await?;
+    let found: Option<Vec<Finding>> = stored.and_then(|text| serde_json::from_str(&text).ok());
+    let findings: Option<Vec<_>> =
+        found.map(|found| found.iter().map(ShownFinding::from).collect());
+    let mut look = look.clone();
+    let now = || findings.clone().unwrap_or_default();
+    look.shown = Some(look.shown.take().unwrap_or_else(now));
+    Ok(LookedAt { look, findings })
 }
 
 /// The verdict that may be given and the realm to sign for.
@@ -142,13 +164,13 @@ fn decision(
     batch: &mut Batch<'_>,
     settlements: &Settlements,
     record: &mut RequestRecord,
-    (verdict, realm, command): (Verdict, Uuid, DecideCommand),
+    (verdict, realm, command, looked): (Verdict, Uuid, DecideCommand, Option<LookedAt>),
     taken: &mut Taken,
 ) -> Result<Accepted, Refused> {
     let now = batch.now;
     let held = command.hold && verdict.lets_it_run();
     let (authority, origin) = (command.authority, command.origin);
-    let (by_rule, front_ms) = (command.automatic.clone(), command.front_ms);
+    let by_rule = command.automatic.clone();
     let draft = draft(record, verdict, command)?;
     let unsigned = write(&ledger.identity, record, draft, now).map_err(refused)?;
     fits(unsigned.payload.len(), (ledger.largest)()).map_err(refused)?;
@@ -175,12 +197,16 @@ fn decision(
         detail["rule"] = json!({ "id": by.rule.id, "version": by.rule.version });
         detail["policy_digest"] = json!(by.policy_digest.to_string());
     }
-    if let Some(front_ms) = front_ms {
-        detail["looked"] = json!({ "via": "window", "front_ms": front_ms });
+    if let Some(LookedAt { look, findings }) = looked {
+        detail["findings"] = json!(findings);
+        detail["looked"] = json!({
+            "via": look.via, "front_ms": look.front_ms, "to_end": look.to_end, "shown": look.shown,
+        });
         taken.looked.push(Looked {
             request: record.id,
             decision_id: decision_id.to_string(),
-            front_ms,
+            front_ms: look.front_ms,
+            looked: detail["looked"].to_string(),
         });
     }
     batch.record(

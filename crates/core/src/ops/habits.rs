@@ -6,11 +6,13 @@ mod past;
 use std::collections::BTreeMap;
 
 use countersign_scrutiny::{Call, Finding, effect, examine};
-use countersign_wire::{AgentKey, ApprovalRequest};
+use countersign_wire::{AgentKey, ApprovalRequest, ParsedRequest};
 
 pub(crate) use self::past::{Pasts, ToolName};
 use super::ledger::{Batch, Ledger};
+use super::scrutiny::stops_of;
 use crate::domain::Timestamp;
+use crate::policy::Stop;
 use crate::store::findings::{self, Waiting};
 use crate::store::{StoreError, WriteConnection, people_decided};
 
@@ -87,6 +89,18 @@ pub(super) async fn look(
         findings: examine(&call, &past),
         effect: effect(&call),
     })
+}
+
+/// What keeps a call from being approved automatically.
+pub(super) async fn stops(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    parsed: &ParsedRequest,
+) -> Result<Vec<Stop>, StoreError> {
+    let agent = parsed.key.agent_key();
+    let habits = &mut ledger.habits;
+    let found = look(habits, batch.tx, batch.now, &agent, &parsed.request).await?;
+    Ok(stops_of(&found.findings))
 }
 
 /// Learns what people decided, and looks again at what waits.

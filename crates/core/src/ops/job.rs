@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use countersign_scrutiny::{Code, Finding, Weight};
 use countersign_wire::{
     AgentKey, Origin, RequestKey, Response, Risk, RuleRef, Scope, Sha256Digest, Verdict,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
@@ -50,8 +52,65 @@ pub struct DecideCommand {
     pub origin: Origin,
     /// By which rule or setup key, and under which set.
     pub automatic: Option<Automatic>,
-    /// How long the card was in front and armed in the window, ms; none for what was decided elsewhere.
+    /// How the person looked at it; nothing is kept of it for what is decided automatically.
+    pub look: Look,
+}
+
+/// How a person looked at a call before deciding. By default on the command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Where.
+    pub via: Via,
+    /// How long the card was in front and armed, ms; none on the command line.
     pub front_ms: Option<i64>,
+    /// Whether the arguments were seen to their end; none on the command line.
+    pub to_end: Option<bool>,
+    /// The findings that were shown; none for those of the moment of the decision.
+    pub shown: Option<Vec<ShownFinding>>,
+}
+
+/// Where a person decided.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Via {
+    /// On the command line.
+    #[default]
+    Cli,
+    /// In the window.
+    Window,
+}
+
+/// A finding as a decision keeps it: without its words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownFinding {
+    /// What kind.
+    pub code: Code,
+    /// How wrong it usually is.
+    pub weight: Weight,
+    /// JSON pointer; empty for the whole call.
+    pub at: String,
+}
+
+impl From<&Finding> for ShownFinding {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            code: finding.code,
+            weight: finding.weight,
+            at: finding.at.clone(),
+        }
+    }
+}
+
+impl Look {
+    /// In the window, with the card in front and armed for so long.
+    #[must_use]
+    pub fn in_window(front_ms: Option<i64>) -> Self {
+        Self {
+            via: Via::Window,
+            front_ms,
+            ..Self::default()
+        }
+    }
 }
 
 /// What decides automatically.
@@ -79,7 +138,7 @@ impl DecideCommand {
             authority: Authority::Operator,
             origin: Origin::Operator,
             automatic: None,
-            front_ms: None,
+            look: Look::default(),
         }
     }
 }

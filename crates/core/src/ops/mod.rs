@@ -119,7 +119,7 @@ pub(crate) use queues::{Queues, queues};
 pub(crate) use turns::Peers;
 pub(crate) use writer::{Thread, Wires, WriterTask};
 
-pub use job::{Automatic, DecideCommand};
+pub use job::{Automatic, DecideCommand, Look, ShownFinding, Via};
 pub use trusted::{KeyStatus, TrustedKeys};
 
 #[cfg(test)]

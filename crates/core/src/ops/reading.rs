@@ -25,8 +25,8 @@ use crate::store::re_asks::{self, EarlierCall};
 use crate::store::receipts::StoredReceipt;
 use crate::store::tool_record::ToolCall;
 use crate::store::{
-    Reader, StoreError, alarms, audit, decisions, outbox, policy_versions, receipts, retention,
-    typed_targets,
+    Reader, StoreError, alarms, audit, decisions, looked, outbox, policy_versions, receipts,
+    retention, typed_targets,
 };
 
 /// How long a reader waits for what an agent said when it withdrew.
@@ -61,6 +61,8 @@ pub struct RequestStory {
     pub typed_target: Option<String>,
     /// When retention took the payload away, and the digest that it had; none while it is here.
     pub removed: Option<(Timestamp, String)>,
+    /// How a person looked at it before deciding it here, JSON `{via, front_ms, to_end, shown}`.
+    pub looked: Option<String>,
 }
 
 impl RequestStory {
@@ -288,6 +290,7 @@ impl App {
         };
         let votes = reported::shown(self, &line).await?;
         let (repeats, cautions) = cautions::of(self, &line).await?;
+        let looked = looked::of_request(reader, line.id).await?;
         Ok(RequestStory {
             repeats,
             cautions,
@@ -301,6 +304,7 @@ impl App {
             earlier,
             typed_target,
             removed,
+            looked,
             rule_name: None,
         }
         .with_rule_name(reader)

@@ -13,6 +13,7 @@ use super::listed_names::shown_name;
 use super::tool_record::call_of;
 use crate::Fault;
 use crate::domain::{Timestamp, call_age};
+use crate::policy::Stop;
 use crate::runtime::App;
 use crate::store::lines::LineRow;
 use crate::store::people_decided::{self, PersonDecided};
@@ -90,6 +91,35 @@ impl App {
 #[must_use]
 pub fn findings_of(line: &LineRow) -> Option<Vec<Finding>> {
     serde_json::from_str(line.findings.as_deref()?).ok()
+}
+
+/// Findings as they are stored; none where they are not made.
+#[must_use]
+pub(super) fn read_findings(stored: Option<&str>) -> Vec<Finding> {
+    let read = stored.and_then(|stored| serde_json::from_str(stored).ok());
+    read.unwrap_or_default()
+}
+
+/// The most findings of a call: where all of them weigh `stop`, there may be more.
+const FINDINGS: usize = 8;
+
+/// Those that keep a call from being approved automatically.
+#[must_use]
+pub(super) fn stops_of(findings: &[Finding]) -> Vec<Stop> {
+    let stops = findings.iter().filter(|of| of.weight == Weight::Stop);
+    let mut stops: Vec<Stop> = stops
+        .map(|of| Stop {
+            at: of.at.clone(),
+            always: of.code == Code::DeniedBefore,
+        })
+        .collect();
+    if stops.len() >= FINDINGS {
+        stops.push(Stop {
+            at: String::new(),
+            always: true,
+        });
+    }
+    stops
 }
 
 /// The past of a tool at this moment.

@@ -9,6 +9,7 @@ use countersign_wire::{AgentKey, RequestKey, WorkspaceName, parse_request, reque
 use super::bypass;
 use super::policies::InForce;
 use super::rules::RulesFault;
+use super::scrutiny::{read_findings, stops_of};
 use super::trusted::TrustedKeys;
 use super::why::used_so_far;
 use crate::Fault;
@@ -161,8 +162,10 @@ impl App {
                         let Ok(parsed) = parse_request(&request_subject(&key), &row.raw) else {
                             continue;
                         };
+                        let stops = stops_of(&read_findings(row.findings.as_deref()));
                         let asked = Asked {
-                            tool_changed_at: row.redefined_at,
+                            tool_changed_at: row.redefined_at.map(Timestamp),
+                            stops: &stops,
                             ..Asked::of(&parsed)
                         };
                         let agent = key.agent_key();

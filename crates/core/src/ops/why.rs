@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::bypass;
 use super::rule_usage::{Amounts, used};
+use super::scrutiny::{Code, Finding, findings_of, stops_of};
 use super::setup::schema_of;
 use crate::Fault;
 use crate::domain::Timestamp;
@@ -125,11 +126,18 @@ impl App {
         let judged = Arc::clone(&in_force);
         let (reader, runtime) = (self.reader().clone(), tokio::runtime::Handle::current());
         let workspace = key.workspace.clone();
+        let findings = findings_of(line).unwrap_or_default();
+        let stops = stops_of(&findings);
         // What past calls add to a sum is read from their payloads: no other task waits for that.
         let judging = tokio::task::spawn_blocking(move || {
             let asked = Asked {
                 tool_changed_at,
+                stops: &stops,
                 ..Asked::of(&parsed)
+            };
+            let unstopped = Asked {
+                stops: &[],
+                ..asked
             };
             let mut uses = Uses::new();
             loop {
@@ -143,6 +151,12 @@ impl App {
                     conditions: &Conditions::default(),
                 };
                 let found = evaluate(&judged.set, &asked, &setting);
+                let stopped = !stops.is_empty()
+                    && matches!(found.outcome, Outcome::Ask { .. })
+                    && matches!(
+                        evaluate(&judged.set, &unstopped, &setting).outcome,
+                        Outcome::Approve(_)
+                    );
                 let known = uses.len();
                 for place in &found.unknown_uses {
                     let rule = &judged.set.rules()[*place].rule;
@@ -150,16 +164,19 @@ impl App {
                     uses.extend(used.map(|used| (rule.id.clone(), used)));
                 }
                 if uses.len() == known {
-                    return Ok::<_, StoreError>(found);
+                    return Ok::<_, StoreError>((found, stopped));
                 }
             }
         });
-        let found = judging.await.map_err(|error| failed(error.to_string()))??;
+        let (found, stopped) = judging.await.map_err(|error| failed(error.to_string()))??;
         let denied = in_force.decides() && matches!(found.outcome, Outcome::Deny(_));
         let mut why = match in_force.replaced.is_some() && !denied {
             true => replaced(&in_force.set, &found),
             false => announced(&in_force.set, found, named, &agent),
         };
+        if stopped {
+            why.held = findings.first().map(held_by);
+        }
         // Where nobody set or bound anything of an agent, the set knows none of its keys.
         if let Some(setup) = &mut why.setup
             && setup.state == UNDECLARED
@@ -175,6 +192,20 @@ impl App {
         let own = declared.iter().find(|(of, _)| of == agent);
         let schema = own.and_then(|(_, declared)| schema_of(declared));
         Ok(schema.is_some_and(|schema| schema.field(key).is_some()))
+    }
+}
+
+/// Why an approve does not count although nothing is paused: the strongest finding.
+fn held_by(finding: &Finding) -> String {
+    let code = finding.code.as_str();
+    match (finding.code, finding.at.as_str()) {
+        (Code::DeniedBefore, _) => {
+            format!("{code} weighs stop, and no rule approves it: a person decides")
+        }
+        (_, "") => format!("{code} weighs stop: a person decides"),
+        (_, at) => format!(
+            "{code} at {at} weighs stop: only a rule that names {at} in args, command or path approves it"
+        ),
     }
 }
 

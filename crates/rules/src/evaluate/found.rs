@@ -56,6 +56,8 @@ pub enum Matcher {
     NotApprovable,
     /// Never covered: who signed the rules may not let this run.
     AuthorLimit,
+    /// Never covered: a finding that weighs `stop`, at a place that the rule does not name.
+    Stop,
 }
 
 impl Matcher {
@@ -95,6 +97,7 @@ impl Matcher {
             Self::SeveralApprovals => "several_approvals",
             Self::NotApprovable => "not_approvable",
             Self::AuthorLimit => "author_limit",
+            Self::Stop => "stop",
         };
         word.to_owned()
     }

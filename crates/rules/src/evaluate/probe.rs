@@ -89,6 +89,14 @@ impl Cover<'_> {
         (!self.setting.author_may).then_some(Matcher::AuthorLimit)
     }
 
+    /// Whether a finding keeps this from being approved automatically: by a rule that does not name its place, or by
+    /// anything that names none.
+    pub(super) fn is_stopped(&self, rule: Option<&Rule>) -> bool {
+        let named = |at: &str| rule.is_some_and(|rule| rule.matchers.names(at));
+        let mut stops = self.asked.stops.iter();
+        stops.any(|stop| stop.always || !named(&stop.at))
+    }
+
     /// The first reason for which nothing may let this run by itself, critical calls aside.
     pub(super) fn never(&self, since: Timestamp) -> Option<Matcher> {
         let asked = self.asked;
@@ -210,6 +218,9 @@ pub(super) fn probe(rule: &Rule, cover: &Cover<'_>) -> Probe {
         }
         if let Some(never) = cover.never(rule.since).or_else(|| cover.author()) {
             probe.fail(never);
+        }
+        if cover.is_stopped(Some(rule)) {
+            probe.fail(Matcher::Stop);
         }
     }
     probe

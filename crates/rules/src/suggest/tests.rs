@@ -32,6 +32,7 @@ fn asked<'a>(args: &'a Value, digest: &'a Sha256Digest) -> Asked<'a> {
         approvals_required: 1,
         setup_key: None,
         tool_changed_at: None,
+        stops: &[],
     }
 }
 

@@ -1,7 +1,7 @@
 //! Findings of a call and the call that it is compared with, as `show` prints them.
 
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::scrutiny::{Compared, Finding};
+use countersign_core::ops::scrutiny::{Compared, Finding, Weight};
 use serde_json::{Map, Value, json};
 
 use super::super::output::plain;
@@ -41,9 +41,9 @@ pub(super) fn compared(of: &Compared, secrets: Secrets) -> Value {
     })
 }
 
-/// For a person, the strongest first.
-pub(super) fn lines(of: &[Finding], secrets: Secrets) -> Vec<String> {
-    let line = of.iter().map(|finding| {
+/// For a person, the strongest first, down to a weight.
+pub(crate) fn lines(of: &[Finding], least: Weight, secrets: Secrets) -> Vec<String> {
+    let line = of.iter().filter(|of| of.weight <= least).map(|finding| {
         let at = if finding.at.is_empty() {
             "call"
         } else {
@@ -57,4 +57,9 @@ pub(super) fn lines(of: &[Finding], secrets: Secrets) -> Vec<String> {
         )
     });
     line.collect()
+}
+
+/// How a person looked at it, as the decision keeps it.
+pub(super) fn looked(stored: &str) -> Option<Value> {
+    serde_json::from_str(stored).ok()
 }

@@ -3,8 +3,8 @@
 //! What was seen, typed and revealed is checked here once more: the page is untrusted.
 
 use countersign_core::Fault;
-use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
+use countersign_core::ops::{DecideCommand, Look};
 use countersign_view::{
     Answer, CardState, DecideArgs, DecideOutcome, DecidePath, IpcError, IpcErrorCode, KeyArgs,
     Nothing,
@@ -37,7 +37,7 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
         response: response(&story, &args)?,
         scope: args.scope.unwrap_or(Scope::Once),
         hold: runs && story.path() == DecidePath::Low,
-        front_ms: args.front_ms.map(i64::from),
+        look: Look::in_window(args.front_ms.map(i64::from)),
         ..DecideCommand::by_operator(story.key.clone(), args.verdict)
     };
     outcome(args.verdict, desk.app.decide(command).await)

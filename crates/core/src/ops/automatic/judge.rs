@@ -15,7 +15,7 @@ use crate::ops::ledger::{Batch, Ledger};
 use crate::ops::policies::InForce;
 use crate::ops::rule_usage::used;
 use crate::policy::{
-    Asked, By, Evaluation, Outcome, Rule, Setting, SetupSays, Used, Uses, evaluate,
+    Asked, By, Evaluation, Outcome, Rule, Says, Setting, SetupSays, Used, Uses, evaluate,
 };
 use crate::store::StoreError;
 use crate::store::to_judge::ToJudge;
@@ -37,6 +37,15 @@ pub(in crate::ops) struct Judged {
     pub(in crate::ops) found: Evaluation,
     /// What a sum has reached is not known yet: it is to be judged again, in the next transaction.
     pub(in crate::ops) reads_on: bool,
+}
+
+impl Judged {
+    /// Whether something approves it, or would if it were on.
+    pub(super) fn approves(&self) -> bool {
+        let says = self.found.matched.iter().chain(&self.found.shadows);
+        matches!(self.found.outcome, Outcome::Approve(_))
+            || says.into_iter().any(|(_, says)| *says == Says::Approve)
+    }
 }
 
 /// What the rules in force say to a request now, with what their limits have counted.

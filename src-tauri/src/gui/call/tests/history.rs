@@ -1,7 +1,7 @@
 //! Pages of the history, its facets, a request's story.
 
-use countersign_core::ops::DecideCommand;
 use countersign_core::ops::rules::RulesChange;
+use countersign_core::ops::{DecideCommand, Look};
 use countersign_core::policy::read_file;
 use countersign_wire::Verdict;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub(super) async fn decide_after(
     let key = app.resolve(id).await.unwrap();
     app.decide(DecideCommand {
         message: Some(message.to_owned()),
-        front_ms,
+        look: Look::in_window(front_ms),
         ..DecideCommand::by_operator(key, verdict)
     })
     .await
