@@ -19,10 +19,12 @@ class Asked:
         self.console = console
         self._handed = len(console.received["request"])
 
-    async def cards(self, count: int = 1, working: asyncio.Future[Any] | None = None) -> list[dict[str, Any]]:
+    async def cards(
+        self, count: int = 1, working: asyncio.Future[Any] | None = None, seconds: float = SOON
+    ) -> list[dict[str, Any]]:
         """The next `count` cards, by their place in the turn. Fails where `working` ends before."""
         until = self._handed + count
-        async with asyncio.timeout(SOON):
+        async with asyncio.timeout(seconds):
             while len(self.console.received["request"]) < until:
                 if working is not None and working.done():
                     raise AssertionError(f"no card, but an end: {working.result()!r}")
@@ -31,8 +33,8 @@ class Asked:
         self._handed = until
         return sorted(bodies, key=lambda body: body.get("group", {}).get("index", 0))
 
-    async def card(self, working: asyncio.Future[Any] | None = None) -> dict[str, Any]:
-        [card] = await self.cards(1, working)
+    async def card(self, working: asyncio.Future[Any] | None = None, seconds: float = SOON) -> dict[str, Any]:
+        [card] = await self.cards(1, working, seconds)
         return card
 
     async def none_came(self) -> None:

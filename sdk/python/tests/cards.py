@@ -11,7 +11,7 @@ from typing import Any
 
 from countersign import Enrolment, Gate
 
-from test_console import SECONDS, RealConsole
+from test_console import PAUSE, SECONDS, RealConsole
 
 KILLS = int(os.environ.get("COUNTERSIGN_KILLS", "5"))
 """How often the tests of a killed process kill one."""
@@ -83,6 +83,7 @@ class Desk:
                         found.append(request_id)
                 if ended and len(found) < count and working is not None:
                     raise AssertionError(f"no card, but an end: {working.result()!r}")
+                await asyncio.sleep(PAUSE if len(found) < count else 0)
         shown = [await self.shown(request_id) for request_id in sorted(found)]
         return sorted(shown, key=lambda card: card.request.get("group", {}).get("index", 0))
 
@@ -118,6 +119,7 @@ class Desk:
                 for receipt in (await self.shown(card.id))["receipts"]:
                     if receipt["stage"] == stage:
                         return dict(receipt)
+                await asyncio.sleep(PAUSE)
 
     async def span(self, card: Card, status: str) -> dict[str, Any]:
         """The span of the call, once it ended so."""
@@ -128,6 +130,7 @@ class Desk:
                 for span in _below(json.loads(out)["roots"]) if code == 0 else []:
                     if span["span_id"] == card.request["traceparent"].split("-")[2] and span["status"] == status:
                         return span
+                await asyncio.sleep(PAUSE)
 
 
 def _below(spans: list[dict[str, Any]]) -> list[dict[str, Any]]:

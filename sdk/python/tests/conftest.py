@@ -14,6 +14,7 @@ from countersign.clock import ticks
 from countersign.waiting import Wait
 from hypothesis import settings
 
+from cards import Desk
 from console import Console, Key
 from nats_server import NatsServer
 
@@ -76,6 +77,14 @@ def console(bench: Bench) -> Console:
 async def gate(bench: Bench):
     async with Gate.connect(bench.enrolment()) as opened_gate:
         yield opened_gate
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def desk(tmp_path_factory: pytest.TempPathFactory):
+    """The one real console of the tests that leave it running. They answer or take back every card that they get."""
+    made = await Desk(tmp_path_factory.mktemp("desk")).start()
+    yield made
+    await made.console.stop()
 
 
 SOON = 30.0

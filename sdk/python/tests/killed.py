@@ -12,7 +12,10 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import agents
+from agents.testing import ScriptedModel, assistant_message, function_call
 from countersign import Gate
+from countersign.adapters import openai_agents
 from countersign.adapters.langgraph import CountersignMiddleware, run_until_done
 from countersign.adapters.pydantic_ai import CountersignApproval
 from langchain.agents import create_agent
@@ -32,8 +35,9 @@ from conftest import SOON
 
 processes = multiprocessing.get_context("forkserver")
 # Not this module: the server that forks does not find the folder of the tests.
-FRAMEWORKS = ["countersign.adapters.langgraph", "countersign.adapters.pydantic_ai", "langgraph.checkpoint.memory"]
-processes.set_forkserver_preload([*FRAMEWORKS, "pydantic_ai.models.function", "pytest", "hypothesis", "cryptography"])
+FRAMEWORKS = [f"countersign.adapters.{name}" for name in ("langgraph", "openai_agents", "pydantic_ai")]
+MODELS = ["agents.testing", "langgraph.checkpoint.memory", "pydantic_ai.models.function"]
+processes.set_forkserver_preload([*FRAMEWORKS, *MODELS, "pytest", "hypothesis", "cryptography"])
 
 
 async def run_once_for_all_kills(desk: Desk, folder: Path, program: Callable, *arguments: str) -> Card:
@@ -69,7 +73,7 @@ async def run_once_for_all_kills(desk: Desk, folder: Path, program: Callable, *a
 
 
 async def asked(desk: Desk) -> int:
-    return len((await desk.console.done("history", "--json")).splitlines())
+    return len((await desk.console.done("history", "--json", "--limit", "1000")).splitlines())
 
 
 def with_pydantic_ai(agent_json: str, folder: Path) -> None:
@@ -123,6 +127,31 @@ def with_langgraph(agent_json: str, folder: Path, mode: str) -> None:
             thread = {"configurable": {"thread_id": str(folder)}}
             result = await run_until_done(agent, None if begun else {"messages": [("user", "pay")]}, thread, gate)
             assert result["messages"][-1].text == "done"
+
+    asyncio.run(main())
+
+
+def with_openai_agents(agent_json: str, folder: Path) -> None:
+    """The state of the run goes through a file, as its text."""
+    agents.set_tracing_disabled(True)
+
+    @agents.function_tool(needs_approval=True)
+    def pay(n: int) -> str:
+        return note(folder, n)
+
+    async def main() -> None:
+        kept = folder / "state"
+        turns = [] if kept.exists() else [[function_call("pay", {"n": 1}, call_id="call_1")]]
+        agent = agents.Agent(name="clerk", model=ScriptedModel([*turns, [assistant_message("done")]]), tools=[pay])
+        if not kept.exists():
+            new = kept.with_suffix(".new")
+            new.write_text((await agents.Runner.run(agent, "pay")).to_state().to_string())
+            new.replace(kept)
+        state = await agents.RunState.from_string(agent, kept.read_text())
+        async with Gate.connect(agent_json, journal=folder / "pending") as gate:
+            (folder / "asking").touch()
+            result = await openai_agents.run(agent, state, gate=gate, thread_id=str(folder))
+            assert result.final_output == "done"
 
     asyncio.run(main())
 

@@ -12,6 +12,7 @@ from selectools.tools import ToolParameter
 from selectools.types import ToolCall as ScriptedCall
 from selectools.usage import UsageStats
 
+from conftest import SOON
 from console import Console
 
 ARGS = {"invoice_id": "INV-42"}
@@ -105,7 +106,7 @@ class Office:
 
 
 async def arrived(
-    console: Console, before: int, count: int = 1, working: asyncio.Future | None = None, seconds: float = 10.0
+    console: Console, before: int, count: int = 1, working: asyncio.Future | None = None, seconds: float = SOON
 ) -> list[dict]:
     async with asyncio.timeout(seconds):
         while len(console.received["request"]) < before + count:

@@ -80,7 +80,7 @@ def session(tmp_path, gate):
     return lambda *turns, **options: Session(tmp_path, gate, *turns, **options)
 
 
-async def test_approve_modify_and_deny_of_one_session(session, asked):
+async def test_approve_modify_deny_and_a_rule_whose_call_fails(session, asked):
     said: list[str] = []
 
     async def theirs(event, tool_use_id, context):
@@ -156,7 +156,7 @@ async def test_nobody_answers_and_a_forgery(session, asked):
     assert "Bash was not run, expired: nobody answered in time\n" in run.read[1]
 
 
-async def test_two_calls_of_one_turn(session, asked):
+async def test_two_calls_of_one_turn_one_with_an_unknown_verdict(session, asked):
     run = session([bash("touch one"), bash("touch two")])
     working = run.start()
     first = await asked.card(working)

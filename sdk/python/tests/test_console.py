@@ -17,6 +17,8 @@ from countersign import Enrolment, Gate, ToolCall, args_digest
 from nats_server import REPOSITORY
 
 SECONDS = 15.0
+PAUSE = 0.03
+"""Between two looks at the console: each look is a process, and what it waits for needs the machine too."""
 MAIL = {"to": "a@example.org", "subject": "é"}
 
 
@@ -70,6 +72,7 @@ class RealConsole:
             while shown.get(name) not in wanted:
                 code, out, _ = await self.run("show", request_id, "--json")
                 shown = json.loads(out) if code == 0 else {}
+                await asyncio.sleep(0 if shown.get(name) in wanted else PAUSE)
         return shown
 
 

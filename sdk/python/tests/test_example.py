@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 
+from guide_code import STARTED
 from nats_server import REPOSITORY
 
 PROGRAM = REPOSITORY / "examples/selectools-agent/agent.py"
@@ -20,7 +21,7 @@ async def start(agent_json, *options: str) -> asyncio.subprocess.Process:
 
 async def cards(console, before: int) -> dict[str, str]:
     """Tool name to request id of the two calls that wait."""
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(STARTED):
         while len(console.received["request"]) < before + 2:
             await asyncio.sleep(0.01)
     bodies = [json.loads(message.data) for message in console.received["request"][before:]]
@@ -34,7 +35,7 @@ async def test_the_example_mails_when_allowed_and_keeps_the_invoice_when_not(con
     waiting = await cards(console, before)
     await console.decide(waiting["send_mail"])
     await console.decide(waiting["delete_invoice"], "deny", message="keep it")
-    out, err = await asyncio.wait_for(process.communicate(), 15)
+    out, err = await asyncio.wait_for(process.communicate(), STARTED)
     assert (process.returncode, err) == (0, b"")
     text = out.decode()
     assert text.startswith("ready   as acme/billing-bot\n")
@@ -50,7 +51,7 @@ async def test_a_stopped_example_withdraws_what_it_asked(console, agent_json):
     process = await start(agent_json)
     waiting = await cards(console, before)
     process.send_signal(signal.SIGTERM)
-    await asyncio.wait_for(process.communicate(), 15)
+    await asyncio.wait_for(process.communicate(), STARTED)
     assert process.returncode == 143
     for request_id in waiting.values():
         await console.until("withdraw", lambda m, i=request_id: m.subject.endswith(i))
@@ -58,6 +59,6 @@ async def test_a_stopped_example_withdraws_what_it_asked(console, agent_json):
 
 async def test_the_example_says_what_is_wrong_and_exits_1(tmp_path):
     process = await start(tmp_path / "none.json", "--once")
-    _, err = await asyncio.wait_for(process.communicate(), 15)
+    _, err = await asyncio.wait_for(process.communicate(), STARTED)
     assert process.returncode == 1
     assert err.startswith(b"enrolment: cannot read")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-import guide_code
 from asked import Asked
+from guide_code import STARTED, output
 from model_server import model_server
 
 
@@ -14,9 +16,11 @@ async def test_the_example_makes_the_file_when_allowed(console, agent_json, tmp_
     asked = Asked(console)
     with model_server([("Bash", {"command": "touch paid"})], "It is done.") as model:
         home = {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": str(tmp_path / ".claude"), "DISABLE_AUTOUPDATER": "1"}
-        process = await guide_code.start("claude-agent-sdk", agent_json, tmp_path, **model.environment, **home)
-        card = await asked.card()
+        environment = {**model.environment, **home}
+        example = output("claude-agent-sdk", agent_json, tmp_path, alone=verdict == "approve", **environment)
+        working = asyncio.ensure_future(example)
+        card = await asked.card(working, STARTED)
         assert (card["tool"]["name"], card["risk"]) == ("Bash", "critical")
         await asked.answer(card, verdict)
-        assert await guide_code.printed(process) == "It is done.\n"
+        assert await working == "It is done.\n"
     assert (tmp_path / "paid").exists() == (verdict == "approve")

@@ -10,7 +10,7 @@ import pytest
 
 import flexus_kit
 from asked import Asked
-from guide_code import printed, start
+from guide_code import STARTED, printed, start
 
 
 @pytest.mark.parametrize("verdict", ["approve", "deny"])
@@ -21,7 +21,7 @@ async def test_the_example_of_the_guide_runs_as_written(console, agent_json, tmp
     (package / "ckit_cloudtool.py").write_text(inspect.getsource(flexus_kit))
     path = os.pathsep.join([str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     working = asyncio.ensure_future(printed(await start("flexus", agent_json, tmp_path, PYTHONPATH=path)))
-    card = await asked.card(working)
+    card = await asked.card(working, STARTED)
     assert (card["tool"]["name"], card["risk"], card["agent"]["type"]) == ("fire", "high", "hr_bot")
     await asked.answer(card, verdict)
     out = await working

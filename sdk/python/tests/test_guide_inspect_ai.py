@@ -8,7 +8,7 @@ import sys
 
 import guide_code
 from asked import Asked
-from conftest import SOON
+from guide_code import STARTED
 from model_server import model_server
 
 
@@ -30,10 +30,10 @@ async def test_the_example_deletes_when_allowed(console, agent_json, tmp_path):
             },
         )
         ending = asyncio.ensure_future(process.communicate())
-        card = await asked.card(ending)
+        card = await asked.card(ending, STARTED)
         assert card["preview"] == "Deletes the invoice INV-42 for good."
         await asked.answer(card)
-        out, _ = await asyncio.wait_for(ending, SOON)
+        out, _ = await asyncio.wait_for(ending, STARTED)
     assert process.returncode == 0, out.decode()
     assert "deleting INV-42" in out.decode()
     [result] = [item["output"] for item in model.asked[-1]["input"] if item.get("type") == "function_call_output"]

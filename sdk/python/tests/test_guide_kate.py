@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from guide_code import printed, start
+from guide_code import STARTED, output
 from kate_world import AGENT, kate_world
 from office import arrived
 
@@ -23,12 +23,12 @@ async def test_the_example_of_the_guide_runs_as_written(console, agent_json, tmp
             "KATE_API_KEY": "key",
             "KATE_AGENT_ID": AGENT,
         }
-        process = await start("kate", agent_json, tmp_path, **environment)
-        working = asyncio.ensure_future(printed(process))
-        [weather] = await arrived(console, before, 1, working)
+        example = output("kate", agent_json, tmp_path, alone=verdict == "approve", **environment)
+        working = asyncio.ensure_future(example)
+        [weather] = await arrived(console, before, 1, working, STARTED)
         assert (weather["tool"]["name"], weather["risk"]) == ("weather", "low")
         await console.decide(weather["request_id"])
-        book = (await arrived(console, before, 2, working))[1]
+        book = (await arrived(console, before, 2, working, STARTED))[1]
         assert (book["tool"]["name"], book["risk"]) == ("book_train", "high")
         await console.decide(book["request_id"], verdict, message="too far" if verdict == "deny" else ...)
         out = await working

@@ -6,16 +6,15 @@ import asyncio
 
 import pytest
 
-from guide_code import printed, start
+from guide_code import STARTED, output
 from office import arrived
 
 
 @pytest.mark.parametrize("verdict", ["approve", "deny"])
 async def test_the_example_of_the_guide_runs_as_written(console, agent_json, tmp_path, verdict):
     before = len(console.received["request"])
-    process = await start("langgraph", agent_json, tmp_path)
-    working = asyncio.ensure_future(printed(process))
-    [body] = await arrived(console, before, 1, working)
+    working = asyncio.ensure_future(output("langgraph", agent_json, tmp_path, alone=verdict == "approve"))
+    [body] = await arrived(console, before, 1, working, STARTED)
     assert (body["tool"]["name"], body["risk"]) == ("pay_invoice", "high")
     assert body["args"] == {"invoice_id": "INV-42", "euros": 120}
     await console.decide(body["request_id"], verdict, message="too much" if verdict == "deny" else ...)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-import guide_code
 from asked import Asked
+from guide_code import STARTED, output
 from model_server import model_server
 
 TURNS = [
@@ -19,11 +21,12 @@ TURNS = [
 async def test_the_example_deletes_when_allowed(console, agent_json, tmp_path, verdict):
     asked = Asked(console)
     with model_server(*TURNS) as model:
-        process = await guide_code.start("openai-agents", agent_json, tmp_path, **model.environment)
-        card = await asked.card()
+        example = output("openai-agents", agent_json, tmp_path, alone=verdict == "approve", **model.environment)
+        working = asyncio.ensure_future(example)
+        card = await asked.card(working, STARTED)
         assert (card["tool"]["name"], card["risk"]) == ("delete_invoice", "high")
         await asked.answer(card, verdict)
-        printed = await guide_code.printed(process)
+        printed = await working
     deleted = ["deleting INV-42"] if verdict == "approve" else []
     assert printed.splitlines() == [*deleted, "It is done."]
     [*_, result] = [item["output"] for item in model.asked[-1]["input"] if item.get("type") == "function_call_output"]

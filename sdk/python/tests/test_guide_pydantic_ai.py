@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from chat_server import chat_model
-from guide_code import printed, start
+from guide_code import STARTED, output
 from office import arrived
 
 TURNS = [[("lookup_invoice", {"invoice_id": "INV-42"})], [("pay_invoice", {"invoice_id": "INV-42", "euros": 120})]]
@@ -17,9 +17,9 @@ TURNS = [[("lookup_invoice", {"invoice_id": "INV-42"})], [("pay_invoice", {"invo
 async def test_the_example_of_the_guide_runs_as_written(console, agent_json, tmp_path, verdict):
     before = len(console.received["request"])
     with chat_model(*TURNS) as model:
-        process = await start("pydantic-ai", agent_json, tmp_path, **model.environment)
-        working = asyncio.ensure_future(printed(process))
-        [body] = await arrived(console, before, 1, working)
+        example = output("pydantic-ai", agent_json, tmp_path, alone=verdict == "approve", **model.environment)
+        working = asyncio.ensure_future(example)
+        [body] = await arrived(console, before, 1, working, STARTED)
         assert (body["tool"]["name"], body["risk"]) == ("pay_invoice", "high")
         assert body["args"] == {"invoice_id": "INV-42", "euros": 120}
         await console.decide(body["request_id"], verdict, message="too much" if verdict == "deny" else ...)

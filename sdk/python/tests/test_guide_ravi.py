@@ -9,7 +9,7 @@ import os
 import pytest
 
 import ravi_kit
-from guide_code import printed, start
+from guide_code import STARTED, printed, start
 from office import arrived
 
 # What a program loads before anything else: ravi without the packages that its invoker does not need.
@@ -25,7 +25,7 @@ async def test_the_example_of_the_guide_runs_as_written(console, agent_json, tmp
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     process = await start("ravi", agent_json, tmp_path, PYTHONPATH=path)
     working = asyncio.ensure_future(printed(process))
-    [body] = await arrived(console, before, 1, working)
+    [body] = await arrived(console, before, 1, working, STARTED)
     assert (body["tool"]["name"], body["risk"]) == ("send_mail", "high")
     assert body["chain"] == {"chain_id": "invoices", "seq": 1, "max_calls": 50}
     await console.decide(body["request_id"], verdict)

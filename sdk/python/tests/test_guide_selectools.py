@@ -7,22 +7,18 @@ import asyncio
 import pytest
 
 from chat_server import chat_model
-from guide_code import printed, start
+from guide_code import STARTED, output
 from office import arrived
 
 TURNS = [[("lookup_invoice", {"invoice_id": "INV-42"})], [("delete_invoice", {"invoice_id": "INV-42"})]]
-
-
-STARTED = 60.0
-"""A program that imports selectools needs 4 s of a processor, and on a busy machine many times that."""
 
 
 @pytest.mark.parametrize("verdict", ["approve", "deny"])
 async def test_the_example_of_the_guide_runs_as_written(console, agent_json, tmp_path, verdict):
     before = len(console.received["request"])
     with chat_model(*TURNS) as model:
-        process = await start("selectools", agent_json, tmp_path, **model.environment)
-        working = asyncio.ensure_future(printed(process, 2 * STARTED))
+        example = output("selectools", agent_json, tmp_path, alone=verdict == "approve", **model.environment)
+        working = asyncio.ensure_future(example)
         [body] = await arrived(console, before, 1, working, STARTED)
         assert (body["tool"]["name"], body["args"], body["risk"]) == (
             "delete_invoice",

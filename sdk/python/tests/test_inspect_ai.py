@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
-import sys
 from typing import Any
 
 import pytest
@@ -301,36 +299,6 @@ async def test_one_connection_for_each_enrolment(evaluation, agent_json, monkeyp
     assert await asyncio.to_thread(adapter._gate, None) is first
 
 
-TASK = """
-from inspect_ai import Task, task
-from inspect_ai.dataset import Sample
-from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from inspect_ai.solver import generate, use_tools
-from inspect_ai.tool import tool
-
-@tool
-def pay():
-    async def execute(to: str) -> str:
-        '''Pays somebody.
-
-        Args:
-            to: Whom.
-        '''
-        open("ran", "a").write(to)
-        return "paid"
-    return execute
-
-@task
-def invoices():
-    outputs = [ModelOutput.for_tool_call("mock", "pay", {"to": "ada"}), ModelOutput.from_content("mock", "done")]
-    for output in outputs:
-        output.usage = ModelUsage()
-    return Task(
-        dataset=[Sample(input="go")],
-        solver=[use_tools(pay()), generate()],
-        model=get_model("mockllm/model", custom_outputs=outputs),
-    )
-"""
 POLICY = """
 approvers:
   - name: countersign/console
@@ -341,33 +309,15 @@ approvers:
 """
 
 
-async def test_a_policy_file_sets_the_approvers_parameters(agent_json, asked, tmp_path):
-    # The bare name is tried by the guide's test.
-    (tmp_path / "task.py").write_text(TASK)
-    (tmp_path / "policy.yaml").write_text(POLICY)
-    command = [
-        sys.executable,
-        "-m",
-        "inspect_ai",
-        "eval",
-        "task.py",
-        "--approval",
-        "policy.yaml",
-        "--display",
-        "none",
-    ]
-    process = await asyncio.create_subprocess_exec(
-        *command,
-        cwd=tmp_path,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-        env={**os.environ, "COUNTERSIGN_AGENT_JSON": str(agent_json)},
-    )
-    ending = asyncio.ensure_future(process.communicate())
-    card = await asked.card(ending)
+async def test_a_policy_file_sets_the_approvers_parameters(evaluation, agent_json, asked, tmp_path, monkeypatch):
+    monkeypatch.setenv("COUNTERSIGN_AGENT_JSON", str(agent_json))
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY)
+    run = evaluation(turn(ARGS))
+    working = run.start(str(file))
+    card = await asked.card(working)
     assert card["risk"] == "low"
     await asked.answer(card)
-    out, _ = await asyncio.wait_for(ending, SOON)
-    assert process.returncode == 0, out.decode()
-    assert (tmp_path / "ran").read_text() == "ada"
+    await asyncio.wait_for(working, SOON)
+    assert run.ran == [ARGS]
     await asked.receipt(card, "executed")

@@ -11,7 +11,6 @@ from countersign import NotAllowedError
 from countersign.adapters.kate import KateGate
 from projectkate import KateClient, LocalTool
 
-from cards import Desk
 from conftest import Bench, opened
 from kate_office import BERLIN, GO, START, Notes, card, only, start
 from kate_world import AGENT, PROVIDERS, kate_world
@@ -225,13 +224,6 @@ async def test_k10_without_a_bus_nothing_runs_and_the_model_reads_why(tmp_path_f
     assert (notes.ran, world.executed) == ([], [])
     assert len(world.read()) == 3
     assert all("(bus_unreachable)" in text for _, text in world.read()[1:])
-
-
-@pytest.fixture(scope="module")
-async def desk(tmp_path_factory):
-    made = await Desk(tmp_path_factory.mktemp("console")).start()
-    yield made
-    await made.console.stop()
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,9 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import tool
 
-from cards import Desk
 from conftest import SOON
 
 SECRET = "ghp_" + "a8Kd02LmXq7ZvB3nTy5RwE1uHs6JcF9gQp4W"
-
-
-@pytest.fixture(scope="module")
-async def desk(tmp_path_factory: pytest.TempPathFactory):
-    made = await Desk(tmp_path_factory.mktemp("desk")).start()
-    yield made
-    await made.console.stop()
 
 
 @pytest.fixture(scope="module")

@@ -14,18 +14,10 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
 from pydantic import BaseModel
 
-from cards import Desk
 from killed import run_once_for_all_kills, with_langgraph
 from test_langgraph import PAY, Office, ended, read
 
 MODES = pytest.mark.parametrize("mode", ["batched", "per_call"])
-
-
-@pytest.fixture(scope="module")
-async def desk(tmp_path_factory: pytest.TempPathFactory):
-    made = await Desk(tmp_path_factory.mktemp("desk")).start()
-    yield made
-    await made.console.stop()
 
 
 @pytest.fixture(scope="module")

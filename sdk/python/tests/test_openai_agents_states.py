@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 import sys
 
 import agents
@@ -20,9 +18,8 @@ from openai.types.responses.response_output_item import McpApprovalRequest
 from asked import Asked
 from conftest import SOON
 from console import canonical_digest
+from killed import run_once_for_all_kills, with_openai_agents
 from test_openai_agents import ARGS, SECRET, pay
-
-KILLS = int(os.environ.get("COUNTERSIGN_KILLS", "5"))
 
 
 class Clerk:
@@ -258,65 +255,8 @@ async def test_an_interruption_within_an_agent_that_is_a_tool(gate, asked):
     assert receipts == ["received"]
 
 
-CLERK = """
-import asyncio, json, os, pathlib, sys
-import agents
-from agents import Agent, Runner, RunState, function_tool
-from agents.testing import ScriptedModel, assistant_message, function_call
-from countersign import Gate
-from countersign.adapters.openai_agents import settle
-agents.set_tracing_disabled(True)
-folder = pathlib.Path(sys.argv[2])
-
-@function_tool(needs_approval=True)
-def pay(to: str) -> str:
-    with (folder / "ran").open("a") as file:
-        file.write(to + chr(10))
-    return "paid " + to
-
-async def main():
-    kept = folder / "state.json"
-    turns = [] if kept.exists() else [[function_call("pay", {"to": "ada"}, call_id="call_1")]]
-    agent = Agent(name="clerk", model=ScriptedModel([*turns, [assistant_message("done")]]), tools=[pay])
-    if kept.exists():
-        state = await RunState.from_string(agent, kept.read_text())
-    else:
-        state = (await Runner.run(agent, "go")).to_state()
-        new = folder / "state.new"
-        new.write_text(state.to_string())
-        new.rename(kept)
-    async with Gate.connect(sys.argv[1], journal=folder / "pending") as gate:
-        print("asks", flush=True)
-        await settle(gate, state, thread_id=sys.argv[3])
-    result = await Runner.run(agent, state)
-    print(result.final_output, flush=True)
-asyncio.run(main())
-"""
-
-
-async def test_a_killed_settle_finds_its_request_again(agent_json, asked, tmp_path):
-    async def started():
-        command = [sys.executable, "-c", CLERK, str(agent_json), str(tmp_path), "thread-kill"]
-        return await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-
-    process = await started()
-    card = await asked.card()
-    for kill in range(KILLS):
-        # Not always at the same place: while it starts, and while it waits.
-        if kill % 2:
-            await asyncio.wait_for(process.stdout.readline(), SOON)
-        else:
-            await asyncio.sleep(0.02 * (kill % 10))
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
-        process = await started()
-    await asked.answer(card)
-    out, _ = await asyncio.wait_for(process.communicate(), SOON)
-    assert out.decode().split()[-1] == "done"
-    assert (tmp_path / "ran").read_text() == "ada\n"
-    # A request that is published again has its old id.
-    sent = {json.loads(m.data)["request_id"] for m in asked.console.received["request"] if b"thread-kill" in m.data}
-    assert sent == {card["request_id"]}
+async def test_killed_while_the_card_waits_a_later_process_takes_the_answer_and_runs_it_once(desk, tmp_path):
+    await run_once_for_all_kills(desk, tmp_path, with_openai_agents)
 
 
 async def test_a_gate_that_is_closed_settles_with_words(bench, asked):

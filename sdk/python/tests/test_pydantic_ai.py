@@ -14,18 +14,10 @@ from pydantic_ai.exceptions import ApprovalRequired, CallDeferred, ModelRetry
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolApproved
 
-from cards import Desk
 from conftest import SOON
 from pydantic_office import Office, call
 
 SECRET = "ghp_" + "a8Kd02LmXq7ZvB3nTy5RwE1uHs6JcF9gQp4W"
-
-
-@pytest.fixture(scope="module")
-async def desk(tmp_path_factory: pytest.TempPathFactory):
-    made = await Desk(tmp_path_factory.mktemp("desk")).start()
-    yield made
-    await made.console.stop()
 
 
 @pytest.fixture(scope="module")

@@ -8,17 +8,9 @@ import pytest
 from pydantic_ai.messages import ToolReturnPart
 from pydantic_ai.tools import DeferredToolRequests, ToolApproved, ToolDenied
 
-from cards import Desk
 from conftest import SOON
 from killed import run_once_for_all_kills, with_pydantic_ai
 from pydantic_office import Office, call
-
-
-@pytest.fixture(scope="module")
-async def desk(tmp_path_factory: pytest.TempPathFactory):
-    made = await Desk(tmp_path_factory.mktemp("desk")).start()
-    yield made
-    await made.console.stop()
 
 
 @pytest.fixture(scope="module")

@@ -14,19 +14,11 @@ from selectools import Agent, AgentConfig, Tool
 from selectools.policy import ApprovalRequest
 from selectools.tools import ToolParameter
 
-from cards import Desk
 from conftest import SOON
 from office import ARGS, Script, one
 from test_selectools import STRICT
 
 HOOKS = ["confirm", "confirm_async", "handle", "handle_async"]
-
-
-@pytest.fixture(scope="module")
-async def desk(tmp_path_factory: pytest.TempPathFactory):
-    made = await Desk(tmp_path_factory.mktemp("desk")).start()
-    yield made
-    await made.console.stop()
 
 
 def told(enrolment, hook: str, args: dict) -> asyncio.Future:
