@@ -2,7 +2,7 @@
 # after the first time. The steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check desktop-test screens fuzz audit demo bench chaos build ui codegen fmt setup clean
+.PHONY: help run test check desktop-test screens fuzz compatibility audit demo bench chaos build ui codegen fmt setup clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ screens: ## make the pictures of docs/screens anew: make screens [STORIES="inbox
 fuzz: ## look for inputs that break a reader: make fuzz [COUNT=20000] [TARGETS="request digest"]
 	@scripts/fuzz.sh
 
+compatibility: ## run the Python tests and write docs/compatibility.md from their results
+	@scripts/compatibility.sh
+
 audit: ## licences, bans and sources of the Rust dependencies, licences of npm's, texts for the .deb
 	@scripts/audit.sh
 
@@ -32,8 +35,9 @@ demo: ## the whole round once, without a person (builds the console without its 
 	@scripts/demo.sh
 
 bench: ui ## the figures, with the floor programs beside them
-	@scripts/setup.sh core window desktop
+	@scripts/setup.sh core python window desktop
 	@scripts/with-tools.sh cargo xtask bench
+	@scripts/with-tools.sh .venv/bin/python scripts/bench_adapters.py
 
 chaos: ## kill, pause, cut off and fill up everything in random order for 30 minutes, then check
 	@scripts/setup.sh core

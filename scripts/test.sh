@@ -15,11 +15,14 @@ started=$SECONDS
 current=start
 lanes=()
 logs=()
+# What the Python tests proved, for the page about compatibility.
+reports=$(mktemp -d)
 ended() {
   local code=$? lane
   # A lane has a process group of its own (set -m): its tests end with it.
   for lane in "${lanes[@]}"; do kill -- "-$lane" 2>/dev/null || true; done
   [ "${#logs[@]}" = 0 ] || { cat "${logs[@]}"; rm -f "${logs[@]}"; }
+  rm -rf "$reports"
   [ "$code" = 0 ] || printf "\n==> FAILED: %s (exit %s)\n" "$current" "$code" >&2
 }
 trap ended EXIT
@@ -65,12 +68,12 @@ in_ui() { (cd ui && CI=1 npm run --silent "$@"); }
 in_sdk() { (cd sdk/python && "$venv/bin/python" -m "$@"); }
 # The SDK's tests whose files a pattern names.
 shopt -s extglob
-sdk_tests() { (cd sdk/python && "$venv/bin/python" -m pytest tests/test_$1.py); }
+sdk_tests() { (cd sdk/python && "$venv/bin/python" -m pytest --junit-xml "$reports/$2.xml" tests/test_$1.py); }
 # Those that load a framework take most of the time.
 frameworks='@(adapters|claude|commonground|flexus|guide|inspect|kate|langgraph|openai|pydantic|ravi|selectools)*'
 # Tests of the built program against stand-ins of other systems.
 process_tests() {
-  "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$1" "tests/$1"
+  "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$1" --junit-xml "$reports/$1.xml" "tests/$1"
 }
 # Python outside the SDK keeps to the SDK's settings.
 python_folders=(docs examples scripts sdk/python tests)
@@ -152,11 +155,11 @@ first_lane() {
 }
 
 python_tests() {
-  step "Python: tests" sdk_tests "!($frameworks)"
+  step "Python: tests" sdk_tests "!($frameworks)" sdk
   step "bridge: tests" process_tests bridge
   step "coding agents: tests" process_tests agents
 }
-framework_tests() { step "Python: tests of frameworks" sdk_tests "$frameworks"; }
+framework_tests() { step "Python: tests of frameworks" sdk_tests "$frameworks" frameworks; }
 
 step "format" cargo fmt --all --check
 # The window's build takes the page in.
@@ -177,6 +180,7 @@ beside python_tests
 beside framework_tests
 step "faults under load" faults
 joined
+step "compatibility page" "$venv/bin/python" scripts/compatibility.py --check "$reports"/*.xml
 [ "$scope" = headless ] || step "real window" scripts/desktop-tests.sh --built
 
 current="tests left the person's own files alone"
