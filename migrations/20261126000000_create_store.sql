@@ -522,3 +522,22 @@ CREATE TABLE looked(
 
 -- The history is sorted by when it was decided, page by page.
 CREATE INDEX requests_by_decided ON requests(decided_at, id) WHERE decided_at IS NOT NULL;
+
+-- What people approved and denied of an agent's tool, as counts per place in the arguments, value and day (since 1970).
+-- kind: what the value is. A secret is kept as its digest with the key `hiding` of `meta`.
+CREATE TABLE habits(
+  ws        TEXT NOT NULL,
+  agent     TEXT NOT NULL,
+  tool      TEXT NOT NULL,
+  kind      TEXT NOT NULL,
+  place     TEXT NOT NULL,
+  value     TEXT NOT NULL,
+  day       INTEGER NOT NULL,
+  approved  INTEGER NOT NULL,
+  denied    INTEGER NOT NULL,
+  -- The newest denial of the day.
+  denied_at INTEGER,
+  denied_by TEXT,
+  why       TEXT,
+  PRIMARY KEY(ws, agent, tool, kind, place, value, day)
+) STRICT, WITHOUT ROWID;

@@ -26,6 +26,7 @@ mod limits;
 mod matrices;
 mod previews;
 mod setup_keys;
+mod stops;
 mod strongest;
 
 const NOON: &str = "2026-11-22T12:00:00Z";

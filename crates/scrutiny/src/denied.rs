@@ -1,5 +1,7 @@
 //! What a person denied before, asked again.
 
+use countersign_domain::call_age;
+
 use crate::call::Call;
 use crate::facts::Kind;
 use crate::finding::{Code, Finding, Weight};
@@ -11,9 +13,6 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let same = past
         .get(Kind::Args, "", &call.digest)
         .filter(|habit| habit.denied > 0 && !call.digest.is_empty());
-    if same.is_some_and(|habit| habit.approved > 0) {
-        return Vec::new();
-    }
     let value = call.leaves.iter().find_map(|leaf| {
         let (kind, value) = identifying(leaf, call)?;
         let denial = past
@@ -33,9 +32,12 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
                 Some(_) => "this exact call".to_owned(),
                 None => format!("a call with {}", past.shown(&value)),
             };
-            vec![finding(&leaf.at, words(same.unwrap_or(denial), &what))]
+            vec![finding(
+                &leaf.at,
+                words(same.unwrap_or(denial), past, &what),
+            )]
         }
-        (None, Some(denial)) => vec![finding("", words(denial, "this exact call"))],
+        (None, Some(denial)) => vec![finding("", words(denial, past, "this exact call"))],
         (None, None) => Vec::new(),
     }
 }
@@ -53,17 +55,15 @@ pub(crate) fn identifying(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<(Kind, Str
     }
 }
 
-fn words(denial: &Denial, what: &str) -> String {
+fn words(denial: &Denial, past: &Past, what: &str) -> String {
     let by = denial
         .by
         .as_deref()
         .map_or_else(|| "An operator".to_owned(), crate::past::shown);
     let why = denial.why.as_deref().filter(|why| !why.trim().is_empty());
-    let ago = if denial.ago.is_empty() {
-        String::new()
-    } else {
-        format!(" {} ago", denial.ago)
-    };
+    let ago = denial.at.map_or_else(String::new, |at| {
+        format!(" {} ago", call_age(past.now - at))
+    });
     match why {
         Some(why) => format!("{by} denied {what}{ago}: {}", crate::past::shown(why)),
         None => format!("{by} denied {what}{ago}."),

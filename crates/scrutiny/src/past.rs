@@ -1,6 +1,6 @@
 //! What people approved and denied before, as counts per place.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
 use crate::facts::{Fact, Kind};
@@ -23,8 +23,8 @@ pub struct Habit {
 pub struct Denial {
     /// Name of the person.
     pub by: Option<String>,
-    /// How long ago, in words ("2 days").
-    pub ago: String,
+    /// The server's stamp, ms; none where it is not known.
+    pub at: Option<i64>,
     /// What the person wrote.
     pub why: Option<String>,
 }
@@ -35,6 +35,8 @@ pub type Hide = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// The past of one agent's tool.
 #[derive(Default)]
 pub struct Past {
+    /// The time at which calls are looked at, ms.
+    pub now: i64,
     places: HashMap<(Kind, String), HashMap<String, Habit>>,
     hide: Option<Hide>,
 }
@@ -52,15 +54,31 @@ impl Past {
     #[must_use]
     pub fn hiding(hide: Hide) -> Self {
         Self {
-            places: HashMap::new(),
             hide: Some(hide),
+            ..Self::default()
         }
     }
 
-    /// Adds what is stored of a value.
+    /// Adds what is stored of a value to what is known of it; the newest denial comes last.
     pub fn insert(&mut self, kind: Kind, place: &str, value: &str, habit: Habit) {
         let place = self.places.entry((kind, place.to_owned())).or_default();
-        place.insert(value.to_owned(), habit);
+        let known = place.entry(value.to_owned()).or_default();
+        known.approved += habit.approved;
+        known.denied += habit.denied;
+        known.most = match (known.most, habit.most) {
+            (Some(most), Some(other)) => Some(most.max(other)),
+            (most, other) => most.or(other),
+        };
+        known.denial = habit.denial.or(known.denial.take());
+    }
+
+    /// The places of these facts that hold more than so many values.
+    #[must_use]
+    pub fn full(&self, facts: &[Fact], most: usize) -> BTreeSet<(Kind, String)> {
+        let places = facts.iter().map(|fact| (fact.kind, fact.place.clone()));
+        let full =
+            |place: &(Kind, String)| self.places.get(place).is_some_and(|of| of.len() > most);
+        places.filter(full).collect()
     }
 
     /// Learns the facts of a call that a person approved.
@@ -68,6 +86,10 @@ impl Past {
         for fact in facts {
             let habit = self.habit(fact);
             habit.approved += 1;
+            if fact.kind == Kind::Args {
+                // The same arguments were approved: what a person denied of them before is over.
+                (habit.denied, habit.denial) = (0, None);
+            }
             habit.most = match (habit.most, fact.amount) {
                 (Some(most), Some(amount)) => Some(most.max(amount)),
                 (most, amount) => most.or(amount),

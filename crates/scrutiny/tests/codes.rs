@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use countersign_scrutiny::{Call, Denial, Past, examine, facts};
+use countersign_wire::args_digest;
 use serde_json::{Map, Value, json};
 
 fn tables() -> Map<String, Value> {
@@ -17,6 +18,12 @@ fn tables() -> Map<String, Value> {
     all
 }
 
+fn call<'a>(tool: &'a str, args: &'a Value) -> Call<'a> {
+    let mut call = Call::new(tool, args);
+    call.digest = args_digest(args).unwrap().to_string();
+    call
+}
+
 /// The findings of an entry as code and place.
 fn found(table: &Value, entry: &Value) -> (Vec<(String, String)>, String) {
     let name = table["name"].as_str().unwrap();
@@ -30,17 +37,20 @@ fn found(table: &Value, entry: &Value) -> (Vec<(String, String)>, String) {
     let list = |key: &str| entry[key].as_array().cloned().unwrap_or_default();
     for _ in 0..entry["n"].as_u64().unwrap_or(1) {
         for earlier in list("past") {
-            past.approve(&facts(&Call::new(tool, &earlier)));
+            past.approve(&facts(&call(tool, &earlier)));
         }
     }
     for denied in list("denied") {
-        past.deny(&facts(&Call::new(tool, &denied)), &Denial::default());
+        past.deny(&facts(&call(tool, &denied)), &Denial::default());
+    }
+    for later in list("then") {
+        past.approve(&facts(&call(tool, &later)));
     }
     let single = args.as_object().unwrap().keys().next().unwrap();
     let at = entry["at"]
         .as_str()
         .map_or(format!("/{single}"), str::to_owned);
-    let found = examine(&Call::new(tool, args), &past);
+    let found = examine(&call(tool, args), &past);
     let found = found
         .into_iter()
         .map(|of| (of.code.as_str().to_owned(), of.at));

@@ -28,6 +28,7 @@ pub mod export;
 pub mod facets;
 mod fates;
 pub mod findings;
+pub mod habits;
 pub mod history;
 mod history_narrow;
 #[cfg(test)]

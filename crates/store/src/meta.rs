@@ -17,6 +17,12 @@ pub const LADDER_SWEPT: &str = "ladder_swept";
 /// Key of the last answer that the exporter has sent.
 pub const ANSWERS_TOLD: &str = "answers_told";
 
+/// Key of a word that changes when the table of habits was made anew.
+pub const HABITS: &str = "habits";
+
+/// Key of what the digests of secrets in the table of habits are made with.
+pub const HIDING: &str = "hiding";
+
 /// Reads one value as a transaction sees it.
 pub async fn stored(tx: &mut SqliteConnection, key: &str) -> Result<Option<String>, StoreError> {
     Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")

@@ -1,13 +1,11 @@
 //! Tables `requests`, `decisions`, `receipts`: what people decided on the calls of one agent's tool.
 
-use std::collections::BTreeSet;
-
 use rusqlite::OptionalExtension as _;
 use sqlx::SqliteExecutor;
 
-use super::StoreError;
 use super::direct::WriteConnection;
 use super::tool_record::{ToolCall, newest_calls};
+use super::{Reader, StoreError};
 
 /// A call of the tool on which a person decided.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -62,27 +60,97 @@ pub async fn of_tool(
     .await?)
 }
 
-/// Workspace, agent and tool of these requests, each once.
+/// A decision of a person with the tool that it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// Workspace, agent, tool.
+    pub tool: (String, String, String),
+    /// The decision.
+    pub decision: PersonDecided,
+}
+
+/// Which of these requests people approved or denied, in the given order: those of which so many receipts say that the
+/// run failed or was refused.
 ///
 /// # Errors
 /// [`StoreError::Direct`].
-pub async fn tools_of(
+pub async fn of(
     tx: &mut WriteConnection,
     requests: &[i64],
-) -> Result<BTreeSet<(String, String, String)>, StoreError> {
+    failures: i64,
+) -> Result<Vec<Decided>, StoreError> {
     if requests.is_empty() {
-        return Ok(BTreeSet::new());
+        return Ok(Vec::new());
     }
     tx.direct(|sqlite| {
         let mut select = sqlite.prepare_cached(
-            "SELECT ws, agent, tool FROM requests WHERE id = ? AND tool IS NOT NULL",
+            "SELECT r.ws, r.agent, r.tool, r.request_id, r.raw, CASE r.verdict WHEN 'modify' THEN d.payload END,
+               r.verdict, r.decided_at, d.decided_by, d.message
+             FROM requests r JOIN decisions d ON d.request = r.id WHERE r.id = ?1 AND r.tool IS NOT NULL
+             AND r.state = 'decided' AND r.origin = 'operator'
+             AND r.verdict IN ('approve', 'modify', 'deny', 'terminate') AND length(r.raw) > 0
+             AND (SELECT count(*) FROM receipts c WHERE c.ws = r.ws AND c.agent = r.agent
+               AND c.request_id = r.request_id AND c.stage IN ('failed', 'refused')) = ?2",
         )?;
-        let mut found = BTreeSet::new();
+        let mut found = Vec::new();
         for id in requests {
-            let tool = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-            found.extend(select.query_row([id], tool).optional()?);
+            let row = select.query_row(rusqlite::params![id, failures], decided).optional()?;
+            found.extend(row);
         }
         Ok(found)
     })
     .await
+}
+
+fn decided(row: &rusqlite::Row<'_>) -> rusqlite::Result<Decided> {
+    Ok(Decided {
+        tool: (row.get(0)?, row.get(1)?, row.get(2)?),
+        decision: PersonDecided {
+            request_id: row.get(3)?,
+            raw: row.get(4)?,
+            edited: row.get(5)?,
+            verdict: row.get(6)?,
+            decided_at: row.get(7)?,
+            decided_by: row.get(8)?,
+            message: row.get(9)?,
+        },
+    })
+}
+
+/// The requests of an agent's tool that people decided from `since` on, the oldest decision first.
+///
+/// # Errors
+/// [`StoreError::Direct`].
+pub async fn of_tool_since(
+    tx: &mut WriteConnection,
+    (ws, agent, tool): (&str, &str, &str),
+    since: i64,
+) -> Result<Vec<i64>, StoreError> {
+    tx.direct(|sqlite| {
+        let mut select = sqlite.prepare_cached(
+            "SELECT id FROM requests INDEXED BY requests_by_tool WHERE ws = ? AND tool = ? AND agent = ?
+             AND origin = 'operator' AND decided_at >= ? ORDER BY decided_at, id",
+        )?;
+        let rows = select.query_map(rusqlite::params![ws, tool, agent, since], |row| row.get(0))?;
+        rows.collect()
+    })
+    .await
+}
+
+/// Workspace, agent and tool of everything that people decided from `since` on or that is remembered.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn tools(
+    reader: &Reader,
+    since: i64,
+) -> Result<Vec<(String, String, String)>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT ws, agent, tool FROM requests INDEXED BY requests_by_origin
+         WHERE origin = 'operator' AND tool IS NOT NULL AND decided_at >= ?
+         UNION SELECT ws, agent, tool FROM habits ORDER BY ws, agent, tool",
+    )
+    .bind(since)
+    .fetch_all(&reader.0)
+    .await?)
 }

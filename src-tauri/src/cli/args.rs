@@ -209,6 +209,9 @@ pub(crate) enum Command {
     ///
     /// What came after the backup is read from the bus at the next start.
     Restore(Restore),
+    /// Make anew what the store derives from history, also while the console runs.
+    #[command(subcommand)]
+    Maintenance(Maintenance),
     /// Check this console and its surroundings.
     ///
     /// Exits 1 where a check failed, else 0: `warning` (nothing is broken, a person should know) and `unknown` (could not
@@ -221,6 +224,12 @@ pub(crate) enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Maintenance {
+    /// Learn again what people approved and denied of each tool in the last 180 days: findings compare with it.
+    Habits,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

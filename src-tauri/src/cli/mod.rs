@@ -28,6 +28,7 @@ mod input;
 mod keys;
 pub(crate) mod line;
 mod log;
+mod maintenance;
 mod mcp;
 mod narrow;
 mod operators;
@@ -160,6 +161,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Bus(BusCommand::Init) => bus::init(settings, out).await,
         Command::Bus(BusCommand::Recover { dry_run }) => recover::run(settings, out, dry_run).await,
         Command::Bus(BusCommand::Permissions { jwt }) => bus::permissions(settings, out, jwt).await,
+        Command::Maintenance(command) => maintenance::run(settings, out, command).await,
         Command::Backup(wanted) => backup::make(settings, out, wanted).await,
         Command::Restore(wanted) => backup::bring_back(settings, out, wanted).await,
         Command::Doctor(wanted) => doctor::run(settings, out, wanted).await,

@@ -154,6 +154,7 @@ async fn apply(
             done,
         } => retention::apply(ledger, batch, (kind, &items, before), done).await,
         Job::Remember { key, value, done } => story::keep(batch, key, &value, done).await,
+        Job::LearnAnew { tool, done } => habits::apply(ledger, batch, tool, done).await,
         Job::Index(limit, done) => search_index::apply(ledger, batch, limit, done).await,
     }
 }

@@ -1,6 +1,8 @@
 //! Findings of calls: made when a call arrives, and again for the waiting calls of an agent's tool whenever a person's
 //! decision on one of them is projected.
 
+mod anew;
+mod learn;
 mod past;
 
 use std::collections::BTreeMap;
@@ -8,13 +10,15 @@ use std::collections::BTreeMap;
 use countersign_scrutiny::{Call, Finding, effect, examine};
 use countersign_wire::{AgentKey, ApprovalRequest, ParsedRequest};
 
-pub(crate) use self::past::{Pasts, ToolName};
+pub use self::anew::Learned;
+pub(crate) use self::anew::apply;
+use self::past::{Pasts, ToolName};
 use super::ledger::{Batch, Ledger};
 use super::scrutiny::stops_of;
 use crate::domain::Timestamp;
 use crate::policy::Stop;
 use crate::store::findings::{self, Waiting};
-use crate::store::{StoreError, WriteConnection, people_decided};
+use crate::store::{StoreError, WriteConnection};
 
 /// How many waiting calls are looked at in one transaction.
 const AT_ONCE: i64 = 200;
@@ -27,17 +31,26 @@ pub(crate) struct Habits {
     pasts: Pasts,
     /// Requests that people decided in this transaction.
     decided: Vec<i64>,
+    /// Requests whose run failed or was refused, as often as a receipt of this transaction says so.
+    failed: Vec<i64>,
     /// Waiting calls behind this row were not looked at.
     unmade: Option<i64>,
     /// The waiting calls of these tools are looked at again, behind these rows.
     again: BTreeMap<ToolName, i64>,
     rests_until: Option<Timestamp>,
+    /// When the table was made anew, as far as it is known here.
+    anew: Option<String>,
 }
 
 impl Habits {
     /// A person decided a request.
     pub(crate) fn decided(&mut self, request: i64) {
         self.decided.push(request);
+    }
+
+    /// A receipt says that a run failed or was refused.
+    pub(crate) fn failed(&mut self, request: i64) {
+        self.failed.push(request);
     }
 
     /// Calls wait that were not looked at.
@@ -86,7 +99,7 @@ pub(super) async fn look(
     let tool = ToolName::new(agent.workspace.as_ref(), agent.agent.as_ref(), call.tool);
     let past = habits.pasts.of(tx, now, &tool).await?;
     Ok(Found {
-        findings: examine(&call, &past),
+        findings: examine(&call, past),
         effect: effect(&call),
     })
 }
@@ -108,12 +121,13 @@ pub(super) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
     if !ledger.projects {
         return Ok(());
     }
+    anew::notice(&mut ledger.habits, batch.tx).await?;
     let decided = std::mem::take(&mut ledger.habits.decided);
-    for (ws, agent, tool) in people_decided::tools_of(batch.tx, &decided).await? {
-        let tool = ToolName::new(&ws, &agent, &tool);
-        ledger.habits.pasts.forget(&tool);
-        ledger.habits.again.entry(tool).or_insert(0);
-    }
+    let mut failed = std::mem::take(&mut ledger.habits.failed);
+    learn::decided(ledger, batch, &decided).await?;
+    // What was not learned is not taken back.
+    failed.retain(|request| !decided.contains(request));
+    learn::failed(ledger, batch, failed).await?;
     if !ledger.caught_up {
         return Ok(());
     }

@@ -341,6 +341,11 @@ pub(crate) enum Job {
         value: String,
         done: oneshot::Sender<()>,
     },
+    /// Learns what people decided on a tool (workspace, agent, tool) anew.
+    LearnAnew {
+        tool: (String, String, String),
+        done: oneshot::Sender<u64>,
+    },
     /// So many requests more can be found by their words; answered with whether there are more.
     Index(usize, Option<oneshot::Sender<bool>>),
     /// Another process may have written: look for what it left in the outbox.
@@ -441,6 +446,7 @@ impl Job {
             | Self::Recovered { .. }
             | Self::Remove { .. }
             | Self::Remember { .. }
+            | Self::LearnAnew { .. }
             | Self::Index(..)
             | Self::Stop(_) => return None,
         })

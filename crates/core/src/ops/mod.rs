@@ -30,7 +30,7 @@ pub mod edited;
 pub mod enroll;
 mod execution;
 mod freshness;
-mod habits;
+pub mod habits;
 pub(crate) mod hello_barrier;
 mod hello_gap;
 mod hellos;

@@ -102,6 +102,9 @@ pub(crate) async fn apply_receipts(
         {
             let now = raised.get(&record.id).copied().unwrap_or(record.delivery);
             raised.insert(record.id, now.raised_to(rung(stage)));
+            if !repeated && matches!(stage, Stage::Failed | Stage::Refused) {
+                ledger.habits.failed(record.id);
+            }
         }
         if ran(stage) {
             let execution = Execution {

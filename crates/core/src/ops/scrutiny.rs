@@ -2,27 +2,23 @@
 //!
 //! Reads the past, decides nothing: `countersign-scrutiny` finds, the writer keeps what it found.
 
-use countersign_redaction::is_secret_value;
-use countersign_scrutiny::{Call, Denial, Past, differs, effect, facts, nearest};
+use countersign_scrutiny::{Call, differs, effect, nearest};
 pub use countersign_scrutiny::{Code, Difference, Finding, Weight};
 use countersign_wire::{ApprovalRequest, json_value};
 use serde_json::Value;
 
-use super::habits::ToolName;
 use super::listed_names::shown_name;
 use super::tool_record::call_of;
 use crate::Fault;
-use crate::domain::{Timestamp, call_age};
 use crate::policy::Stop;
 use crate::runtime::App;
 use crate::store::lines::LineRow;
 use crate::store::people_decided::{self, PersonDecided};
 use crate::store::tool_record::ToolCall;
-use crate::store::{StoreError, WriteConnection};
 
 /// How long an approval is a yardstick, and a denial is remembered, ms.
-const APPROVED_MS: i64 = 180 * 86_400_000;
-const DENIED_MS: i64 = 90 * 86_400_000;
+pub(super) const APPROVED_MS: i64 = 180 * 86_400_000;
+pub(super) const DENIED_MS: i64 = 90 * 86_400_000;
 /// The most calls of the past that are read.
 const MOST: i64 = 200;
 
@@ -122,66 +118,21 @@ pub(super) fn stops_of(findings: &[Finding]) -> Vec<Stop> {
     stops
 }
 
-/// The past of a tool at this moment.
-pub(super) async fn read(
-    tx: &mut WriteConnection,
-    now: Timestamp,
-    tool: &ToolName,
-) -> Result<Past, StoreError> {
-    let call = ToolCall {
-        workspace: &tool.ws,
-        agent: &tool.agent,
-        tool: &tool.tool,
-        before: i64::MAX,
-    };
-    let times = (now.0 - APPROVED_MS, i64::MAX);
-    let decided = people_decided::of_tool(&mut **tx, call, times, MOST).await?;
-    Ok(past(&tool.tool, &decided, now.0))
-}
-
-/// The past of a tool from what people decided on it.
-fn past(tool: &str, decided: &[PersonDecided], now: i64) -> Past {
-    let mut past = Past::hiding(Box::new(|value| {
-        is_secret_value(value).then(|| format!("hidden:{value}"))
-    }));
-    // An approval ends a denial that came before it.
-    for one in decided.iter().rev() {
-        let Some(args) = ran(one) else {
-            continue;
-        };
-        let mut call = Call::new(tool, &args);
-        let raw = one.edited.is_none().then_some(&one.raw);
-        call.digest = raw
-            .and_then(|raw| json_value(raw))
-            .and_then(|of| Some(of.get("args_digest")?.as_str()?.to_owned()))
-            .unwrap_or_default();
-        if is_approval(one) {
-            past.approve(&facts(&call));
-        } else if now - one.decided_at <= DENIED_MS {
-            let denial = Denial {
-                by: person(one),
-                ago: call_age(now - one.decided_at),
-                why: one.message.clone(),
-            };
-            past.deny(&facts(&call), &denial);
-        }
-    }
-    past
-}
-
-fn is_approval(one: &PersonDecided) -> bool {
+/// Whether a person let it run.
+pub(super) fn is_approval(one: &PersonDecided) -> bool {
     matches!(one.verdict.as_str(), "approve" | "modify")
 }
 
 /// The arguments that ran.
-fn ran(one: &PersonDecided) -> Option<Value> {
+pub(super) fn ran(one: &PersonDecided) -> Option<Value> {
     match &one.edited {
         Some(decision) => json_value(decision)?.get("edited_args").cloned(),
         None => json_value(&one.raw)?.get("args").cloned(),
     }
 }
 
-fn person(one: &PersonDecided) -> Option<String> {
+/// The name of the person.
+pub(super) fn person(one: &PersonDecided) -> Option<String> {
     let by: Value = serde_json::from_str(one.decided_by.as_deref()?).ok()?;
     shown_name(&by)
 }

@@ -56,6 +56,7 @@ fn says_under(
         approvals_required: 1,
         setup_key: None,
         tool_changed_at: None,
+        stops: &[],
     };
     let setting = Setting {
         now: now(),

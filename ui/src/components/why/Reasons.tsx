@@ -11,6 +11,7 @@ const MATCHERS: Record<string, string> = {
   several_approvals: "never where several must agree",
   not_approvable: "its agent takes no approval for this",
   author_limit: "who signed the rules may not let this run",
+  stop: "a finding weighs stop at a place that the rule does not name",
   expires_at: "the rule has ended",
   only_args: "it has an argument that the rule does not name",
   when: "its condition does not hold",

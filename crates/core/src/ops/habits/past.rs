@@ -1,13 +1,16 @@
-//! What the writer remembers of the pasts of tools, so that it reads them once a day and after each decision.
+//! What the writer remembers of the pasts of tools, so that it reads each once a day.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use countersign_scrutiny::Past;
+use countersign_redaction::is_secret_value;
+use countersign_scrutiny::{Habit, Kind, Past};
+use countersign_wire::Sha256Digest;
+use uuid::Uuid;
 
+use super::learn::{denial, parted};
 use crate::domain::Timestamp;
-use crate::ops::scrutiny;
-use crate::store::{StoreError, WriteConnection};
+use crate::ops::scrutiny::{APPROVED_MS, DENIED_MS};
+use crate::store::{StoreError, WriteConnection, habits, meta};
 
 /// The most pasts that are kept in memory.
 const MOST: usize = 64;
@@ -28,36 +31,97 @@ impl ToolName {
             tool: tool.to_owned(),
         }
     }
+
+    pub(super) fn parts(&self) -> habits::Tool<'_> {
+        (&self.ws, &self.agent, &self.tool)
+    }
+}
+
+/// Days since 1970, of the server's stamp in ms.
+pub(super) fn day_of(ms: i64) -> i64 {
+    ms.div_euclid(Timestamp::DAY_MS)
 }
 
 /// Pasts by tool, with the day on which each was read: what is older than its window counts no longer.
 #[derive(Default)]
-pub(crate) struct Pasts(HashMap<ToolName, (i64, Arc<Past>)>);
+pub(crate) struct Pasts {
+    by_tool: HashMap<ToolName, (i64, Past)>,
+    /// What digests of secrets are made with.
+    key: Option<String>,
+}
 
 impl Pasts {
-    /// The past of a tool.
-    pub(crate) async fn of(
+    /// The past of a tool at this moment.
+    pub(super) async fn of(
         &mut self,
         tx: &mut WriteConnection,
         now: Timestamp,
         tool: &ToolName,
-    ) -> Result<Arc<Past>, StoreError> {
-        let day = now.0.div_euclid(Timestamp::DAY_MS);
-        if let Some((read, past)) = self.0.get(tool)
-            && *read == day
-        {
-            return Ok(Arc::clone(past));
+    ) -> Result<&mut Past, StoreError> {
+        let day = day_of(now.0);
+        let known = self.by_tool.get(tool).is_some_and(|(read, _)| *read == day);
+        if !known {
+            let key = match &self.key {
+                Some(key) => key.clone(),
+                None => self.key.insert(hiding_key(tx).await?).clone(),
+            };
+            let past = read(tx, now, tool, key).await?;
+            if self.by_tool.len() >= MOST {
+                self.by_tool.clear();
+            }
+            self.by_tool.insert(tool.clone(), (day, past));
         }
-        let past = Arc::new(scrutiny::read(tx, now, tool).await?);
-        if self.0.len() >= MOST {
-            self.0.clear();
-        }
-        self.0.insert(tool.clone(), (day, Arc::clone(&past)));
+        let (_, past) = self.by_tool.entry(tool.clone()).or_default();
+        past.now = now.0;
         Ok(past)
     }
 
-    /// A person decided on a call of it.
-    pub(crate) fn forget(&mut self, tool: &ToolName) {
-        self.0.remove(tool);
+    /// It is read again when it is needed.
+    pub(super) fn forget(&mut self, tool: &ToolName) {
+        self.by_tool.remove(tool);
     }
+
+    /// All of them are.
+    pub(super) fn forget_all(&mut self) {
+        self.by_tool.clear();
+    }
+}
+
+async fn hiding_key(tx: &mut WriteConnection) -> Result<String, StoreError> {
+    if let Some(key) = meta::stored(tx, meta::HIDING).await? {
+        return Ok(key);
+    }
+    let key = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
+    meta::put(tx, meta::HIDING, &key).await?;
+    Ok(key)
+}
+
+async fn read(
+    tx: &mut WriteConnection,
+    now: Timestamp,
+    tool: &ToolName,
+    key: String,
+) -> Result<Past, StoreError> {
+    let mut past = Past::hiding(Box::new(move |value| {
+        is_secret_value(value).then(|| {
+            let digest = Sha256Digest::of_bytes(format!("{key}{value}").as_bytes());
+            format!("hidden:{digest}")
+        })
+    }));
+    let denied_since = day_of(now.0 - DENIED_MS);
+    for row in habits::of_tool(tx, tool.parts(), day_of(now.0 - APPROVED_MS)).await? {
+        let Some(kind) = Kind::parse(&row.kind) else {
+            continue;
+        };
+        let (value, most) = parted(kind, &row.value);
+        let counts = row.day >= denied_since;
+        let habit = Habit {
+            approved: row.approved,
+            denied: if counts { row.denied } else { 0 },
+            most: most.filter(|_| row.approved > 0),
+            denial: row.denial.filter(|_| counts).map(denial),
+        };
+        past.insert(kind, &row.place, value, habit);
+    }
+    Ok(past)
 }

@@ -1,0 +1,69 @@
+//! Makes the table of habits anew from history, tool by tool, also beside a running console.
+
+use tokio::sync::oneshot;
+use uuid::Uuid;
+
+use super::learn;
+use super::past::ToolName;
+use super::{Batch, Habits, Ledger};
+use crate::Fault;
+use crate::ops::job::Job;
+use crate::ops::scrutiny::APPROVED_MS;
+use crate::runtime::App;
+use crate::store::{StoreError, WriteConnection, meta, people_decided};
+
+/// What was learned anew.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// Tools of agents.
+    pub tools: u64,
+    /// Calls that people approved or denied.
+    pub calls: u64,
+}
+
+impl App {
+    /// Learns what people decided on every tool anew from history.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written; tools that were learned before stay learned.
+    pub async fn learn_habits(&self) -> Result<Learned, Fault> {
+        let since = self.now().0 - APPROVED_MS;
+        let mut learned = Learned::default();
+        for tool in people_decided::tools(self.reader(), since).await? {
+            let (done, answer) = oneshot::channel();
+            self.submit(Job::LearnAnew { tool, done }).await?;
+            learned.tools += 1;
+            learned.calls += self.answer(answer).await?;
+        }
+        Ok(learned)
+    }
+}
+
+/// Learns one tool.
+pub(crate) async fn apply(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    (ws, agent, tool): (String, String, String),
+    done: oneshot::Sender<u64>,
+) -> Result<(), StoreError> {
+    let tool = ToolName { ws, agent, tool };
+    let pasts = &mut ledger.habits.pasts;
+    let learned = learn::anew(pasts, batch.tx, batch.now, &tool).await?;
+    let word = Uuid::new_v4().to_string();
+    meta::put(batch.tx, meta::HABITS, &word).await?;
+    batch.answer(done, learned);
+    Ok(())
+}
+
+/// Notices that another process made it anew: what is remembered of it is read again.
+pub(super) async fn notice(
+    habits: &mut Habits,
+    tx: &mut WriteConnection,
+) -> Result<(), StoreError> {
+    let anew = crate::store::habits::made_anew(tx).await?;
+    if anew != habits.anew {
+        habits.anew = anew;
+        habits.pasts.forget_all();
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! Learns what people decide: counts per place, value and day, in the store and in the past at hand.
+
+use countersign_scrutiny::{Call, Denial, Fact, Kind, Past, facts};
+use countersign_wire::args_digest;
+
+use super::past::{Pasts, ToolName, day_of};
+use super::{Batch, Habits, Ledger};
+use crate::domain::Timestamp;
+use crate::ops::scrutiny::{APPROVED_MS, is_approval, person, ran};
+use crate::store::habits::{self, Denied, Value};
+use crate::store::people_decided::{self, Decided, PersonDecided};
+use crate::store::{StoreError, WriteConnection};
+
+/// The most values that are kept of a place.
+const VALUES: usize = 200;
+/// Between the parts of a value.
+const PART: char = '\u{1f}';
+/// Decisions that are read together.
+const AT_ONCE: usize = 200;
+
+/// What people decided in this transaction.
+pub(super) async fn decided(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    requests: &[i64],
+) -> Result<(), StoreError> {
+    let Habits { pasts, again, .. } = &mut ledger.habits;
+    for Decided { tool, decision } in people_decided::of(batch.tx, requests, 0).await? {
+        let tool = ToolName::new(&tool.0, &tool.1, &tool.2);
+        learn(pasts, batch.tx, batch.now, &tool, &decision).await?;
+        again.entry(tool).or_insert(0);
+    }
+    Ok(())
+}
+
+/// Runs of which the first receipts came that they failed or were refused: what was approved of them is no yardstick.
+pub(super) async fn failed(
+    ledger: &mut Ledger,
+    batch: &mut Batch<'_>,
+    mut requests: Vec<i64>,
+) -> Result<(), StoreError> {
+    requests.sort_unstable();
+    let Habits { pasts, again, .. } = &mut ledger.habits;
+    for told in requests.chunk_by(|one, other| one == other) {
+        let times = i64::try_from(told.len()).unwrap_or(i64::MAX);
+        for Decided { tool, decision } in people_decided::of(batch.tx, &told[..1], times).await? {
+            if !is_approval(&decision) {
+                continue;
+            }
+            let tool = ToolName::new(&tool.0, &tool.1, &tool.2);
+            let past = pasts.of(batch.tx, batch.now, &tool).await?;
+            if let Some(facts) = facts_of(&tool, &decision, past) {
+                let (day, values) = (day_of(decision.decided_at), values(past, &facts));
+                habits::take_back(batch.tx, tool.parts(), day, &values).await?;
+            }
+            pasts.forget(&tool);
+            again.entry(tool).or_insert(0);
+        }
+    }
+    Ok(())
+}
+
+/// Learns a tool anew from history. Returns how many decisions it learned.
+pub(super) async fn anew(
+    pasts: &mut Pasts,
+    tx: &mut WriteConnection,
+    now: Timestamp,
+    tool: &ToolName,
+) -> Result<u64, StoreError> {
+    habits::forget(tx, tool.parts()).await?;
+    pasts.forget(tool);
+    let requests = people_decided::of_tool_since(tx, tool.parts(), now.0 - APPROVED_MS).await?;
+    let mut learned = 0;
+    for page in requests.chunks(AT_ONCE) {
+        for Decided { decision, .. } in people_decided::of(tx, page, 0).await? {
+            learn(pasts, tx, now, tool, &decision).await?;
+            learned += 1;
+        }
+    }
+    Ok(learned)
+}
+
+async fn learn(
+    pasts: &mut Pasts,
+    tx: &mut WriteConnection,
+    now: Timestamp,
+    tool: &ToolName,
+    decision: &PersonDecided,
+) -> Result<(), StoreError> {
+    let past = pasts.of(tx, now, tool).await?;
+    let Some(mut facts) = facts_of(tool, decision, past) else {
+        return Ok(());
+    };
+    if decision.decided_at < now.0 - APPROVED_MS {
+        return Ok(());
+    }
+    let day = day_of(decision.decided_at);
+    if is_approval(decision) {
+        habits::approve(tx, tool.parts(), day, &values(past, &facts)).await?;
+        past.approve(&facts);
+    } else {
+        facts.retain(|fact| fact.kind.is_kept_of_a_denial());
+        let denied = Denied {
+            at: decision.decided_at,
+            by: person(decision),
+            why: decision.message.clone(),
+        };
+        let values = values(past, &facts);
+        habits::deny(tx, tool.parts(), (day, &denied), &values).await?;
+        past.deny(&facts, &denial(denied));
+    }
+    let full = past.full(&facts, VALUES);
+    let most = i64::try_from(VALUES).unwrap_or(i64::MAX);
+    for (kind, place) in &full {
+        habits::shorten(tx, tool.parts(), (kind.as_str(), place), most).await?;
+    }
+    if !full.is_empty() {
+        pasts.forget(tool);
+    }
+    Ok(())
+}
+
+pub(super) fn denial(denied: Denied) -> Denial {
+    Denial {
+        by: denied.by,
+        at: Some(denied.at),
+        why: denied.why,
+    }
+}
+
+/// What is kept of a call as it ran; of what joins a secret with something else, nothing.
+fn facts_of(tool: &ToolName, decision: &PersonDecided, past: &Past) -> Option<Vec<Fact>> {
+    let args = ran(decision)?;
+    let mut call = Call::new(&tool.tool, &args);
+    if let Ok(digest) = args_digest(&args) {
+        call.digest = digest.to_string();
+    }
+    let mut facts = facts(&call);
+    facts.retain(|fact| {
+        let mut parts = fact.value.split(PART);
+        !fact.value.contains(PART) || parts.all(|part| past.key(part) == part)
+    });
+    Some(facts)
+}
+
+/// As they are stored; each amount is a value of its own, so that the largest is known after others are gone.
+fn values(past: &Past, facts: &[Fact]) -> Vec<Value> {
+    let value = |fact: &Fact| {
+        let mut value = past.key(&fact.value);
+        if let Some(amount) = fact.amount {
+            value = format!("{value}{PART}{amount}");
+        }
+        Value {
+            kind: fact.kind.as_str(),
+            place: fact.place.clone(),
+            value,
+        }
+    };
+    facts.iter().map(value).collect()
+}
+
+/// A stored value and its amount.
+pub(super) fn parted(kind: Kind, stored: &str) -> (&str, Option<f64>) {
+    match stored.rsplit_once(PART) {
+        Some((value, amount)) if kind == Kind::Amount => (value, amount.parse().ok()),
+        _ => (stored, None),
+    }
+}

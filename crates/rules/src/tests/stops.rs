@@ -1,0 +1,91 @@
+//! A finding that weighs `stop` is approved by nothing automatic, but by a rule that names its place.
+
+use super::*;
+use crate::{InBypass, Stop};
+
+fn stop(at: &str, always: bool) -> Stop {
+    let at = at.to_owned();
+    Stop { at, always }
+}
+
+#[test]
+fn only_a_rule_that_names_the_place_approves_a_stop() {
+    let args = json!({"to": "anna", "command": "ls", "file": "/srv/a", "list": ["a"]});
+    let names = |place: &str| json!({ "args": { place: { "min_len": 1 } } });
+    for (rule_json, stops, wanted) in [
+        (json!({}), vec![], "approve r"),
+        (json!({}), vec![stop("/to", false)], "ask"),
+        (names("/to"), vec![stop("/to", false)], "approve r"),
+        (names("/to"), vec![stop("/to", true)], "ask"),
+        (names("/command"), vec![stop("/to", false)], "ask"),
+        (
+            names("/to"),
+            vec![stop("/to", false), stop("/file", false)],
+            "ask",
+        ),
+        (names("/list"), vec![stop("/list/0", false)], "ask"),
+        (names("/list/0"), vec![stop("/list/0", false)], "approve r"),
+        (names("/to"), vec![stop("", false)], "ask"),
+        (
+            json!({"command": {"/command": ["ls"]}}),
+            vec![stop("/command", false)],
+            "approve r",
+        ),
+        (
+            json!({"path": {"/file": ["/srv/**"]}}),
+            vec![stop("/file", false)],
+            "approve r",
+        ),
+    ] {
+        let policy = set(vec![rule("r", "approve", rule_json.clone())]);
+        let asked = Asked {
+            stops: &stops,
+            ..pay(&args)
+        };
+        assert_eq!(
+            word(&policy, &judge(&policy, &asked)),
+            wanted,
+            "{rule_json} {stops:?}"
+        );
+    }
+}
+
+#[test]
+fn a_stop_changes_no_deny_and_no_ask_and_is_told() {
+    let args = json!({"to": "anna"});
+    let stops = [stop("/to", false)];
+    let asked = Asked {
+        stops: &stops,
+        ..pay(&args)
+    };
+    for (effect, wanted) in [("deny", "deny r"), ("ask", "ask r 1")] {
+        let policy = set(vec![rule("r", effect, json!({}))]);
+        assert_eq!(word(&policy, &judge(&policy, &asked)), wanted);
+    }
+    let policy = set(vec![rule("r", "approve", json!({}))]);
+    let found = judge_in(&policy, &asked, |setting| setting.explain = true);
+    let near: Vec<Matcher> = found.near.iter().map(|near| near.matcher).collect();
+    assert_eq!(near, [Matcher::Stop]);
+}
+
+#[test]
+fn a_bypass_lets_no_stop_run() {
+    let args = json!({"to": "anna"});
+    let policy = set(vec![]);
+    let since = Timestamp(noon().0 - 1_000);
+    let bypass = |setting: &mut Setting<'_>| {
+        let up_to = Risk::High;
+        setting.bypass = Some(InBypass { up_to, since });
+    };
+    let plain = pay(&args);
+    assert_eq!(
+        word(&policy, &judge_in(&policy, &plain, bypass)),
+        "approve by bypass"
+    );
+    let stops = [stop("/to", false)];
+    let asked = Asked {
+        stops: &stops,
+        ..plain
+    };
+    assert_eq!(word(&policy, &judge_in(&policy, &asked, bypass)), "ask");
+}
