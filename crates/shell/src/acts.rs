@@ -65,8 +65,8 @@ pub const ACTS: &[(&str, Place, &str)] = rows! {
 };
 
 /// Programs that write or remove their operands: a protected path is none of theirs.
-pub const WRITERS: &str =
-    "tee cp mv ln install touch mkdir chmod chown truncate dd rm rmdir unlink rsync scp";
+pub const WRITERS: &str = "tee cp mv ln install touch mkdir chmod chown truncate dd rm rmdir unlink rsync scp \
+    remove-item set-content add-content out-file copy-item move-item new-item rename-item tee-object";
 
 /// Options that take a value of any form: a quoted expansion behind one is no option.
 const VALUED: &[(&str, &str, &str)] = rows! {

@@ -24,6 +24,12 @@ pub use script::{
 
 use script::Out;
 
+/// What a name means to a PowerShell of Windows: the cmdlet that it is an alias of, or itself.
+#[must_use]
+pub fn on_windows(name: &str) -> &str {
+    powershell::cmdlet(name, true).unwrap_or(name)
+}
+
 /// The longest text that is read, bytes.
 pub const TEXT_MAX: usize = 64 * 1024;
 /// The most simple commands of a text.

@@ -313,7 +313,11 @@ impl Out {
     pub(crate) fn script(mut self, unreadable: Option<Reason>) -> Script {
         for command in &mut self.commands {
             let known = command.words.first().and_then(Word::literal);
-            if known.is_some_and(|name| self.redefined.iter().any(|other| other == name)) {
+            if known.is_some_and(|name| {
+                self.redefined
+                    .iter()
+                    .any(|other| other.eq_ignore_ascii_case(name))
+            }) {
                 command.words[0].dynamic = true;
             }
         }

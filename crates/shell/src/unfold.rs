@@ -5,14 +5,14 @@ mod shells;
 
 use crate::script::{Assignment, Before, Command, How, Out, Reason, Word};
 use crate::wrappers::{Form, WRAPPERS, Wrapper, operands, subcommands};
-use crate::{DEPTH_MAX, Shell, posix, read_into};
+use crate::{DEPTH_MAX, Shell, posix, powershell, read_into};
 
 /// The most places where a wrapper's command may begin; where there are more, nobody knows.
 const PLACES_MAX: usize = 16;
 
 /// What a command runs.
 #[derive(Debug, Clone)]
-enum Inner {
+pub(crate) enum Inner {
     /// These words; the place among the outer's words where they begin.
     Words(Vec<Word>, Option<usize>, Vec<Assignment>),
     /// A text for a shell.
@@ -47,6 +47,11 @@ fn add_inner(out: &mut Out, place: usize, depth: u32) -> Result<(), Reason> {
         out.doubt();
     }
     forms::redefines(&command, &mut out.redefined)?;
+    powershell::redefines(
+        &command.name().unwrap_or_default(),
+        &command,
+        &mut out.redefined,
+    )?;
     for inner in of(&command) {
         if depth >= DEPTH_MAX {
             return Err(Reason::TooDeep);
@@ -102,6 +107,7 @@ fn of(command: &Command) -> Vec<Inner> {
         return Vec::new();
     }
     let mut found = forms::special(&name, command);
+    found.extend(powershell::runs(&name, command));
     for row in WRAPPERS {
         for begin in starts(row, &name, words) {
             found.extend(match row.form {

@@ -69,6 +69,13 @@ fn text() -> impl Strategy<Value = String> {
         "!",
         "time ",
         "$'\\x41'",
+        "\u{2019}",
+        "@(",
+        "Remove-Item ",
+        "\u{85}",
+        "<#",
+        "#>",
+        "$x = ",
     ]);
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
@@ -85,7 +92,8 @@ proptest! {
 
     #[test]
     fn every_text_is_read_within_bounds_and_every_letter_is_accounted_for(text in text()) {
-        let script = read(&text, Shell::Posix);
+        for shell in [Shell::Posix, Shell::PowerShell] {
+        let script = read(&text, shell);
         prop_assert!(script.commands.len() <= COMMANDS_MAX);
         for (place, command) in script.commands.iter().enumerate() {
             prop_assert!(command.depth <= DEPTH_MAX + 1);
@@ -99,6 +107,7 @@ proptest! {
             for (at, byte) in text.bytes().enumerate() {
                 prop_assert!(read[at] || byte.is_ascii_whitespace(), "byte {} of {:?}", at, text);
             }
+        }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What lets a command run: every part of it is known and covered.
 
-use countersign_shell::{Command, How, Word, acts};
+use countersign_shell::{Command, How, Shell, Word, acts};
 
 use super::folders::Folder;
 use super::paths::{PathPattern, is_protected};
@@ -166,7 +166,14 @@ impl Cover<'_> {
         let first = word.literal()?;
         // A quoted `~` is a folder of that name.
         let tilde = first.starts_with('~') == word.tilde;
-        if !tilde || part.words.get(from)? != &Element::Literal(first.to_owned()) {
+        let named = match part.words.get(from)? {
+            Element::Literal(name) if self.read.shell == Shell::PowerShell => {
+                name.eq_ignore_ascii_case(first)
+            }
+            Element::Literal(name) => name == first,
+            _ => false,
+        };
+        if !tilde || !named {
             return None;
         }
         let moved = self.read.folders[at] != Folder::Same;
@@ -178,7 +185,9 @@ impl Cover<'_> {
         } else {
             command.assignments.is_empty()
         };
-        let literal = aligned(&part.words[from..], part.rest, &command.words)?;
+        let mut literal = aligned(&part.words[from + 1..], part.rest, &command.words[1..])?;
+        literal.iter_mut().flatten().for_each(|place| *place += 1);
+        literal.insert(0, Some(0));
         let literal: Vec<Option<usize>> = literal
             .into_iter()
             .map(|place| place.map(|place| place + from))
@@ -300,7 +309,7 @@ impl Cover<'_> {
             return true;
         }
         match name {
-            "rm" | "rmdir" | "unlink" => self.removes_much(at, literal),
+            "rm" | "rmdir" | "unlink" | "remove-item" => self.removes_much(at, literal),
             "sed" => self.sed_acts(at, literal),
             "printf" if words.get(1).is_some_and(Word::could_be_option) => {
                 !words.iter().enumerate().all(|(place, _)| written(place))
@@ -402,6 +411,9 @@ impl Cover<'_> {
     }
 
     fn is_much(&self, path: &str, tilde: bool) -> bool {
+        let path = path.replace('\\', "/");
+        let drive = path.as_bytes().get(1) == Some(&b':');
+        let path = path.get(2..).filter(|_| drive).unwrap_or(&path);
         let mut parts: Vec<&str> = Vec::new();
         let mut above = 0_usize;
         for part in path.split('/') {
@@ -411,7 +423,7 @@ impl Cover<'_> {
                 part => parts.push(part),
             }
         }
-        let root = path.starts_with('/');
+        let root = path.starts_with('/') || drive;
         if tilde || path.starts_with('~') {
             return parts.len() < 2 || above > 0;
         }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use countersign_shell::{Command, How, Word, acts, base_name, plain_name, wrappers};
+use countersign_shell::{Command, How, Shell, Word, acts, base_name, plain_name, wrappers};
 
 use super::folders::Folder;
 use super::paths::PathPattern;
-use super::pattern::{CommandPattern, Element, Part};
+use super::pattern::{CommandPattern, Element, Part, known_as};
 use super::reading::{Place, Read};
 use crate::arguments::Unsure;
 
@@ -59,8 +59,11 @@ pub(super) fn holds(read: &Read, pattern: &CommandPattern) -> Result<bool, Unsur
         {
             Ok(false)
         }
-        [part] => Ok(script.commands.iter().any(|command| runs(command, part))),
-        parts => match sequence(&script.commands, parts) {
+        [part] => Ok(script
+            .commands
+            .iter()
+            .any(|command| runs(command, part, pattern.shell))),
+        parts => match sequence(&script.commands, parts, pattern.shell) {
             Ok(_) => return unsure,
             Err(why) => return Err(why),
         },
@@ -72,11 +75,11 @@ pub(super) fn holds(read: &Read, pattern: &CommandPattern) -> Result<bool, Unsur
 }
 
 /// Parts of a sequence in one script and in that order ask.
-fn sequence(commands: &[Command], parts: &[Part]) -> Result<bool, Unsure> {
+fn sequence(commands: &[Command], parts: &[Part], shell: Shell) -> Result<bool, Unsure> {
     let mut left = parts;
     for command in commands {
         if let Some((part, rest)) = left.split_first()
-            && runs(command, part)
+            && runs(command, part, shell)
         {
             left = rest;
         }
@@ -88,7 +91,7 @@ fn sequence(commands: &[Command], parts: &[Part]) -> Result<bool, Unsure> {
 }
 
 /// Whether this command may be one of the pattern.
-fn runs(command: &Command, part: &Part) -> bool {
+fn runs(command: &Command, part: &Part, shell: Shell) -> bool {
     let (Some(first), Some(name)) = (command.words.first(), part.words.first()) else {
         return false;
     };
@@ -105,22 +108,30 @@ fn runs(command: &Command, part: &Part) -> bool {
         return false;
     }
     let named = |known: &str| match name {
-        Element::Literal(text) => plain_name(text).eq_ignore_ascii_case(plain_name(known)),
+        Element::Literal(text) => {
+            known_as(shell, text).eq_ignore_ascii_case(known_as(shell, known))
+        }
         other => other.is(known) || other.is(plain_name(known)),
     };
     let may = |known: &str| match name {
         Element::Literal(text) => begins(plain_name(text), base_name(known)),
         _ => true,
     };
-    first.could(named, may) && said(command, part, name)
+    first.could(named, may) && said(command, part, name, shell)
 }
 
 /// The words behind the program, whatever their order.
-fn said(command: &Command, part: &Part, name: &Element) -> bool {
+fn said(command: &Command, part: &Part, name: &Element, shell: Shell) -> bool {
     let own = command.name().unwrap_or_default();
     let program = match name {
         Element::Literal(text) => plain_name(text),
         _ => own.as_str(),
+    };
+    // Parameters of PowerShell are one word each, whatever the case.
+    let program = if shell == Shell::PowerShell {
+        ""
+    } else {
+        program
     };
     let wanted = Said::of_pattern(program, &part.words[1..]);
     let given = Said::of_command(program, &command.words);
@@ -205,7 +216,14 @@ impl Said {
     }
 
     fn add(&mut self, program: &str, text: &str) {
-        if text == "--" {
+        if program.is_empty() && text.len() > 1 && text.starts_with('-') {
+            let text = text.trim_start_matches('-').to_lowercase();
+            let (name, value) = text.split_once(':').unwrap_or((&text, ""));
+            self.long.push(name.to_owned());
+            let value = Some(value).filter(|value| !value.is_empty());
+            self.operands
+                .extend(value.map(|value| Element::Literal(value.to_owned())));
+        } else if text == "--" {
             self.ended = true;
         } else if let Some(long) = text.strip_prefix("--") {
             let (name, value) = long

@@ -58,7 +58,7 @@ pub(super) fn folders(script: &Script) -> Vec<Folder> {
 fn changes(command: &Command, folder: &Folder) -> Option<Folder> {
     if !matches!(
         command.name()?.as_str(),
-        "cd" | "pushd" | "popd" | "chdir" | "set-location"
+        "cd" | "pushd" | "popd" | "chdir" | "set-location" | "push-location" | "pop-location"
     ) {
         return None;
     }

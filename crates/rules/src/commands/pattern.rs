@@ -1,6 +1,6 @@
 //! Patterns of commands.
 
-use countersign_shell::{Before, Command, Redirection, Shell, Word, plain_name, read};
+use countersign_shell::{Before, Command, Redirection, Shell, Word, on_windows, plain_name, read};
 
 /// What stands for `*` while a pattern is read as a command.
 const STAR: char = '\u{f8ff}';
@@ -69,7 +69,7 @@ impl CommandPattern {
         };
         let program = match parts.as_slice() {
             [part] => match part.words.first() {
-                Some(Element::Literal(name)) => Some(plain_name(name).to_lowercase()),
+                Some(Element::Literal(name)) => Some(known_as(shell, name).to_lowercase()),
                 _ => None,
             },
             _ => None,
@@ -122,6 +122,15 @@ impl CommandPattern {
         let literal = |word: &Element| matches!(word, Element::Literal(_));
         let plain = |part: &Part| !part.rest && part.words.iter().all(literal);
         self.parts.iter().all(plain)
+    }
+}
+
+/// What a program's name means: without its path, in PowerShell what it is an alias of.
+pub(super) fn known_as(shell: Shell, name: &str) -> &str {
+    let plain = plain_name(name);
+    match shell {
+        Shell::Posix => plain,
+        Shell::PowerShell => on_windows(plain),
     }
 }
 

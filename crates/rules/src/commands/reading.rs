@@ -4,17 +4,19 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-use countersign_shell::{Script, Shell, from_words, plain_name, read};
+use countersign_shell::{Script, Shell, from_words, read};
 use countersign_wire::KeptJson;
 use serde_json::Value;
 
 use super::folders::{Folder, folders};
+use super::pattern::known_as;
 use crate::arguments::Unsure;
 
 /// A command as it was read.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(super) text: String,
+    pub(super) shell: Shell,
     pub(super) script: Script,
     /// The folder of each command.
     pub(super) folders: Vec<Folder>,
@@ -70,7 +72,8 @@ impl<'a> Reading<'a> {
         if let Some(known) = self.read.borrow().get(&key) {
             return known.clone();
         }
-        let read = script(value, shell).map(|(text, script)| Rc::new(Read::of(text, script)));
+        let read =
+            script(value, shell).map(|(text, script)| Rc::new(Read::of(text, script, shell)));
         self.read.borrow_mut().insert(key, read.clone());
         read
     }
@@ -90,7 +93,7 @@ fn script(value: Option<&Value>, shell: Shell) -> Result<(String, Script), Unsur
 }
 
 impl Read {
-    fn of(text: String, script: Script) -> Self {
+    fn of(text: String, script: Script, shell: Shell) -> Self {
         let mut names = HashSet::new();
         let mut unknown_name = false;
         for word in script
@@ -101,13 +104,14 @@ impl Read {
             if word.dynamic {
                 unknown_name = true;
             }
-            names.insert(plain_name(&word.text).to_lowercase());
+            names.insert(known_as(shell, &word.text).to_lowercase());
         }
         let folders = folders(&script);
         let moved = folders.iter().any(|folder| *folder != Folder::Same);
         let moved_git = moved && names.contains("git");
         Self {
             text,
+            shell,
             script,
             folders,
             names,

@@ -127,3 +127,11 @@ fn no_path_is_written_so_that_a_rule_misses_it() {
         true,
     );
 }
+
+#[test]
+fn powershell_is_read_as_it_reads_itself() {
+    check(
+        include_str!("../../../../tests/data/commands/powershell.json"),
+        false,
+    );
+}

@@ -12,7 +12,7 @@ use crate::DEPTH_MAX;
 use crate::script::{Before, Command, How, Out, Reason};
 
 pub(crate) use evaluated::{doubts, evaluates};
-pub(crate) use word::Letter;
+pub(crate) use word::{Letter, finish};
 
 /// Reads a whole text.
 pub(crate) fn read(
