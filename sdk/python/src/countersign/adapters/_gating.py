@@ -103,9 +103,11 @@ class GatedCall:
         timeout: float | None,
         key: str | None = None,
         degraded: Degraded | None = None,
+        own: CallSpan | None = None,
         **span: Any,
     ) -> None:
-        """`key` makes the ask resumable on a gate with a journal; without one it is `thread_id/call_id`."""
+        """`key` makes the ask resumable on a gate with a journal; without one it is `thread_id/call_id`. `own` is the
+        span that follows the question, else one of the tool is made."""
         self.gate = gate
         self.call = call
         self.name = name
@@ -119,7 +121,7 @@ class GatedCall:
         self._degraded = degraded
         about = {"call_id": call.call_id, "run_id": call.run_id, "thread_id": call.thread_id}
         args = call.args if isinstance(call, ToolCall) else None
-        self.span = CallSpan(gate, name, args=args, **{**about, **span})
+        self.span = own or CallSpan(gate, name, args=args, **{**about, **span})
 
     async def ask(self) -> Answer:
         """Ask and wait. Never raises but for the cancelling of its task, which withdraws the request."""

@@ -6,7 +6,6 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from ..verify import Decision
 from ._spans import CallSpan
 
 
@@ -25,7 +24,7 @@ class Known:
 
 @dataclass
 class Question:
-    """One call that asks, and its answer."""
+    """One call that asks."""
 
     name: str
     args: dict[str, Any]
@@ -34,4 +33,3 @@ class Question:
     within: float | None
     editable: bool = True
     preview: str | None = None
-    decision: Decision | None = None

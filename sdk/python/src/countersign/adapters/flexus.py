@@ -212,17 +212,17 @@ class FlexusGate:
         call = GatedCall(self.gate, ask, name, timeout=timeout, degraded=_degraded)
         run = _Run(name, call, secret)
         call.span.running()
-        asked = await self._once(run, handler, toolcall, args)
-        if not isinstance(asked, _Asked):
-            return asked.result
+        confirm, result = await self._once(run, handler, toolcall, args)
+        if confirm is None:
+            return result
         if getattr(toolcall, "confirmed_by_human", None) is True:
             return _asked_again(run)
-        if holds(list(asked.confirm.values()), secret):
+        if holds(list(confirm.values()), secret):
             return _secret(name, call.span)
-        ask.confirm = asked.confirm
+        ask.confirm = confirm
         answer = await call.ask()
         if not answer.allowed:
-            return f"{answer.words}\nIt asked: {asked.confirm['explanation']}"
+            return f"{answer.words}\nIt asked: {confirm['explanation']}"
         wrong = self._unfit(name, answer.args) if answer.edited else None
         if wrong is not None:
             call.refused("digest_differs")
@@ -231,11 +231,11 @@ class FlexusGate:
         confirmed.confirmed_by_human = True
         if answer.edited:
             confirmed.fcall_arguments = json.dumps(approved, ensure_ascii=False)
-        asked = await self._once(run, handler, confirmed, approved)
-        return _asked_again(run) if isinstance(asked, _Asked) else asked.result
+        confirm, result = await self._once(run, handler, confirmed, approved)
+        return result if confirm is None else _asked_again(run)
 
-    async def _once(self, run: _Run, handler: Handler, toolcall: Any, args: Any) -> _Asked | _Returned:
-        """Run the handler. What it raises goes on, but for a confirmation."""
+    async def _once(self, run: _Run, handler: Handler, toolcall: Any, args: Any) -> tuple[Any, Any]:
+        """Run the handler: the confirmation that it asks for, or None and its result. What else it raises goes on."""
         try:
             result = await handler(toolcall, args)
         except asyncio.CancelledError as error:
@@ -244,7 +244,7 @@ class FlexusGate:
         except Exception as error:
             confirm = {key: getattr(error, f"confirm_{key}", None) for key in ("setup_key", "command", "explanation")}
             if all(isinstance(text, str) for text in confirm.values()):
-                return _Asked(confirm)
+                return confirm, None
             subchats = getattr(error, "subchats", None)
             if isinstance(subchats, list) and all(isinstance(each, str) for each in subchats):
                 self._waits(run, subchats)
@@ -254,13 +254,13 @@ class FlexusGate:
         run.call._receipt("executed")
         if result is None:
             self._follow(run)
-            return _Returned(None)
+            return None, None
         wrong, said = checked(result)
         if wrong is not None:
             run.call.span.end("error", error={"type": "bad_result", "code": "bad_result", "message": wrong})
-            return _Returned(f"{run.name} ran, but its result was refused: {wrong}")
+            return None, f"{run.name} ran, but its result was refused: {wrong}"
         run.call.span.end("ok", **as_output(masked(said, run.secret)))
-        return _Returned(result)
+        return None, result
 
     def _waits(self, run: _Run, subchats: list[str]) -> None:
         span = run.call.span
@@ -298,16 +298,6 @@ class FlexusGate:
         if getattr(tool, "strict", False) and set(args) != wanted:
             return "the edited arguments are not exactly the properties of a strict tool"
         return None
-
-
-@dataclass
-class _Asked:
-    confirm: dict[str, Any]
-
-
-@dataclass
-class _Returned:
-    result: Any
 
 
 def _secret(name: str, span: CallSpan) -> str:

@@ -28,14 +28,14 @@ from selectools.policy import ApprovalRequest, ToolPolicy  # type: ignore[import
 from ..digest import args_digest, selectools64
 from ..enrolment import Enrolment
 from ..errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
-from ..refusal import refusal_text
 from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import Introduction, ToolCall
 from ..words import Effects, Risk, Verdict
+from ._gating import Answer, GatedCall
 from ._selectools_calls import Known as _Known
 from ._selectools_calls import Question as _Question
-from ._spans import STATUS
+from ._spans import CallSpan
 from .selectools_receipts import MAX_KNOWN_CALLS, ApprovedCalls
 from .selectools_trace import RunTrace, failed
 from .selectools_words import effective, flags
@@ -167,25 +167,19 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         return _Question(request.tool_name, args, request.reason, known, within, False, request.preview)
 
     def _decide(self, asked: _Question) -> bool:
-        with _policy_span(asked):
-            call, timeout = self._call(asked)
-            asked.decision = self._ask(call, timeout, asked.known)
-            return self._settle(asked)
+        call = self._call(asked)
+        return self._settle(asked, call.span, self._ask(call, asked.known))
 
     async def _decide_async(self, asked: _Question) -> bool:
-        with _policy_span(asked):
-            call, timeout = self._call(asked)
-            asked.decision = await asyncio.wrap_future(self._submit(call, timeout))
-            return self._settle(asked)
+        call = self._call(asked)
+        return self._settle(asked, call.span, await asyncio.wrap_future(self._gate.submit(call.ask())))
 
-    def _submit(self, call: ToolCall, timeout: float) -> concurrent.futures.Future[Decision]:
-        return self._gate.submit(self._gate.gate.ask(call, timeout=timeout, degraded=_degraded))
-
-    def _ask(self, call: ToolCall, timeout: float, known: _Known | None) -> Decision:
+    def _ask(self, call: GatedCall, known: _Known | None) -> Answer:
         """Asks in a thread, which nobody can cancel: withdraws the request when the task that waits has ended."""
+        asking = self._gate.submit(call.ask())
         if known is None or known.task is None:
-            return self._gate.ask(call, timeout=timeout, degraded=_degraded)
-        asking, task = self._submit(call, timeout), known.task
+            return asking.result()
+        task = known.task
 
         def give_up(_: asyncio.Task[Any]) -> None:
             asking.cancel()
@@ -215,13 +209,16 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
                         return taken
             return None
 
-    def _call(self, asked: _Question) -> tuple[ToolCall, float]:
+    def _call(self, asked: _Question) -> GatedCall:
         name, known = asked.name, asked.known
+        span = known.span if known is not None else CallSpan(self._gate, f"policy {name}", kind="approval")
         waited = time.monotonic() - known.seen_at if known is not None else 0.0
         whole = self._approval_timeout if asked.within is None else asked.within
         timeout = whole - min(MARGIN_SECONDS, whole / 4) - waited
         if timeout <= 0:
-            raise NotAllowedError(f"{name} was not run: no time was left to ask", verdict="expired")
+            late = NotAllowedError(f"{name} was not run: no time was left to ask", verdict="expired")
+            span.failed(late, "timeout")
+            raise late
         tool = self._tools.get(name)
         verdicts: tuple[Verdict, ...] = ("approve", "deny", "skip")
         if asked.editable:
@@ -243,22 +240,22 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
             run_id=known.run_id if known is not None else None,
             thread_id=self._thread_id,
             history=self._trace.history(known.run_id) if known is not None else None,
-            traceparent=known.span.traceparent if known is not None else None,
             metadata={"selectools": flagged} if (flagged := flags(tool)) else None,
             allowed_verdicts=verdicts,
         )
-        return call, timeout
+        return GatedCall(self._gate.gate, call, name, timeout=timeout, degraded=_degraded, own=span)
 
-    def _settle(self, asked: _Question) -> bool:
-        name, args, decision, known = asked.name, asked.args, asked.decision, asked.known
-        if decision is None:
-            raise NotAllowedError(f"{name} was not run: nobody was asked", verdict="rejected")
-        if decision.verdict == "terminate" and self._cancel_token is not None:
+    def _settle(self, asked: _Question, span: CallSpan, answer: Answer) -> bool:
+        name, args, decision, known = asked.name, asked.args, answer.decision, asked.known
+        if answer.verdict == "terminate" and self._cancel_token is not None:
             self._cancel_token.cancel()
-        if not decision.allowed:
-            raise NotAllowedError(refusal_text(name, decision), verdict=decision.verdict, decision=decision)
+        if answer.error is not None:
+            raise answer.error
+        if not answer.allowed or decision is None:
+            raise NotAllowedError(answer.words, verdict=answer.verdict, decision=decision)  # type: ignore[arg-type]
         if known is not None and known.task is not None and known.task.done():
             self._gate.receipt_later(decision, "refused", message="withdrawn")
+            span.end("cancelled")
             raise NotAllowedError(
                 f"{name} was not run: its run was cancelled", verdict="withdrawn", decision=decision
             )
@@ -272,9 +269,10 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
                 raise ArgumentsChangedError(f"{name} was not run: its arguments changed while it waited")
         except (ArgumentsChangedError, InvalidRequestError) as error:
             self._gate.receipt_later(decision, "refused", message=error.code)
+            span.failed(error)
             raise
-        span = known.span if known is not None else None
         self._approved.add(args, decision, known.run_id if known is not None else None, span)
+        span.answered(decision)
         return True
 
     # Observer hooks. selectools swallows what they raise, so nothing here decides anything.
@@ -361,24 +359,6 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
         span = self._approved.finished("failed", type(error).__name__)
         if span is not None:
             failed(span, error)
-
-
-@contextlib.contextmanager
-def _policy_span(asked: _Question) -> Iterator[None]:
-    """Ends the policy span with whatever came of the question."""
-    span = asked.known.span if asked.known is not None else None
-    try:
-        yield
-    except BaseException as error:
-        if span is not None and asked.decision is not None and not asked.decision.allowed:
-            span.answered(asked.decision)
-        elif span is not None:
-            cancelled = isinstance(error, asyncio.CancelledError)
-            word = "withdrawn" if cancelled else getattr(error, "verdict", "rejected")
-            failed(span, error, STATUS.get(word, "error"))
-        raise
-    if span is not None and asked.decision is not None:
-        span.answered(asked.decision)
 
 
 def _degraded(decision: Decision) -> list[str]:
