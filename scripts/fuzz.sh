@@ -7,7 +7,7 @@ set -eu
 . "$(dirname -- "$0")/lib.sh"
 
 count=${COUNT:-20000}
-targets=${TARGETS:-request decision event rules digest shown}
+targets=${TARGETS:-request decision event rules digest shown shell}
 
 scripts/setup.sh fuzz
 for target in $targets; do

@@ -18,7 +18,7 @@ impl Reader<'_, '_> {
         }
         let keyword = self.keyword();
         match keyword {
-            "" | "!" | "time" => self.simple(before),
+            "" | "time" => self.simple(before),
             "{" => {
                 self.step(1);
                 self.compound(before, "}", Self::list)
