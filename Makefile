@@ -2,7 +2,7 @@
 # after the first time. The steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check desktop-test screens fuzz compatibility audit demo bench chaos build ui codegen fmt setup clean
+.PHONY: help run test check desktop-test screens fuzz compatibility audit demo bench chaos agent-faults build ui codegen fmt setup clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,11 @@ bench: ui ## the figures, with the floor programs beside them
 chaos: ## kill, pause, cut off and fill up everything in random order for 30 minutes, then check
 	@scripts/setup.sh core
 	@scripts/with-tools.sh cargo xtask chaos --seconds 1800
+
+agent-faults: ## break everything between Claude Code and the desk, and see that it runs nothing
+	@scripts/setup.sh core python
+	@scripts/with-tools.sh cargo build --quiet -p countersign
+	@COUNTERSIGN_ALL_FAULTS=1 .venv/bin/python -m pytest -c sdk/python/pyproject.toml --rootdir tests/agents tests/agents/test_claude_faults.py
 
 build: ui ## the release binary and the .deb
 	@scripts/setup.sh core window

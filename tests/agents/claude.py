@@ -15,6 +15,16 @@ PROGRAM = Path(find_spec("claude_agent_sdk").origin).parent / "_bundled/claude"
 LIMIT = 120.0
 
 
+def environment(model: Model) -> dict[str, str]:
+    """What makes the program speak to this model, and to nobody else."""
+    return {
+        "ANTHROPIC_BASE_URL": model.url,
+        "ANTHROPIC_API_KEY": "sk-of-a-test",
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        "DISABLE_AUTOUPDATER": "1",
+    }
+
+
 class Claude:
     """One installation: `connect` and the program see the same home."""
 
@@ -27,11 +37,8 @@ class Claude:
         self.env = desk.env | {
             "HOME": str(self.home),
             "COUNTERSIGN_STATE_DIR": str(folder / "state"),
-            "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": "sk-of-a-test",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_AUTOUPDATER": "1",
         }
+        self.env |= environment(model)
         self.settings = self.home / ".claude/settings.json"
 
     def connect(self, *words: str) -> None:
@@ -46,13 +53,14 @@ class Claude:
 
     def start(self, turns: list[list[list]], *words: str, allowed: str = "Bash,Write") -> subprocess.Popen:
         """The program with a script for its model, or none to go on with; its own permissions allow the calls."""
-        script = ["RUN " + json.dumps({"name": self.name, "turns": turns})] if turns else []
+        script = self.home / "script"
+        script.write_text("RUN " + json.dumps({"name": self.name, "turns": turns}) if turns else "")
         words = ("--model", "claude-sonnet-4-5", "--output-format", "json", f"--allowedTools={allowed}", *words)
         return subprocess.Popen(
-            [PROGRAM, "-p", *script, *words],
+            [PROGRAM, "-p", *words],
             cwd=self.project,
             env=self.env,
-            stdin=subprocess.DEVNULL,
+            stdin=script.open("rb"),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -58,10 +58,10 @@ class Model:
     def answer(self, body: dict) -> list[dict]:
         done = [{"type": "text", "text": "done"}]
         texts = [text for message in body["messages"] if message["role"] == "user" for text in texts_of(message)]
-        scripts = [text for text in texts if text.startswith("RUN ")]
+        scripts = [script for text in texts if (script := script_of(text))]
         if not scripts or not body.get("tools"):
             return done
-        script = json.loads(scripts[-1][4:])
+        script = scripts[-1]
         results = [
             part
             for message in body["messages"]
@@ -86,6 +86,15 @@ class Model:
     def told(self, name: str) -> str:
         """What the model read of the calls of a script, as one text."""
         return json.dumps(self.read.get(name, []), ensure_ascii=False)
+
+
+def script_of(text: str) -> dict | None:
+    """A script, also of the prompt with which `doctor --gate NAME --run` starts a program."""
+    if text.startswith("RUN "):
+        return json.loads(text[4:])
+    if (told := text.removeprefix("Run this shell command once and nothing else: ")) != text:
+        return {"name": "probe", "turns": [[["Bash", {"command": told.splitlines()[0]}]]]}
+    return None
 
 
 def texts_of(message: dict) -> list[str]:

@@ -23,7 +23,10 @@ def approve(desk, claude):
     assert [receipt["stage"] for receipt in told] == ["received", "executed"]
     [shown] = desk.cli("show", f"default/{claude.agent}/{request}")
     assert told[1]["executed_args_digest"] == shown["request"]["args_digest"]
-    assert shown["request"]["native"]["cwd"] == str(claude.project)
+    seen = shown["request"]
+    assert seen["native"]["cwd"] == str(claude.project)
+    [said] = seen["history"]
+    assert (said["role"], said["content"][:5]) == ("user", "RUN {")
 
 
 def deny(desk, claude):

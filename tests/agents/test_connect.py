@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 from desk import BINARY
+from hook import Hook
 
 FILES = {
     "claude-code": ".claude/settings.json",
@@ -78,3 +80,77 @@ def test_a_framework_is_told_how_and_no_file_changes(desk):
     [told] = desk.cli("connect", "pydantic-ai")
     assert told["changed"] is False
     assert told["agent_json"] in told["lines"][0]
+
+
+@pytest.fixture
+def home(desk, tmp_path):
+    """A home of its own for whatever `connect` writes."""
+    before, desk.env = desk.env, desk.env | {"HOME": str(tmp_path)}
+    yield tmp_path
+    desk.env = before
+
+
+def test_a_link_is_followed_and_stays_a_link(desk, home):
+    real = home / "dotfiles/claude.json"
+    real.parent.mkdir()
+    real.write_text('{"mine": 1}\n')
+    link = home / ".claude/settings.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    [told] = desk.cli("connect", "claude-code")
+    assert (told["file"], Path(told["backup"]).parent) == (str(real), real.parent)
+    assert link.is_symlink()
+    assert "hook claude-code" in real.read_text()
+    desk.cli("disconnect", "claude-code")
+    assert real.read_text() == '{"mine": 1}\n'
+    real.unlink()
+    assert desk.code("connect", "claude-code") == 6
+    assert link.is_symlink()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_read_only_file_is_refused_with_words(desk, home, name):
+    file = home / FILES[name]
+    file.parent.mkdir(parents=True)
+    file.write_text("{}" if file.suffix == ".json" else "")
+    file.chmod(0o444)
+    done = subprocess.run([BINARY, "connect", name], env=desk.env, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 6
+    assert f"{file}: it is read-only; nothing was changed" in done.stderr
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_no_secret_is_on_a_command_line_in_a_settings_file_or_in_a_log(desk, home, tmp_path):
+    hook = Hook(desk, "claude-code", tmp_path / "state", "secrets")
+    seeds = [json.loads(path.read_text())["nkey_seed"] for path in desk.data.glob("agents/*/*/agent.json")]
+    secrets = [*seeds, "t0p-s3cret-t0ken"]
+    project = home / "project"
+    project.mkdir()
+    servers = project / ".mcp.json"
+    entry = {"command": "sleep", "args": ["5"], "env": {"TOKEN": "t0p-s3cret-t0ken"}}
+    servers.write_text(json.dumps({"mcpServers": {"bank": entry}}))
+
+    def run(*words: str) -> None:
+        subprocess.run([BINARY, "--json", *words], env=desk.env, cwd=project, check=True, capture_output=True)
+
+    for name in FILES:
+        run("connect", name, "--scope", "project")
+    run("connect", "mcp", "--scope", "project", "--file", str(servers))
+    bank = json.loads(servers.read_text())["mcpServers"]["bank"]
+    assert bank["env"] == entry["env"]
+    written = [path.read_text() for path in project.rglob("*") if path.is_file() and "bak" not in path.name]
+    written = [text.replace(json.dumps(entry["env"]), "") for text in written]
+    assert len(written) == len(FILES) + 1
+    assert not any(str(desk.data) in text for text in written)
+    hook.env = hook.env | {"RUST_LOG": "trace"}
+    waiting = hook.start(hook.event())
+    proxy = subprocess.Popen([BINARY, *bank["args"]], env=desk.env | entry["env"], stdin=subprocess.PIPE)
+    desk.waiting(hook.agent)
+    lines = [Path(f"/proc/{process.pid}/cmdline").read_text() for process in (waiting, proxy)]
+    proxy.kill()
+    waiting.terminate()
+    _, out, words = hook.ended(waiting)
+    log = (desk.folder / "console.log").read_text()
+    for secret in secrets:
+        for text in [*written, *lines, out, words, log]:
+            assert secret not in text

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from claude import PROGRAM, environment
 from desk import BINARY, Desk
 
 KEYS = {"gate", "holds", "verdict", "ran", "at", "why", "fix"}
@@ -37,7 +38,7 @@ class Gate:
         self.project.mkdir(parents=True)
         self.env = self.desk.env | {"HOME": str(self.home), "COUNTERSIGN_STATE_DIR": str(self.home / "state")}
         self.file = self.home / FILES[self.name]
-        assert self.run("connect", self.name).returncode == 0
+        assert self.run("--json", "connect", self.name).returncode == 0
         if self.name == "codex":
             self.trust()
 
@@ -90,6 +91,13 @@ def test_a_connected_program_is_green(gate):
         "at": told["at"]
     }
     assert gate.run("doctor", "--gate", gate.name, "--file", str(gate.file)).stdout.startswith("the gate of")
+
+
+def test_a_gate_at_the_prompt_alone_is_green(desk, tmp_path):
+    gate = Gate(desk, "claude-code", tmp_path / "home")
+    assert gate.run("--json", "connect", "claude-code", "--mode", "prompt").returncode == 0
+    assert "PreToolUse" not in gate.file.read_text()
+    assert (gate.prove()["holds"], gate.prove()["verdict"]) == (True, "deny")
 
 
 def hook_removed(gate):
@@ -240,3 +248,17 @@ def test_doctor_lists_what_is_connected(desk, tmp_path):
     lines = [json.loads(line) for line in gate.run("--json", "doctor").stdout.splitlines()]
     [listed] = [line for line in lines if line["check"] == "gate"]
     assert (listed["verdict"], "claude-code holds" in listed["detail"]) == ("ok", True)
+
+
+def test_the_program_itself_is_started_once_and_denied(desk, model, tmp_path):
+    gate = Gate(desk, "claude-code", tmp_path / "home")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "claude").symlink_to(PROGRAM)
+    gate.env |= environment(model) | {"PATH": f"{programs}:{gate.env['PATH']}"}
+    told = gate.prove("--run")
+    assert (told["holds"], told["verdict"], told["ran"], told["why"]) == (True, "deny", False, None)
+    assert "denied by" in model.told("probe")
+    hook_removed(gate)
+    told = gate.prove("--run")
+    assert (told["holds"], told["verdict"], told["ran"]) == (False, "allow", True)

@@ -17,6 +17,7 @@ use crate::outcome::Outcome;
 use crate::program::Program;
 use crate::reports::{Record, settle_late};
 use crate::respond::Options;
+use crate::words;
 
 /// How long a rule has before a call is deferred.
 const FOR_A_RULE: Duration = Duration::from_secs(2);
@@ -106,6 +107,9 @@ fn question(call: &Call, options: &Options, key: Option<String>, defers: bool) -
     }
     if let Some(id) = &call.call_id {
         ask = ask.call_id(id);
+    }
+    if let Some(said) = call.transcript.as_deref().and_then(words::last) {
+        ask = ask.history(vec![said]);
     }
     if let Some(reason) = &call.reason {
         ask = ask.explain(reason);

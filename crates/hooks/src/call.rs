@@ -1,5 +1,7 @@
 //! What an event asks for, whatever program it came from.
 
+use std::path::PathBuf;
+
 use countersign_sdk::Verdict;
 use countersign_sdk::wire::Sha256Digest;
 use serde_json::{Map, Value};
@@ -30,6 +32,8 @@ pub(crate) struct Call {
     /// The program's id of the call, under which it can be asked again.
     pub(crate) call_id: Option<String>,
     pub(crate) reason: Option<String>,
+    /// The file in which the program keeps what was said.
+    pub(crate) transcript: Option<PathBuf>,
     /// The MCP server of the tool.
     pub(crate) server: Option<String>,
     /// What else the program says.

@@ -1,5 +1,7 @@
 //! Claude Code (tested with 2.1.332): events with `hook_event_name`.
 
+use std::path::PathBuf;
+
 use countersign_sdk::Verdict;
 use countersign_wire::args_digest;
 use serde_json::{Value, json};
@@ -71,6 +73,7 @@ pub(crate) fn call(
             .and_then(Value::as_str)
             .map(str::to_owned),
         args,
+        transcript: event.text("transcript_path").map(PathBuf::from),
         session: Some(event.needs("session_id")?.to_owned()),
         call_id: event.text("tool_use_id").map(str::to_owned),
         server: mcp_server(tool),

@@ -3,6 +3,7 @@
 //! Never rewrites what is not ours: the rest of a file keeps its bytes, its order and its comments.
 
 mod cst;
+mod edit;
 mod json;
 mod mcp;
 mod toml;

@@ -36,6 +36,7 @@ pub(crate) fn step(event: &Event) -> Result<Step, String> {
             event: "preToolUse".to_owned(),
             tool: tool.to_owned(),
             reason: None,
+            transcript: None,
             args,
             session,
             call_id: None,

@@ -62,6 +62,7 @@ fn call(
         session: Some(event.needs("conversation_id")?.to_owned()),
         call_id: None,
         reason: None,
+        transcript: None,
         server: server.map(str::to_owned),
         native: event.some(&["generation_id", "workspace_roots"]),
         verdicts: &VERDICTS,

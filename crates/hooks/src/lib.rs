@@ -21,7 +21,7 @@ mod program;
 mod proof;
 mod reports;
 mod respond;
-mod which;
+mod words;
 
 pub use answer::Answer;
 pub use connect::{
@@ -32,4 +32,3 @@ pub use identity::journal;
 pub use program::Program;
 pub use proof::{Configuration, Proof, is_connected, prove};
 pub use respond::{Options, respond};
-pub use which::Which;

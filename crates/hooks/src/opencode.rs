@@ -26,6 +26,7 @@ pub(crate) fn step(event: &Event) -> Result<Step, String> {
             session: Some(event.needs("sessionID")?.to_owned()),
             call_id: event.text("callID").map(str::to_owned),
             reason: None,
+            transcript: None,
             server: None,
             native: event.some(&["directory"]),
             verdicts: &VERDICTS,

@@ -1,10 +1,11 @@
 //! The programs that hooks are written for.
 
+use countersign_sdk::Which;
+
 use crate::answer::Answer;
 use crate::call::{Call, Step};
 use crate::event::Event;
 use crate::outcome::Outcome;
-use crate::which::Which;
 use crate::{claude, codex, copilot, cursor, gemini, opencode};
 
 /// A coding agent.

@@ -16,9 +16,6 @@ use crate::program::Program;
 use judge::{Effect, judge, time_out};
 use settings::{Configured, Settings};
 
-/// The tool that the probe calls: every console denies it at once.
-pub(crate) const PROBE: &str = "countersign_probe";
-
 /// Where a program is configured, and what it is.
 #[derive(Debug, Clone)]
 pub struct Configuration {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use countersign_sdk::GateError;
+use countersign_sdk::{GateError, Which};
 use tokio::time::timeout;
 
 use crate::answer::Answer;
@@ -14,7 +14,6 @@ use crate::identity::Identity;
 use crate::outcome::Outcome;
 use crate::program::Program;
 use crate::reports::{note, note_end, settle_late};
-use crate::which::Which;
 
 /// How long connecting and the last receipts may take beside the answer; `connect` gives the program 60 s more than the
 /// answer, so it never times out first.

@@ -5,7 +5,9 @@
 use std::future::pending;
 use std::sync::Arc;
 
-use countersign_sdk::{Ask, Decision, DecisionVerdict, Gate, GateError, edit_notice, refusal_text};
+use countersign_sdk::{
+    Ask, Decision, DecisionVerdict, Gate, GateError, PROBE, edit_notice, refusal_text,
+};
 use serde_json::{Map, Value};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
@@ -14,7 +16,7 @@ use crate::answer;
 use crate::desk::Outstanding;
 use crate::forms::{self, Inputs};
 use crate::message::Call;
-use crate::relay::{PROBE, Running};
+use crate::relay::Running;
 use crate::session::Session;
 use crate::span::CallSpan;
 use crate::wait::{self, Outcome};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use countersign_sdk::Which;
 use parking_lot::Mutex;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
@@ -25,7 +26,6 @@ use crate::message::REVISION;
 use crate::mirrored;
 use crate::session::Session;
 use crate::stdio::{LARGEST_OF_SERVER, read_client};
-use crate::which::Which;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL: HeaderName = HeaderName::from_static("mcp-protocol-version");

@@ -21,12 +21,9 @@ mod span;
 mod stdio;
 mod tools;
 mod wait;
-mod which;
 
 pub use desk::Asker;
 pub use http::{Remote, http};
 pub use permission::permission;
 pub use proof::{Probed, probe};
-pub use relay::PROBE;
 pub use stdio::stdio;
-pub use which::Which;

@@ -4,12 +4,11 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use countersign_sdk::PROBE;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
-
-use crate::PROBE;
 
 /// Some servers are downloaded when they first start.
 const LONG_ENOUGH: Duration = Duration::from_secs(60);

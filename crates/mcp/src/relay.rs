@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
+use countersign_sdk::{PROBE, Which};
 use countersign_wire::{Sha256Digest, args_digest};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -20,10 +21,7 @@ use crate::forms::Inputs;
 use crate::id::Id;
 use crate::message::Call;
 use crate::tools::Tools;
-use crate::which::Which;
 
-/// The tool that `doctor --gate` calls; no server ever sees a call of it.
-pub const PROBE: &str = "countersign_probe";
 /// How long an approval counts for a call that comes back with the server's state.
 const REMEMBERED: Duration = Duration::from_secs(3600);
 const MOST_REMEMBERED: usize = 1_000;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_sdk::{Gate, GateError, HelloTool};
+use countersign_sdk::{Gate, GateError, HelloTool, Which};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -14,7 +14,6 @@ use tokio_util::task::TaskTracker;
 use crate::desk::{Asker, Desk, Outstanding};
 use crate::message;
 use crate::relay::{Relay, Then};
-use crate::which::Which;
 
 /// How many messages are on their way in each direction.
 const QUEUE: usize = 64;

@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_sdk::Which;
 use futures::StreamExt as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,7 +19,6 @@ use crate::desk::Asker;
 use crate::lines::{Line, lines, write};
 use crate::message::LARGEST;
 use crate::session::Session;
-use crate::which::Which;
 
 /// The largest message of a server, in bytes: results hold pictures.
 pub(crate) const LARGEST_OF_SERVER: usize = 64 * 1024 * 1024;

@@ -4,13 +4,12 @@
 
 use std::collections::HashMap;
 
-use countersign_sdk::HelloTool;
+use countersign_sdk::{HelloTool, Which};
 use countersign_wire::Effects;
 use serde_json::{Map, Number, Value};
 
 use crate::answer;
 use crate::id::Id;
-use crate::which::Which;
 use bytes::Bytes;
 
 /// More are not kept: calls of the others have cards without a schema.

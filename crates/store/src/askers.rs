@@ -7,8 +7,8 @@ use super::{Reader, StoreError};
 /// Agents that are listed; more than any realm has.
 const LISTED: usize = 10_000;
 
-/// Who has asked, and when each asker's last request was stored, ms. One step of the index an agent,
-/// however many requests there are.
+/// Who has asked, and when each asker's last request was stored, ms; 0 where it only sent probes. One step of the index
+/// an agent, however many requests there are.
 pub async fn all(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreError> {
     let mut connection = reader.0.acquire().await?;
     let mut found: Vec<(String, String, i64)> = Vec::new();
@@ -16,8 +16,8 @@ pub async fn all(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreErr
     let mut after = (String::new(), String::new());
     while found.len() < LISTED {
         let next: Option<(String, String, i64)> = sqlx::query_as(
-            "SELECT r.ws, r.agent, (SELECT l.stored_at FROM requests l WHERE l.ws = r.ws AND l.agent = r.agent
-               ORDER BY l.id DESC LIMIT 1)
+            "SELECT r.ws, r.agent, coalesce((SELECT l.stored_at FROM requests l WHERE l.ws = r.ws AND l.agent = r.agent
+               AND l.tool IS NOT 'countersign_probe' ORDER BY l.id DESC LIMIT 1), 0)
              FROM requests r WHERE (r.ws, r.agent) > (?, ?) ORDER BY r.ws, r.agent LIMIT 1",
         )
         .bind(&after.0)

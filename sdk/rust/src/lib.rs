@@ -30,6 +30,7 @@ mod tls;
 mod trust;
 mod wait;
 mod waiting;
+mod which;
 mod words;
 
 pub use countersign_wire as wire;
@@ -48,4 +49,5 @@ pub use options::{EnrolmentSource, GateBuilder};
 pub use receipts::Receipts;
 pub use run::Ran;
 pub use timing::Timing;
+pub use which::{PROBE, Which};
 pub use words::{decider, edit_notice, refusal_text};

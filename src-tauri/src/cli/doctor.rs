@@ -62,7 +62,7 @@ impl Verdict {
 /// Prints a line for each check; fails when one of them failed.
 pub(crate) async fn run(settings: &Settings, out: Output, wanted: Doctor) -> Result<(), Failure> {
     if let Some(name) = &wanted.gate {
-        return gate::run(out, name, &wanted).await;
+        return gate::run(settings, out, name, &wanted).await;
     }
     let agent_json = wanted.agent_json;
     let mut found = folder::checks(settings);

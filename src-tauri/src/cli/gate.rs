@@ -2,6 +2,8 @@
 //!
 //! Changes nothing, and decides nothing but the one call that `--run` makes the program ask.
 
+mod run;
+
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,8 +25,14 @@ const MCP: &str = "mcp";
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
 /// Prints what became of a probe; fails where the gate does not hold.
-pub(crate) async fn run(out: Output, name: &str, wanted: &Doctor) -> Result<(), Failure> {
+pub(crate) async fn run(
+    settings: &Settings,
+    out: Output,
+    name: &str,
+    wanted: &Doctor,
+) -> Result<(), Failure> {
     let proof = match program(name) {
+        Ok(program) if wanted.run => run::run(settings, out, program).await?,
         Ok(program) => of_program(program, wanted.file.as_deref()).await?,
         Err(_) if name == MCP => of_servers(wanted).await?,
         Err(why) => return Err(Failure::usage(format!("no gate {name:?}: {why}, or mcp"))),

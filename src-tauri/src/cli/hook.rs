@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use countersign_hooks::{Answer, LARGEST, Options, Program, Which, respond};
+use countersign_hooks::{Answer, LARGEST, Options, Program, respond};
+use countersign_sdk::{Risk, Which};
 use tokio::runtime::Runtime;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -90,7 +91,7 @@ fn options(global: &Global, hook: Hook) -> Result<Options, Failure> {
             .map(ToString::to_string)
             .collect();
     }
-    let which = Which::new(&hook.asks.ask, &unasked, &hook.asks.risk)
+    let which = Which::new(&hook.asks.ask, &unasked, &hook.asks.risk, Risk::High)
         .map_err(|error| Failure::usage(error.to_string()))?;
     Ok(Options {
         agent_json,

@@ -7,8 +7,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use countersign_mcp::{Asker, Remote, Which};
-use countersign_wire::ErrorCode;
+use countersign_mcp::{Asker, Remote};
+use countersign_sdk::Which;
+use countersign_wire::{ErrorCode, Risk};
 
 use super::args::{Elicitation, Mcp, McpProxy};
 use super::ask::{AGENT_JSON, enrolment, hide_under_login_of, warn_of_readers};
@@ -28,7 +29,7 @@ pub(crate) async fn proxy(
     wanted: McpProxy,
 ) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
-    let which = Which::new(&wanted.ask, &wanted.unasked, &wanted.risk)
+    let which = Which::new(&wanted.ask, &wanted.unasked, &wanted.risk, Risk::Critical)
         .map_err(|error| Failure::usage(format!("no pattern of tool names: {error}")))?;
     let enrolment = enrolment(settings, wanted.agent_json)?;
     warn_of_readers(out, &enrolment);

@@ -1,6 +1,6 @@
 import { act, fireEvent, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { batch, card, row, shown } from "../../test/build";
+import { agent, batch, card, row, shown } from "../../test/build";
 import { CallError } from "../ipc/transport";
 import { press, pause, armed } from "../../test/hands";
 import { FAR, desk, one } from "../../test/desk";
@@ -50,6 +50,17 @@ describe("the list", () => {
     await desk([], []);
     expect(within(await screen.findByTestId("empty")).getByText(/Nothing is waiting/)).toBeTruthy();
     expect(await screen.findByText(/agent\.json$/)).toBeTruthy();
+    expect(screen.queryByText(/first call/)).toBeNull();
+  });
+
+  it("waits for the first call of an agent that was connected", async () => {
+    const agents = [
+      agent({ key: "default/claude-code", agent: "claude-code", lastRequestMs: null }),
+      agent({ key: "default/local", agent: "local", lastRequestMs: null }),
+      agent({ key: "default/codex", agent: "codex", lastRequestMs: 1 }),
+    ];
+    await desk([], [], { answers: { agents_list: () => ({ agents, serverMs: 0 }) } });
+    expect(await screen.findByText("Waiting for the first call of default/claude-code.")).toBeTruthy();
   });
 });
 

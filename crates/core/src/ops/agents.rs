@@ -166,7 +166,9 @@ impl App {
                 name: place.1.clone(),
                 ..AgentRow::default()
             });
-            asked.insert(place, Timestamp(at));
+            if at > 0 {
+                asked.insert(place, Timestamp(at));
+            }
         }
         let mut copies = by_agent(agent_instances::all(reader).await?, |row| {
             (row.ws.clone(), row.agent.clone())

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
@@ -39,24 +39,6 @@ fn inside(node: &CstNode) -> Result<(), String> {
         (_, Some(array)) => array.elements().iter().try_for_each(inside),
         _ => Ok(()),
     }
-}
-
-/// The object under a name, made where it is missing.
-pub(super) fn object(parent: &CstObject, name: &str) -> Result<CstObject, String> {
-    if parent.get(name).is_none() {
-        parent.append(name, CstInputValue::Object(Vec::new()));
-    }
-    let found = parent.object_value(name);
-    found.ok_or_else(|| format!("{name} is not an object"))
-}
-
-/// The list under a name, made where it is missing.
-pub(super) fn array(parent: &CstObject, name: &str) -> Result<CstArray, String> {
-    if parent.get(name).is_none() {
-        parent.append(name, CstInputValue::Array(Vec::new()));
-    }
-    let found = parent.array_value(name);
-    found.ok_or_else(|| format!("{name} is not a list"))
 }
 
 /// A value to be put in.

@@ -1,10 +1,9 @@
 //! Hooks in JSON settings: Claude Code, Gemini CLI, Cursor, Copilot CLI.
 
-use jsonc_parser::cst::CstObject;
 use serde_json::{Value, json};
 
-use super::cst::{array, input, object, root};
-use super::{Wanted, is_ours};
+use super::cst::root;
+use super::{Wanted, edit, is_ours};
 use crate::program::Program;
 
 /// Seconds that a program gives an event after the call.
@@ -66,114 +65,86 @@ fn entries(program: Program, wanted: &Wanted) -> Vec<(&'static str, Value)> {
 }
 
 pub(super) fn connect(program: Program, text: &str, wanted: &Wanted) -> Result<String, String> {
-    let (root, settings) = root(text, false)?;
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
     let wanted = entries(program, wanted);
-    if ours(program, &settings)? == wanted {
+    if ours(program, &read(text)?)? == wanted {
         return Ok(text.to_owned());
     }
-    remove(program, &settings)?;
+    let mut text = disconnect(program, text)?;
+    let settings = read(&text)?;
     if matches!(program, Program::Cursor | Program::Copilot) && settings.get("version").is_none() {
-        settings.append("version", input(json!(1)));
+        text = edit::append(&text, &[], Some("version"), &json!(1))?;
     }
-    let hooks = object(&settings, "hooks")?;
+    if settings.get("hooks").is_none() {
+        let lists = wanted
+            .into_iter()
+            .map(|(event, entry)| (event.to_owned(), json!([entry])));
+        return edit::append(&text, &[], Some("hooks"), &Value::Object(lists.collect()));
+    }
     for (event, entry) in wanted {
-        array(&hooks, event)?.append(input(entry));
+        text = match settings["hooks"].get(event) {
+            None => edit::append(&text, &["hooks"], Some(event), &json!([entry]))?,
+            Some(_) => edit::append(&text, &["hooks", event], None, &entry)?,
+        };
     }
-    Ok(root.to_string())
+    Ok(text)
 }
 
+/// Takes our entries out, and what holds nothing after that.
 pub(super) fn disconnect(program: Program, text: &str) -> Result<String, String> {
-    let (root, settings) = root(text, false)?;
-    remove(program, &settings)?;
-    Ok(root.to_string())
+    let mut text = text.to_owned();
+    loop {
+        let settings = read(&text)?;
+        let all = hooks(&settings)?;
+        let found = all.iter().enumerate().find_map(|(place, (name, entries))| {
+            let at = entries.iter().position(|entry| is_entry(program, entry))?;
+            Some((place, *name, at, entries.len()))
+        });
+        text = match found {
+            None => return Ok(text),
+            Some((.., 1)) if all.len() == 1 => {
+                let names = settings
+                    .as_object()
+                    .into_iter()
+                    .flat_map(serde_json::Map::keys);
+                let place = names.take_while(|&name| name != "hooks").count();
+                edit::remove(&text, &[], place)?
+            }
+            Some((place, _, _, 1)) => edit::remove(&text, &["hooks"], place)?,
+            Some((_, name, at, _)) => edit::remove(&text, &["hooks", name], at)?,
+        };
+    }
 }
 
 /// Our entries as they are there, in the order that they are written in.
-fn ours(program: Program, settings: &CstObject) -> Result<Vec<(&'static str, Value)>, String> {
-    let Some(hooks) = hooks(settings)? else {
+fn ours(program: Program, settings: &Value) -> Result<Vec<(&str, Value)>, String> {
+    let lists = hooks(settings)?.into_iter();
+    let all = lists.flat_map(|(name, entries)| entries.iter().map(move |entry| (name, entry)));
+    let ours = all.filter(|(_, entry)| is_entry(program, entry));
+    Ok(ours.map(|(name, entry)| (name, entry.clone())).collect())
+}
+
+/// Strict: no comments, no key twice.
+fn read(text: &str) -> Result<Value, String> {
+    let (_, settings) = root(text, false)?;
+    settings
+        .to_serde_value()
+        .ok_or_else(|| "it holds no JSON object".to_owned())
+}
+
+/// The lists of entries by their events.
+fn hooks(settings: &Value) -> Result<Vec<(&str, &Vec<Value>)>, String> {
+    let Some(hooks) = settings.get("hooks") else {
         return Ok(Vec::new());
     };
-    let mut found = Vec::new();
-    for property in hooks.properties() {
-        let name = property.decoded_name().unwrap_or_default();
-        for entry in elements(&hooks, &name)? {
-            if let Some(value) = entry
-                .to_serde_value()
-                .filter(|entry| is_entry(program, entry))
-            {
-                let known = EVENTS.iter().find(|&&event| event == name);
-                found.push((*known.unwrap_or(&""), value));
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// Every event that an entry of ours may be under.
-const EVENTS: [&str; 14] = [
-    "PreToolUse",
-    "PermissionRequest",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "SessionEnd",
-    "BeforeTool",
-    "AfterTool",
-    "beforeShellExecution",
-    "beforeMCPExecution",
-    "afterShellExecution",
-    "afterMCPExecution",
-    "preToolUse",
-    "postToolUse",
-    "",
-];
-
-/// Takes our entries out, and what holds nothing after that.
-fn remove(program: Program, settings: &CstObject) -> Result<(), String> {
-    let Some(hooks) = hooks(settings)? else {
-        return Ok(());
-    };
-    let mut any = false;
-    for property in hooks.properties() {
-        let name = property.decoded_name().unwrap_or_default();
-        let (mut kept, mut gone) = (0, 0);
-        for entry in elements(&hooks, &name)? {
-            match entry
-                .to_serde_value()
-                .is_some_and(|entry| is_entry(program, &entry))
-            {
-                true => {
-                    entry.remove();
-                    gone += 1;
-                }
-                false => kept += 1,
-            }
-        }
-        any |= gone > 0;
-        if gone > 0 && kept == 0 {
-            property.remove();
-        }
-    }
-    if any
-        && hooks.properties().is_empty()
-        && let Some(hooks) = settings.get("hooks")
-    {
-        hooks.remove();
-    }
-    Ok(())
-}
-
-fn hooks(settings: &CstObject) -> Result<Option<CstObject>, String> {
-    match (settings.get("hooks"), settings.object_value("hooks")) {
-        (None, _) => Ok(None),
-        (_, Some(hooks)) => Ok(Some(hooks)),
-        _ => Err("hooks is not an object".to_owned()),
-    }
-}
-
-fn elements(hooks: &CstObject, name: &str) -> Result<Vec<jsonc_parser::cst::CstNode>, String> {
-    let list = hooks.array_value(name);
-    list.map(|list| list.elements())
-        .ok_or_else(|| format!("hooks.{name} is not a list"))
+    let hooks = hooks.as_object().ok_or("hooks is not an object")?;
+    let lists = hooks.iter().map(|(name, entries)| {
+        let entries = entries
+            .as_array()
+            .ok_or_else(|| format!("hooks.{name} is not a list"))?;
+        Ok((name.as_str(), entries))
+    });
+    lists.collect()
 }
 
 fn is_entry(program: Program, entry: &Value) -> bool {

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use countersign_sdk::PROBE;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -13,7 +14,6 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::PROBE;
 use super::settings::Configured;
 use crate::program::Program;
 
@@ -61,7 +61,7 @@ pub(super) async fn probe(program: Program, hook: &Configured, folder: &Path) ->
     };
     let group = child.id().and_then(|id| i32::try_from(id).ok());
     let limit = hook.timeout.min(LONG_ENOUGH);
-    let event = event(program, folder).to_string();
+    let event = event(program, hook.event, folder).to_string();
     match timeout(limit, finished(&mut child, event)).await {
         Ok(ended) => ended,
         Err(_) => {
@@ -123,13 +123,13 @@ fn shell(program: Program) -> String {
     }
 }
 
-fn event(program: Program, folder: &Path) -> Value {
+fn event(program: Program, name: &str, folder: &Path) -> Value {
     let id = Uuid::new_v4().to_string();
     let cwd = folder.display().to_string();
     match program {
         Program::ClaudeCode | Program::Codex | Program::Gemini => json!({
             "session_id": id, "transcript_path": "", "cwd": cwd,
-            "hook_event_name": if program == Program::Gemini { "BeforeTool" } else { "PreToolUse" },
+            "hook_event_name": name,
             "tool_name": PROBE, "tool_input": {}, "tool_use_id": id,
         }),
         Program::Cursor => json!({

@@ -15,6 +15,8 @@ use crate::program::Program;
 #[derive(Debug)]
 pub(super) struct Configured {
     pub(super) file: PathBuf,
+    /// The event that it is for.
+    pub(super) event: &'static str,
     /// As the shell reads it.
     pub(super) command: String,
     pub(super) ours: bool,
@@ -93,7 +95,7 @@ fn events(program: Program, files: &[(&PathBuf, Value)]) -> Vec<&'static str> {
     if program != Program::ClaudeCode {
         return all.to_vec();
     }
-    let has = |event: &str| {
+    let has = |event: &'static str| {
         let mut files = files.iter();
         files.any(|(file, value)| {
             of_file(program, file, value, event)
@@ -108,7 +110,7 @@ fn events(program: Program, files: &[(&PathBuf, Value)]) -> Vec<&'static str> {
 /// With the place of each: that of its group in the event's list, and its own in the group.
 pub(super) type Placed = (Configured, (Value, usize, usize));
 
-fn of_file(program: Program, file: &Path, value: &Value, event: &str) -> Vec<Placed> {
+fn of_file(program: Program, file: &Path, value: &Value, event: &'static str) -> Vec<Placed> {
     let groups = value["hooks"][event].as_array();
     let mut found = Vec::new();
     for (at, group) in groups.into_iter().flatten().enumerate() {
@@ -122,6 +124,7 @@ fn of_file(program: Program, file: &Path, value: &Value, event: &str) -> Vec<Pla
             };
             let configured = Configured {
                 file: file.to_owned(),
+                event,
                 command: command.to_owned(),
                 ours: is_ours(command, program),
                 timeout: program.waits(hook),

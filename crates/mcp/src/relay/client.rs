@@ -1,9 +1,10 @@
 //! Messages of the client.
 
 use bytes::Bytes;
+use countersign_sdk::PROBE;
 use tokio_util::sync::CancellationToken;
 
-use super::{PROBE, Relay, Running, Stage, Steps, Then, ended};
+use super::{Relay, Running, Stage, Steps, Then, ended};
 use crate::answer;
 use crate::message::{self, Call, INVALID_REQUEST, Refused, Sent};
 

@@ -1,3 +1,4 @@
+use countersign_wire::Risk;
 use serde_json::json;
 
 use super::*;
@@ -5,7 +6,8 @@ use crate::tools::Tool;
 
 fn relay(unasked: &[&str]) -> Relay<&'static str> {
     let unasked: Vec<_> = unasked.iter().map(|&glob| glob.to_owned()).collect();
-    let which = Which::new(&[], &unasked, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let which =
+        Which::new(&[], &unasked, &[], Risk::Critical).unwrap_or_else(|error| panic!("{error}"));
     let mut relay = Relay::new(which, true);
     // Its own question for the tools is another test's.
     relay.sent_by_client(br#"{"method":"notifications/initialized"}"#);
@@ -183,7 +185,7 @@ fn unasked_calls_pass_as_they_are_but_a_probe_never_does() {
 
 #[test]
 fn the_tools_are_asked_for_page_by_page_and_the_answers_are_the_proxys_own() {
-    let which = Which::new(&[], &[], &[]).unwrap_or_else(|error| panic!("{error}"));
+    let which = Which::new(&[], &[], &[], Risk::Critical).unwrap_or_else(|error| panic!("{error}"));
     let mut relay: Relay<()> = Relay::new(which, true);
     let steps = relay.sent_by_client(br#"{"method":"notifications/initialized"}"#);
     assert!(steps.pass);
@@ -233,7 +235,7 @@ fn the_tools_are_asked_for_page_by_page_and_the_answers_are_the_proxys_own() {
 
 #[test]
 fn a_server_that_is_discovered_is_asked_for_its_tools_in_its_revision() {
-    let which = Which::new(&[], &[], &[]).unwrap_or_else(|error| panic!("{error}"));
+    let which = Which::new(&[], &[], &[], Risk::Critical).unwrap_or_else(|error| panic!("{error}"));
     let mut relay: Relay<()> = Relay::new(which, true);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
     let discover = json!({"id": 1, "method": "server/discover", "params": {"_meta": meta}});

@@ -28,7 +28,11 @@ pub(super) struct Target {
 
 impl Target {
     pub(super) fn read(file: &Path) -> Result<Self, Failure> {
-        let real = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let real = match fs::canonicalize(file) {
+            Ok(real) => real,
+            Err(_) if file.is_symlink() => return Err(invalid(file, "it is a link to nothing")),
+            Err(_) => file.to_owned(),
+        };
         let text = match fs::read_to_string(&real) {
             Ok(text) => Some(text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -45,6 +49,10 @@ impl Target {
     pub(super) fn write(&self, new: Option<&str>) -> Result<(Option<PathBuf>, bool), Failure> {
         if self.text.as_deref() == new {
             return Ok((None, false));
+        }
+        // A new file in its place would undo what somebody meant by that.
+        if fs::metadata(&self.file).is_ok_and(|about| about.permissions().readonly()) {
+            return Err(invalid(&self.file, "it is read-only"));
         }
         let done = || -> io::Result<Option<PathBuf>> {
             let backup = self

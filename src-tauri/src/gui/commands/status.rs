@@ -44,12 +44,25 @@ pub(crate) async fn connect_hint(desk: &Desk, _: Nothing) -> Result<ConnectHint,
     let folder = quoted(desk.app.data().path());
     let workspace = desk.app.options().workspace.to_string();
     let run = format!("{program} --data-dir {folder}");
-    let mut commands = vec![ConnectCommand {
-        label: "Ask once from a shell, and wait for the answer".to_owned(),
-        command: format!(
-            "{run} ask --tool send_email --args '{{\"to\":\"maria@acme.example\"}}' --risk medium"
+    let mut commands: Vec<_> = [
+        (
+            "Put Countersign in front of Claude Code",
+            "connect claude-code",
         ),
-    }];
+        (
+            "Put it in front of the servers of an MCP client",
+            "connect mcp --file .mcp.json",
+        ),
+        (
+            "Ask once from a shell, and wait for the answer",
+            "ask --tool send_email --args '{\"to\":\"maria@acme.example\"}' --risk medium",
+        ),
+    ]
+    .map(|(label, words)| ConnectCommand {
+        label: label.to_owned(),
+        command: format!("{run} {words}"),
+    })
+    .into();
     if let Some(path) = &desk.agent_json {
         commands.push(ConnectCommand {
             label: "Ask from Python, with sdk/python of the source installed".to_owned(),

@@ -3,10 +3,23 @@ import { useDesk } from "../../../desk/DeskContext";
 import { CopyButton } from "../../../components/CopyButton";
 import { Region } from "../../../components/Region";
 
+const AGAIN_MS = 3_000;
+/** The agent that the console enrolls by itself, for trying. */
+const OWN = "local";
+
 /** How to connect an agent, with the real paths of this console. */
 export const EmptyInbox = () => {
   const desk = useDesk();
   const { data } = useQuery({ queryKey: ["connect_hint"], queryFn: () => desk.call("connect_hint", {}) });
+  const { data: known } = useQuery({
+    queryKey: ["agents"],
+    queryFn: () => desk.call("agents_list", {}),
+    refetchInterval: AGAIN_MS,
+  });
+  const silent = (known?.agents ?? []).filter(
+    ({ agent, enrolled, revokedMs, lastRequestMs }) =>
+      enrolled && revokedMs === null && lastRequestMs === null && agent !== OWN,
+  );
   return (
     <Region
       label="How to connect an agent"
@@ -15,6 +28,11 @@ export const EmptyInbox = () => {
     >
       <div className="w-full max-w-[720px]">
         <h2 className="mt-0 mb-1.5 text-[17px] font-semibold">Nothing is waiting</h2>
+        {silent.length > 0 && (
+          <p role="status" className="mt-0 mb-1.5">
+            Waiting for the first call of {silent.map(({ key }) => key).join(", ")}.
+          </p>
+        )}
         <p className="mt-0 mb-5 text-text-2">Requests appear here as soon as an agent asks. To connect one:</p>
         {data === undefined ? null : (
           <>

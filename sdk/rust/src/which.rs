@@ -1,10 +1,10 @@
 //! Which calls ask, and how dangerous they are (integrations, section 1).
 
-use countersign_sdk::Risk;
+use countersign_wire::Risk;
 use glob::{Pattern, PatternError};
 
 /// The tool that `doctor --gate` calls: every console denies it at once, so it always asks.
-const PROBE: &str = "countersign_probe";
+pub const PROBE: &str = "countersign_probe";
 
 /// Globs of tool names as in Python's `fnmatch`; case matters.
 #[derive(Debug, Clone)]
@@ -12,17 +12,19 @@ pub struct Which {
     ask: Vec<Pattern>,
     unasked: Vec<Pattern>,
     risks: Vec<(Pattern, Risk)>,
+    otherwise: Risk,
 }
 
 impl Which {
     /// A name asks when one of `ask` (none: every name) and none of `unasked` matches. Of `risks` the first match
-    /// counts; without one the risk is high.
+    /// counts; without one the risk is `otherwise`.
     ///
     /// Errors: a pattern that is none.
     pub fn new(
         ask: &[String],
         unasked: &[String],
         risks: &[(String, Risk)],
+        otherwise: Risk,
     ) -> Result<Self, PatternError> {
         let patterns = |globs: &[String]| -> Result<Vec<_>, _> {
             globs.iter().map(|glob| Pattern::new(glob)).collect()
@@ -34,18 +36,23 @@ impl Which {
             ask: patterns(ask)?,
             unasked: patterns(unasked)?,
             risks: risks.collect::<Result<_, _>>()?,
+            otherwise,
         })
     }
 
-    pub(crate) fn asks(&self, name: &str) -> bool {
+    /// Whether a call of this tool asks.
+    #[must_use]
+    pub fn asks(&self, name: &str) -> bool {
         let any = |globs: &[Pattern]| globs.iter().any(|glob| glob.matches(name));
         name == PROBE || (self.ask.is_empty() || any(&self.ask)) && !any(&self.unasked)
     }
 
-    pub(crate) fn risk(&self, name: &str) -> Risk {
+    /// The risk of a call of this tool.
+    #[must_use]
+    pub fn risk(&self, name: &str) -> Risk {
         let mut risks = self.risks.iter();
         let first = risks.find(|(glob, _)| glob.matches(name));
-        first.map_or(Risk::High, |(_, risk)| *risk)
+        first.map_or(self.otherwise, |(_, risk)| *risk)
     }
 }
 
@@ -64,19 +71,24 @@ mod tests {
             (&["*"], &["Read"], "Read", false),
             (&["Bash"], &["*"], "countersign_probe", true),
             (&["[!B]*"], &[], "Bash", false),
+            (&["pay_*"], &[], "repay_all", false),
+            (&["*"], &["get_?"], "get_a", false),
+            (&["*"], &["get_?"], "get_ab", true),
+            (&["a/*"], &[], "a/b/c", true),
+            (&["[*]"], &[], "a", false),
         ] {
-            let which = Which::new(&texts(ask), &texts(unasked), &[]).unwrap();
+            let which = Which::new(&texts(ask), &texts(unasked), &[], Risk::High).unwrap();
             assert_eq!(which.asks(name), asks, "{ask:?} {unasked:?} {name}");
         }
         let risks = [
             ("B*".to_owned(), Risk::Low),
-            ("*".to_owned(), Risk::Critical),
+            ("Ba*".to_owned(), Risk::Critical),
         ];
-        let which = Which::new(&[], &[], &risks).unwrap();
+        let which = Which::new(&[], &[], &risks, Risk::High).unwrap();
         assert_eq!(
             (which.risk("Bash"), which.risk("Edit")),
-            (Risk::Low, Risk::Critical)
+            (Risk::Low, Risk::High)
         );
-        assert!(Which::new(&texts(&["[a"]), &[], &[]).is_err());
+        assert!(Which::new(&texts(&["[a"]), &[], &[], Risk::High).is_err());
     }
 }
