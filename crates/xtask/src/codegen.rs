@@ -9,9 +9,12 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use countersign_shell::{Shell, read};
 use countersign_wire::contract;
+use serde_json::{Value, json};
 
 const PROTOCOL: &str = "docs/protocol";
+const COMMANDS: &str = "docs/protocol/vectors/commands.json";
 const TYPESCRIPT: &str = "ui/src/ipc/generated.ts";
 const SCHEMA_ENDING: &str = ".schema.json";
 
@@ -71,7 +74,33 @@ fn generated() -> anyhow::Result<BTreeMap<PathBuf, String>> {
         format!("{head}{asyncapi}"),
     );
     files.insert(PathBuf::from(TYPESCRIPT), countersign_view::typescript());
+    files.insert(PathBuf::from(COMMANDS), commands()?);
     Ok(files)
+}
+
+/// What texts of the adversary's cases run, for readers in other languages: some of each kind.
+fn commands() -> anyhow::Result<String> {
+    let cases = [
+        include_str!("../../../tests/data/commands/deny.json"),
+        include_str!("../../../tests/data/commands/powershell.json"),
+    ];
+    let mut rows = Vec::new();
+    for group in cases.map(serde_json::from_str::<Vec<Value>>) {
+        for group in group? {
+            let (name, shell) = match group.get("shell") {
+                Some(_) => ("powershell", Shell::PowerShell),
+                None => ("posix", Shell::Posix),
+            };
+            for (side, every) in [("stops", 7), ("free", 4)] {
+                let texts = group[side].as_array().into_iter().flatten();
+                for text in texts.filter_map(Value::as_str).step_by(every) {
+                    let row = json!({ "text": text, "shell": name, "reads": read(text, shell) });
+                    rows.push(serde_json::to_string(&row)?);
+                }
+            }
+        }
+    }
+    Ok(format!("[\n{}\n]\n", rows.join(",\n")))
 }
 
 /// Schemas without a type.
