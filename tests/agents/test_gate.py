@@ -119,6 +119,11 @@ def garbage(gate):
     gate.replace_program("#!/bin/sh\necho all is well\n")
 
 
+def shell_prints(gate):
+    """As a line in `.zshenv` would: Claude Code lets the call run (seen with 2.1.332)."""
+    gate.edit(f'"command": "{BINARY}', f'"command": "echo hello; {BINARY}')
+
+
 def crashes(gate):
     gate.replace_program("#!/bin/sh\nexit 1\n")
 
@@ -167,6 +172,7 @@ OPEN = [
     ("claude-code", hook_removed, "no hook of Claude Code is asked"),
     ("claude-code", missing_without_on_failure, "program is missing"),
     ("claude-code", garbage, "printed what is no JSON"),
+    ("claude-code", shell_prints, "printed what is no JSON"),
     ("claude-code", too_short, "time-out of 5 s " + SHORTER),
     ("claude-code", milliseconds_for_seconds, UNIT),
     ("claude-code", switched_off, "the settings of this project turn hooks off"),
