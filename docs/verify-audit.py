@@ -121,7 +121,10 @@ class Bundle:
         return roles.pop()
 
     def header(self, line):
-        need(line["format"] == "countersign-audit-bundle" and line["v"] == 1, "this is not an audit bundle of version 1")
+        need(
+            line["format"] == "countersign-audit-bundle" and line["v"] == 1,
+            "this is not an audit bundle of version 1",
+        )
         self.realm, self.console, self.head = line["realm"], line["console"], line["head"]
         self.from_bus = line["anchors_from_bus"]
 

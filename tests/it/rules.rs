@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::desk::{Agent, Console, Desk, eventually};
 
-const MAILS: &str = r#"
-schema = 1
+const MAILS: &str = r#"schema = 1
 [[rule]]
 id = "mails"
 effect = "approve"
