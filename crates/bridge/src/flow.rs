@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use countersign_sdk::wire::{ParsedRequest, parse_request, request_subject};
 use countersign_sdk::{Ask, Decision, RequestId};
-use rusqlite::ToSql;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
@@ -18,7 +17,7 @@ use crate::forward;
 use crate::report::{Outcome, Reported, job};
 use crate::run::Bridge;
 use crate::spans;
-use crate::store::{State, as_i64};
+use crate::store::{Set, State, as_i64};
 use crate::store_rows::{Answer, Stored, now_ms};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
@@ -67,7 +66,8 @@ async fn step(bridge: &Bridge, id: i64) -> Step {
             let reason = refusal.reason.word();
             bridge
                 .store
-                .step(id, State::Rejected, &[("reason", &reason)])?;
+                .step(id, State::Rejected, &[("reason", reason.to_owned().into())])
+                .await?;
             return Ok(Next::Again);
         }
     };
@@ -105,8 +105,8 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    fn keep(&self, state: State, set: &[(&str, &dyn ToSql)]) -> Result<(), rusqlite::Error> {
-        self.bridge.store.step(self.command.id, state, set)
+    async fn keep(&self, state: State, set: Set<'_>) -> Result<(), rusqlite::Error> {
+        self.bridge.store.step(self.command.id, state, set).await
     }
 
     fn span(&self, status: &'static str) {
@@ -134,10 +134,9 @@ impl Flow<'_> {
     }
 
     async fn ask(&self) -> Step {
-        self.span("waiting");
         let (found, named) = tokio::join!(self.card(), self.state_event());
         let Some(found) = found? else {
-            return self.run_out();
+            return self.run_out().await;
         };
         let (resume, deadline) = match named? {
             Some((resume, deadline)) => (Some(resume), deadline),
@@ -145,7 +144,7 @@ impl Flow<'_> {
         };
         let now = now_ms();
         if now >= deadline {
-            return self.run_out();
+            return self.run_out().await;
         }
         let Some(gate) = self.bridge.gates.get(&self.project.id) else {
             return Ok(Next::End);
@@ -179,12 +178,13 @@ impl Flow<'_> {
         self.keep(
             state,
             &[
-                ("card", &card),
-                ("request", &request),
-                ("deadline_ms", &deadline),
-                ("resume_ms", &resume),
+                ("card", card.into()),
+                ("request", request.into()),
+                ("deadline_ms", deadline.into()),
+                ("resume_ms", resume.into()),
             ],
-        )?;
+        )
+        .await?;
         Ok(Next::Again)
     }
 
@@ -198,7 +198,8 @@ impl Flow<'_> {
                 Err(Away(why)) => tracing::info!("a card is waited for: {why}"),
             }
             if !noted {
-                self.keep(State::WaitingForCard, &[])?;
+                self.span("waiting");
+                self.keep(State::WaitingForCard, &[]).await?;
                 noted = true;
             }
             let left = left(self.command.deadline_ms);
@@ -227,9 +228,10 @@ impl Flow<'_> {
         }
     }
 
-    fn run_out(&self) -> Step {
+    async fn run_out(&self) -> Step {
         let answer = json_of(&expired());
-        self.keep(State::Expired, &[("decision", &answer)])?;
+        self.keep(State::Expired, &[("decision", answer.into())])
+            .await?;
         self.span("timeout");
         Ok(Next::Again)
     }
@@ -250,7 +252,7 @@ impl Flow<'_> {
         let (Some(gate), Some(parsed)) =
             (self.bridge.gates.get(&self.project.id), self.parsed(bytes))
         else {
-            return self.run_out();
+            return self.run_out().await;
         };
         self.span("waiting");
         let waiter = self
@@ -274,15 +276,19 @@ impl Flow<'_> {
                 handle.tighten(left(deadline));
                 self.keep(
                     self.command.state,
-                    &[("deadline_ms", &deadline), ("resume_ms", &resume)],
-                )?;
+                    &[
+                        ("deadline_ms", deadline.into()),
+                        ("resume_ms", resume.into()),
+                    ],
+                )
+                .await?;
             }
         };
         match answered {
-            Ok(decision) => self.decided(&decision),
+            Ok(decision) => self.decided(&decision).await,
             Err(error) if left(deadline).is_zero() => {
                 tracing::warn!("nobody could be asked: {error}");
-                self.run_out()
+                self.run_out().await
             }
             Err(error) => {
                 tracing::warn!("asking again: {error}");
@@ -292,7 +298,7 @@ impl Flow<'_> {
         }
     }
 
-    fn decided(&self, decision: &Decision) -> Step {
+    async fn decided(&self, decision: &Decision) -> Step {
         let answer = Answer {
             verdict: decision.verdict().to_string(),
             by: decision.decided_by().map(|by| by.name.clone()),
@@ -307,7 +313,7 @@ impl Flow<'_> {
             "skip" => (State::Reporting, "cancelled"),
             _ => (State::Reporting, "denied"),
         };
-        self.keep(state, &[("decision", &kept)])?;
+        self.keep(state, &[("decision", kept.into())]).await?;
         self.span(status);
         Ok(Next::Again)
     }
@@ -324,18 +330,18 @@ impl Flow<'_> {
         }
         if left(self.command.deadline_ms).is_zero() {
             self.refused(decision_id, "late").await;
-            return self.run_out();
+            return self.run_out().await;
         }
         match self.is_answered().await {
             Some(false) => {}
             Some(true) => {
                 self.refused(decision_id, "already_answered").await;
-                self.keep(State::Answered, &[])?;
+                self.keep(State::Answered, &[]).await?;
                 return Ok(Next::End);
             }
             None => {
                 self.refused(decision_id, "api_unreachable").await;
-                self.keep(State::NotForwarded, &[])?;
+                self.keep(State::NotForwarded, &[]).await?;
                 self.span("error");
                 return Ok(Next::End);
             }
@@ -347,7 +353,8 @@ impl Flow<'_> {
                 Err(why) => return self.later(&why).await,
             },
         };
-        self.keep(State::Forwarding, &[("forward_from", &as_i64(from))])?;
+        self.keep(State::Forwarding, &[("forward_from", as_i64(from).into())])
+            .await?;
         if left(self.command.deadline_ms).is_zero() {
             return Ok(Next::Again);
         }
@@ -394,7 +401,11 @@ impl Flow<'_> {
                 .await;
             noted(sent);
         }
-        self.keep(State::Forwarded, &[("forwarded_seq", &as_i64(sequence))])?;
+        self.keep(
+            State::Forwarded,
+            &[("forwarded_seq", as_i64(sequence).into())],
+        )
+        .await?;
         self.span("running");
         Ok(Next::End)
     }
@@ -419,11 +430,13 @@ async fn report(bridge: &Bridge, command: &Stored, outcome: Option<Outcome>) -> 
     }
     let header = |name| command.message.header(name);
     let known = header("CG-Agent-Id").is_some() && header("CG-Turn-Id").is_some();
-    let keep =
-        |state: State, word: &str| bridge.store.step(command.id, state, &[("report", &word)]);
+    let keep = async |state: State, word: &str| {
+        let set = [("report", word.to_owned().into())];
+        bridge.store.step(command.id, state, &set).await
+    };
     let Some(outcome) = outcome.filter(|_| known && command.message.tool_call_id().is_some())
     else {
-        keep(command.state, "not_reportable")?;
+        keep(command.state, "not_reportable").await?;
         return Ok(Next::End);
     };
     let name = command.tool_name.as_deref().unwrap_or("tool");
@@ -446,13 +459,13 @@ async fn report(bridge: &Bridge, command: &Stored, outcome: Option<Outcome>) -> 
             other => other,
         };
         match answer {
-            Reported::Done => keep(done(State::Reported), "reported")?,
-            Reported::AlreadyAnswered => keep(done(State::Answered), "already answered")?,
-            Reported::Failed(code) => keep(command.state, &format!("failed:{code}"))?,
+            Reported::Done => keep(done(State::Reported), "reported").await?,
+            Reported::AlreadyAnswered => keep(done(State::Answered), "already answered").await?,
+            Reported::Failed(code) => keep(command.state, &format!("failed:{code}")).await?,
             Reported::Again(why) => {
                 let left = left(until);
                 if left.is_zero() {
-                    keep(command.state, "failed:no_answer")?;
+                    keep(command.state, "failed:no_answer").await?;
                     return Ok(Next::End);
                 }
                 tracing::info!("a report is tried again: {why}");

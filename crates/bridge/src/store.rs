@@ -2,16 +2,19 @@
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension as _, ToSql, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::Value as Json;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::command::Inbound;
 use crate::error::BridgeError;
 use crate::store_rows::{COLUMNS, LISTED, Stored, listed, stored};
 
+const COMMANDS: &str = "bridge.sqlite";
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS commands (
   id INTEGER PRIMARY KEY, project_id TEXT NOT NULL, tool_call_id TEXT, state TEXT NOT NULL, reason TEXT,
@@ -26,11 +29,20 @@ CREATE UNIQUE INDEX IF NOT EXISTS commands_seq ON commands (stream_seq, received
 CREATE INDEX IF NOT EXISTS commands_state ON commands (state);
 CREATE TABLE IF NOT EXISTS waits (project_id TEXT, tool_call_id TEXT, resume_ms INTEGER NOT NULL,
   PRIMARY KEY (project_id, tool_call_id)) STRICT;
+";
+/// What decides nothing is in a file of its own: it waits for no disk, and no command waits for it.
+const TRACE: &str = "
 CREATE TABLE IF NOT EXISTS turns (project_id TEXT, turn_id TEXT, trace_id TEXT NOT NULL,
   PRIMARY KEY (project_id, turn_id)) STRICT;
 CREATE TABLE IF NOT EXISTS spans (project_id TEXT, span_id TEXT, body TEXT NOT NULL,
   PRIMARY KEY (project_id, span_id)) STRICT;
 ";
+
+const MOST_AT_ONCE: usize = 500;
+
+/// Columns and what they are set to.
+pub(crate) type Set<'a> = &'a [(&'static str, Value)];
+type Waiting = (String, Vec<Value>, oneshot::Sender<rusqlite::Result<()>>);
 
 /// How far a command is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -133,7 +145,9 @@ pub(crate) struct NewCommand<'a> {
 
 /// The open store; its folder is locked while this lives.
 pub(crate) struct Store {
-    connection: Mutex<Connection>,
+    connection: Arc<Mutex<Connection>>,
+    trace: Mutex<Connection>,
+    steps: mpsc::Sender<Waiting>,
     _lock: File,
 }
 
@@ -147,12 +161,20 @@ impl Store {
             Err(TryLockError::WouldBlock) => return Err(BridgeError::Locked(folder.to_owned())),
             Err(TryLockError::Error(error)) => return Err(unusable(folder, &error)),
         }
-        let connection = connect(folder)?;
-        connection
-            .execute_batch(SCHEMA)
-            .map_err(|error| unusable(folder, &error))?;
+        let open = |file, synchronous, schema| {
+            let connection = connect(folder, file, synchronous)?;
+            let made = connection.execute_batch(schema);
+            made.map_err(|error| unusable(folder, &error))?;
+            Ok(Mutex::new(connection))
+        };
+        let connection = Arc::new(open(COMMANDS, "FULL", SCHEMA)?);
+        let (steps, waiting) = mpsc::channel(MOST_AT_ONCE);
+        let shared = Arc::clone(&connection);
+        std::thread::spawn(move || write(&shared, waiting));
         Ok(Self {
-            connection: Mutex::new(connection),
+            connection,
+            steps,
+            trace: open("trace.sqlite", "NORMAL", TRACE)?,
             _lock: lock,
         })
     }
@@ -197,22 +219,22 @@ impl Store {
     }
 
     /// The next step of a command, with what belongs to it. Columns are named by this crate only.
-    pub(crate) fn step(
-        &self,
-        id: i64,
-        state: State,
-        set: &[(&str, &dyn ToSql)],
-    ) -> rusqlite::Result<()> {
+    ///
+    /// Steps that come while the disk is waited for are stored together by the next commit.
+    pub(crate) async fn step(&self, id: i64, state: State, set: Set<'_>) -> rusqlite::Result<()> {
         let columns: String = set
             .iter()
             .map(|(name, _)| format!(", {name} = ?"))
             .collect();
         let sql = format!("UPDATE commands SET state = ?{columns} WHERE id = ?");
-        let word = state.word();
-        let mut values: Vec<&dyn ToSql> = vec![&word];
-        values.extend(set.iter().map(|(_, value)| *value));
-        values.push(&id);
-        self.lock().prepare_cached(&sql)?.execute(&values[..])?;
+        let mut values = vec![Value::from(state.word().to_owned())];
+        values.extend(set.iter().map(|(_, value)| value.clone()));
+        values.push(id.into());
+        let (done, stored) = oneshot::channel();
+        // The thread that writes ends with the store only.
+        let sent = self.steps.send((sql, values, done)).await;
+        sent.map_err(|_| rusqlite::Error::InvalidQuery)?;
+        stored.await.map_err(|_| rusqlite::Error::InvalidQuery)??;
         at_step(state);
         Ok(())
     }
@@ -262,7 +284,7 @@ impl Store {
         turn: &str,
         new: &str,
     ) -> rusqlite::Result<String> {
-        let connection = self.lock();
+        let connection = lock(&self.trace);
         let sql = "INSERT OR IGNORE INTO turns VALUES (?, ?, ?)";
         connection
             .prepare_cached(sql)?
@@ -277,9 +299,9 @@ impl Store {
         &self,
         project: &str,
         span_id: &str,
-        join: impl FnOnce(Option<Value>) -> Value,
-    ) -> rusqlite::Result<Value> {
-        let connection = self.lock();
+        join: impl FnOnce(Option<Json>) -> Json,
+    ) -> rusqlite::Result<Json> {
+        let connection = lock(&self.trace);
         let sql = "SELECT body FROM spans WHERE project_id = ? AND span_id = ?";
         let mut row = connection.prepare_cached(sql)?;
         let known: Option<String> = row
@@ -293,45 +315,67 @@ impl Store {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.connection)
     }
+}
+
+/// Writes steps until the store is dropped.
+fn write(connection: &Mutex<Connection>, mut waiting: mpsc::Receiver<Waiting>) {
+    while let Some(first) = waiting.blocking_recv() {
+        let mut steps = vec![first];
+        while let Ok(next) = waiting.try_recv() {
+            steps.push(next);
+        }
+        let mut connection = lock(connection);
+        let together = connection.transaction().and_then(|tx| {
+            for (sql, values, _) in &steps {
+                tx.prepare_cached(sql)?.execute(params_from_iter(values))?;
+            }
+            tx.commit()
+        });
+        for (sql, values, done) in steps {
+            let stored = match &together {
+                Ok(()) => Ok(()),
+                // Each gets its own fault.
+                Err(_) => connection
+                    .execute(&sql, params_from_iter(&values))
+                    .map(drop),
+            };
+            // Who asked may be gone.
+            let _ = done.send(stored);
+        }
+    }
+}
+
+fn lock(connection: &Mutex<Connection>) -> MutexGuard<'_, Connection> {
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Every command that was stored, newest first; beside a running bridge too.
 pub fn list(folder: &Path, state: Option<State>) -> Result<Vec<Listed>, BridgeError> {
-    if !folder.join("bridge.sqlite").exists() {
+    if !folder.join(COMMANDS).exists() {
         return Ok(Vec::new());
     }
-    let read = || -> Result<Vec<Listed>, BridgeError> {
-        let connection = connect(folder)?;
-        let bad = |error: rusqlite::Error| unusable(folder, &error);
-        let wanted = state.map(State::word);
-        let sql = format!(
-            "SELECT {LISTED} FROM commands WHERE ?1 IS NULL OR state = ?1 ORDER BY id DESC"
-        );
-        let mut rows = connection.prepare(&sql).map_err(bad)?;
-        let lines = rows.query_map([wanted], listed).map_err(bad)?;
-        lines.collect::<Result<_, _>>().map_err(bad)
-    };
-    read()
+    let bad = |error: rusqlite::Error| unusable(folder, &error);
+    let connection = connect(folder, COMMANDS, "FULL")?;
+    let sql =
+        format!("SELECT {LISTED} FROM commands WHERE ?1 IS NULL OR state = ?1 ORDER BY id DESC");
+    let mut rows = connection.prepare(&sql).map_err(bad)?;
+    let lines = rows
+        .query_map([state.map(State::word)], listed)
+        .map_err(bad)?;
+    lines.collect::<Result<_, _>>().map_err(bad)
 }
 
-fn connect(folder: &Path) -> Result<Connection, BridgeError> {
-    let bad = |error: rusqlite::Error| unusable(folder, &error);
-    let file = folder.join("bridge.sqlite");
-    let connection = Connection::open(&file).map_err(bad)?;
-    connection
-        .pragma_update(None, "journal_mode", "WAL")
-        .map_err(bad)?;
-    connection
-        .pragma_update(None, "synchronous", "FULL")
-        .map_err(bad)?;
-    connection
-        .busy_timeout(std::time::Duration::from_secs(5))
-        .map_err(bad)?;
-    Ok(connection)
+fn connect(folder: &Path, file: &str, synchronous: &str) -> Result<Connection, BridgeError> {
+    let open = || {
+        let connection = Connection::open(folder.join(file))?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", synchronous)?;
+        connection.busy_timeout(std::time::Duration::from_secs(5))?;
+        Ok(connection)
+    };
+    open().map_err(|error: rusqlite::Error| unusable(folder, &error))
 }
 
 fn unusable(folder: &Path, why: &dyn std::fmt::Display) -> BridgeError {
