@@ -541,3 +541,14 @@ CREATE TABLE habits(
   why       TEXT,
   PRIMARY KEY(ws, agent, tool, kind, place, value, day)
 ) STRICT, WITHOUT ROWID;
+
+-- Verdicts on practice cards, which are no requests: only the report of practice reads this.
+-- operator: the person's key here. kind: what was changed; none where nothing was.
+CREATE TABLE practice(
+  id       INTEGER PRIMARY KEY,
+  operator TEXT NOT NULL,
+  name     TEXT NOT NULL,
+  kind     TEXT,
+  outcome  TEXT NOT NULL CHECK (outcome IN ('caught', 'missed', 'false_alarm', 'passed')),
+  at       INTEGER NOT NULL
+) STRICT;

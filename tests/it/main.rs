@@ -32,6 +32,7 @@ mod otlp;
 mod otlp_export;
 mod outside;
 mod permissions;
+mod practice;
 mod privacy;
 mod recover;
 mod refusals;

@@ -38,6 +38,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     },
     led_here: () => ({ lines: [], earlier: 0, fromMs: 0, toMs: 0 }),
     tool_record: () => ({ approved: 0, denied: 0, expired: 0, other: 0, automatic: 0, medianMs: null, newest: 1000 }),
+    practice: () => ({ on: false, oneIn: 40, operators: [] }),
     today: () => ({ decided: 0, waitingMs: null, frontMs: null, newest: 1000 }),
     traces_page: () => ({ rows: [], next: null }),
     why: () => ({ now: null, decided: null }),

@@ -3,12 +3,17 @@
 use rand::RngExt;
 use rand::rngs::StdRng;
 
-/// Another id of the same shape: digits become other digits, hexadecimal letters stay hexadecimal. Never the same one.
-#[must_use]
-pub fn another(id: &str, rng: &mut StdRng) -> String {
+/// With fewer characters that are drawn, an id could be that of a request.
+const DRAWN: usize = 12;
+
+/// Another id of the same shape: digits become other digits, hexadecimal letters stay hexadecimal. A short one becomes
+/// longer: no request has it, now or later.
+pub(crate) fn another(id: &str, rng: &mut StdRng) -> String {
+    let drawn = id.chars().filter(char::is_ascii_hexdigit).count();
     let mut made: String = id.chars().map(|at| like(at, rng)).collect();
-    if made == id {
-        made.push(char::from(b'2' + rng.random_range(0..8)));
+    if drawn < DRAWN {
+        made.push('-');
+        made.extend("0a0a0a0a0a0a".chars().map(|at| like(at, rng)));
     }
     made
 }

@@ -14,7 +14,6 @@ mod turns;
 
 pub use card::{ApprovedCall, Change, PracticeCard};
 pub use figures::{Figures, KindFigures, Sensitivity, TOO_FEW};
-pub use ids::another;
 pub use kind::ChangeKind;
 pub use make::make;
 pub use outcome::{Answer, Outcome};

@@ -49,6 +49,7 @@ pub const ACTIONS: &[&str] = &[
     "operator_rotated",
     "operator_waits",
     "policy",
+    "practice",
     "purge",
     "quarantine",
     "quorum",

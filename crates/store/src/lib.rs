@@ -46,6 +46,7 @@ pub mod policy;
 pub mod policy_history;
 pub mod policy_versions;
 mod pool;
+pub mod practice;
 pub mod proofs;
 pub mod quarantine;
 pub mod quorum;

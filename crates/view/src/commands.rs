@@ -98,6 +98,10 @@ macro_rules! with_ipc_commands {
             setup_save(SetupSaveArgs) -> SetupSaved,
             /// How this console was started, who it is and what it keeps.
             settings(Nothing) -> SettingsView,
+            /// Whether practice cards come, and what people saw.
+            practice(Nothing) -> PracticeView,
+            /// Turns them on or off. Audited.
+            set_practice(SetPracticeArgs) -> PracticeView,
             /// Every agent that is known: its copies, its tools, its credentials.
             agents_list(Nothing) -> AgentsView,
             /// Who may decide in the realm, since when and by whom.

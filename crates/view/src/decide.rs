@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::CardState;
+use super::{CardState, PracticeAnswer};
 use countersign_wire::{Scope, Shown, Verdict};
 
 /// The answer of a `respond`.
@@ -74,6 +74,10 @@ pub struct DecideOutcome {
     /// When a held approval is signed and sent.
     #[ts(type = "number | null")]
     pub release_ms: Option<i64>,
+    /// What came of a practice card; none of a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub practice: Option<PracticeAnswer>,
 }
 
 /// JSON for the editor: pure ASCII, so that no hidden character can hide in it. A placeholder replaces a hidden value

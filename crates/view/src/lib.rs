@@ -21,6 +21,7 @@ mod looks;
 mod notify;
 mod operators;
 mod overview;
+mod practice;
 mod rejected;
 mod rule_changes;
 mod rules;
@@ -66,6 +67,7 @@ pub use looks::{ArgLook, CommandPart};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use operators::{OperatorLine, OperatorsView};
 pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
+pub use practice::{PracticeAnswer, PracticePerson, PracticeView, SetPracticeArgs};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use rule_changes::{RuleChangeKind, RuleChangeView, RuleChangesView};
 pub use rules::{

@@ -12,6 +12,7 @@ mod history;
 mod hook;
 mod keys;
 mod mcp;
+mod practice;
 mod rules;
 mod setup;
 mod verdicts;
@@ -31,6 +32,7 @@ pub(crate) use history::{Export, History};
 pub(crate) use hook::{Hook, program};
 pub(crate) use keys::{KeyPlaceWord, Keys};
 pub(crate) use mcp::{Elicitation, Mcp, McpProxy};
+pub(crate) use practice::Practice;
 pub(crate) use rules::{AcceptFile, ImportFrom, ImportRules, Rules};
 pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
@@ -197,6 +199,11 @@ pub(crate) enum Command {
     Bypass(Bypass),
     /// List what a person must look at, or say that you have seen it.
     Alarms(Alarms),
+    /// Practice cards in the window: calls that people approved, one in four as it was, the others with one change.
+    ///
+    /// They are no requests: nothing of them runs, and nothing but the report shows them.
+    #[command(subcommand)]
+    Practice(Practice),
     /// Check the hash chain of the audit log.
     #[command(subcommand)]
     Audit(Audit),

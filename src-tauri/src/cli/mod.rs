@@ -33,6 +33,7 @@ mod mcp;
 mod narrow;
 mod operators;
 mod output;
+mod practice;
 mod read;
 mod recover;
 mod rules;
@@ -153,6 +154,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Stop(agent) => brakes::stop(settings, out, &agent).await,
         Command::Bypass(command) => bypass::run(settings, out, command).await,
         Command::Alarms(wanted) => alarms::run(settings, out, wanted).await,
+        Command::Practice(what) => practice::run(settings, out, what).await,
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
         Command::Audit(Audit::Head) => audit::head(settings, out).await,
         Command::Audit(Audit::Export { out: file, force }) => {

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::desk::Desk;
+use super::practice;
 use super::view::{inbox_row, mark, notice, status_view};
 
 /// A batch is closed when nothing more came for this long.
@@ -48,12 +49,15 @@ struct News {
     status: bool,
     resync: bool,
     panic_asked: bool,
+    /// Real cards that came.
+    arrived: usize,
 }
 
 impl News {
     fn take(&mut self, event: AppEvent) {
         match event {
-            AppEvent::Changed { rows, .. } => {
+            AppEvent::Changed { rows, arrived, .. } => {
+                self.arrived += arrived.len();
                 self.rows.extend(rows.iter().copied());
                 self.status = true;
             }
@@ -91,6 +95,7 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
                 news.status = true;
                 None
             }
+            () = desk.practice.answered() => None,
             // Sent at once: what is armed must not stay so.
             Ok(()) = locked.changed() => {
                 news.status = true;
@@ -126,13 +131,15 @@ async fn send(shell: AppHandle, mut events: Receiver<AppEvent>, channel: Channel
         let rows = std::mem::take(&mut news.rows);
         let resync = std::mem::take(&mut news.resync);
         let panic_asked = std::mem::take(&mut news.panic_asked);
-        if rows.is_empty() && !resync && !panic_asked && status.is_none() {
+        let practice = practice::news(&desk, std::mem::take(&mut news.arrived)).await;
+        if rows.is_empty() && practice.is_empty() && !resync && !panic_asked && status.is_none() {
             continue;
         }
-        let batch = InboxBatch {
+        let mut batch = InboxBatch {
             panic_asked,
             ..batch(&desk, rows, resync, status).await
         };
+        batch.changes.extend(practice);
         if channel.send(batch).is_err() {
             return;
         }

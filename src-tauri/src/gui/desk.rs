@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use countersign_core::App;
+use countersign_core::ops::reading::RequestStory;
 use countersign_view::{IpcError, NotifyLevel, OtlpView};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -11,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::exports::Exports;
 use super::fault::fault;
+use super::practice::{self, Deck};
 use super::previews::Previews;
 use super::suggested::Suggested;
 use super::view::Story;
@@ -48,6 +50,8 @@ pub(crate) struct Desk {
     pub(crate) notify_level: watch::Sender<NotifyLevel>,
     /// Simulations of rules.
     pub(crate) previews: Previews,
+    /// Practice cards.
+    pub(crate) practice: Deck,
     /// Exports of the history.
     pub(crate) exports: Exports,
     /// Rules that are suggested.
@@ -78,6 +82,7 @@ impl Desk {
             production,
             notify_level: watch::Sender::default(),
             previews: Previews::default(),
+            practice: Deck::new(),
             exports: Exports::default(),
             suggested: Suggested::default(),
             panic_asked: Notify::new(),
@@ -111,9 +116,19 @@ impl Desk {
         self.listen(None);
     }
 
-    /// One request with everything that is known of it.
+    /// One request with everything that is known of it, or a practice card.
     pub(crate) async fn story(&self, key: &str) -> Result<Story, IpcError> {
-        let story = self.app.show(key).await.map_err(fault)?;
-        Story::read(story)
+        Story::read(self.shown(key).await?)
+    }
+
+    /// The same as the core has it.
+    pub(crate) async fn shown(&self, key: &str) -> Result<RequestStory, IpcError> {
+        match self.practice.line(key) {
+            None => self.app.show(key).await.map_err(fault),
+            Some((line, source)) => {
+                let source = self.app.show(&source).await.map_err(fault)?;
+                Ok(practice::story(source, line))
+            }
+        }
     }
 }

@@ -17,6 +17,7 @@ mod navigation;
 mod notify;
 #[cfg(target_os = "linux")]
 mod page_ended;
+mod practice;
 mod previews;
 #[cfg(target_os = "linux")]
 mod save_dialog;

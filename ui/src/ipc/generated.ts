@@ -995,6 +995,14 @@ setup_save: [SetupSaveArgs, SetupSaved],
  */
 settings: [Nothing, SettingsView], 
 /**
+ * Whether practice cards come, and what people saw.
+ */
+practice: [Nothing, PracticeView], 
+/**
+ * Turns them on or off. Audited.
+ */
+set_practice: [SetPracticeArgs, PracticeView], 
+/**
  * Every agent that is known: its copies, its tools, its credentials.
  */
 agents_list: [Nothing, AgentsView], 
@@ -1203,7 +1211,11 @@ verdict: string,
 /**
  * When a held approval is signed and sent.
  */
-releaseMs: number | null, };
+releaseMs: number | null, 
+/**
+ * What came of a practice card; none of a request.
+ */
+practice?: PracticeAnswer, };
 
 /**
  * Which way an approval takes (operator's desk, "Deciding").
@@ -2687,6 +2699,77 @@ mime: Shown,
 why: string, };
 
 /**
+ * What came of a practice card.
+ */
+export type PracticeAnswer = { 
+/**
+ * The change was caught, or nothing was changed and nothing refused.
+ */
+right: boolean, 
+/**
+ * What was changed and whether it was caught, in one line.
+ */
+words: Shown, };
+
+/**
+ * The practice of one person.
+ */
+export type PracticePerson = { 
+/**
+ * The name.
+ */
+name: Shown, 
+/**
+ * The key.
+ */
+key: string, 
+/**
+ * Answered cards, unchanged ones too.
+ */
+shown: number, 
+/**
+ * Changes that were caught.
+ */
+caught: number, 
+/**
+ * Changes that were missed.
+ */
+missed: number, 
+/**
+ * Unchanged cards that were refused.
+ */
+falseAlarms: number, 
+/**
+ * How well changed and unchanged cards are told apart; none of too few.
+ */
+dPrime: number | null, 
+/**
+ * Lower end of its 95 % interval.
+ */
+low: number | null, 
+/**
+ * Upper end.
+ */
+high: number | null, };
+
+/**
+ * The switch, and what people saw.
+ */
+export type PracticeView = { 
+/**
+ * Whether practice cards come.
+ */
+on: boolean, 
+/**
+ * About one card in this many is practice.
+ */
+oneIn: number, 
+/**
+ * Who answered a card, by name.
+ */
+operators: Array<PracticePerson>, };
+
+/**
  * A call of the past.
  */
 export type PreviewCase = { 
@@ -3672,6 +3755,19 @@ export type ServerTime = {
  * Now.
  */
 serverMs: number, };
+
+/**
+ * Turns practice on or off.
+ */
+export type SetPracticeArgs = { 
+/**
+ * Whether practice cards come.
+ */
+on: boolean, 
+/**
+ * About one card in this many is practice, 2 to 10,000.
+ */
+oneIn: number, };
 
 /**
  * How this console was started.

@@ -13,8 +13,8 @@ use super::publisher::Settlements;
 use super::votes::cast;
 use super::{
     alarms, alive, answer_feed, arrivals, automatic, decide, decisions, due, enroll, habits,
-    hellos, ladder, policy_intake, recall, reports, retention, search_index, spans, story,
-    typed_targets,
+    hellos, ladder, policy_intake, practice, recall, reports, retention, search_index, spans,
+    story, typed_targets,
 };
 use crate::domain::Timestamp;
 use crate::store::audit::Entry;
@@ -155,6 +155,8 @@ async fn apply(
         } => retention::apply(ledger, batch, (kind, &items, before), done).await,
         Job::Remember { key, value, done } => story::keep(batch, key, &value, done).await,
         Job::LearnAnew { tool, done } => habits::apply(ledger, batch, tool, done).await,
+        Job::Practice(note, done) => practice::keep(ledger, batch, note, done).await,
+        Job::Examine(call, done) => practice::examine(ledger, batch, &call, done).await,
         Job::Index(limit, done) => search_index::apply(ledger, batch, limit, done).await,
     }
 }

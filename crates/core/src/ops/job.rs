@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use countersign_scrutiny::{Code, Finding, Weight};
 use countersign_wire::{
-    AgentKey, Origin, RequestKey, Response, Risk, RuleRef, Scope, Sha256Digest, Verdict,
+    AgentKey, ApprovalRequest, Origin, RequestKey, Response, Risk, RuleRef, Scope, Sha256Digest,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -19,6 +20,7 @@ use super::hello_barrier::HelloBarrier;
 use super::incoming::{
     IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
 };
+use super::practice::{Examined, PracticeNote};
 use super::publisher::{Carried, Settled};
 use super::retention::Run;
 use crate::domain::retention::Kind;
@@ -346,6 +348,10 @@ pub(crate) enum Job {
         tool: (String, String, String),
         done: oneshot::Sender<u64>,
     },
+    /// Practice is turned on or off, or a practice card was answered.
+    Practice(PracticeNote, oneshot::Sender<()>),
+    /// What is found in a call that is in no store: findings as they are stored, and the effect.
+    Examine(Box<(AgentKey, ApprovalRequest)>, oneshot::Sender<Examined>),
     /// So many requests more can be found by their words; answered with whether there are more.
     Index(usize, Option<oneshot::Sender<bool>>),
     /// Another process may have written: look for what it left in the outbox.
@@ -447,6 +453,8 @@ impl Job {
             | Self::Remove { .. }
             | Self::Remember { .. }
             | Self::LearnAnew { .. }
+            | Self::Practice(..)
+            | Self::Examine(..)
             | Self::Index(..)
             | Self::Stop(_) => return None,
         })

@@ -55,6 +55,7 @@ mod policy_feed;
 mod policy_in_force;
 mod policy_intake;
 mod policy_value;
+pub mod practice;
 pub mod presence;
 pub mod preview;
 mod publisher;

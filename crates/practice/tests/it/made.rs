@@ -207,6 +207,25 @@ fn one_card_in_four_is_unchanged_and_every_kind_comes() {
 }
 
 #[test]
+fn an_id_is_never_that_of_a_request_however_short_ids_are() {
+    let calls: Vec<ApprovedCall> = (0..10)
+        .map(|number| ApprovedCall {
+            key: format!("acme/a/r{number}"),
+            tool: "pay".to_owned(),
+            args: json!({"amount": 12}),
+        })
+        .collect();
+    let keys: BTreeSet<String> = (0..100)
+        .filter_map(|seed| Some(make(&calls, seed)?.key().to_owned()))
+        .collect();
+    assert_eq!(keys.len(), 100);
+    assert!(
+        keys.iter().all(|key| key.len() > "acme/a/r1-".len() + 10),
+        "{keys:?}"
+    );
+}
+
+#[test]
 fn without_a_call_that_can_be_changed_there_is_no_card() {
     assert_eq!(make(&[], 1), None);
     let call = ApprovedCall {

@@ -1,8 +1,6 @@
 //! When a card may come.
 
 use countersign_practice::{MOST_WAITING, Queue, SOON_MS, Turns};
-use rand::SeedableRng;
-use rand::rngs::StdRng;
 
 const NOW: i64 = 1_000_000_000;
 
@@ -19,21 +17,24 @@ fn none_comes_while_a_real_card_is_due_soon_or_too_many_wait() {
         (MOST_WAITING + 1, due(SOON_MS * 10), false),
         (MOST_WAITING + 1, None, false),
     ] {
-        let queue = Queue { waiting, first_due };
+        let queue = Queue {
+            waiting,
+            first_due,
+            last_due: None,
+        };
         assert_eq!(queue.has_room(NOW), room, "{queue:?}");
     }
 }
 
 #[test]
 fn about_one_card_in_n_is_practice() {
-    let mut rng = StdRng::seed_from_u64(7);
     for one_in in [2, 10, 40] {
-        let mut turns = Turns::default();
+        let mut turns = Turns::new(7);
         let real = 40_000;
         let mut practice = 0;
         for _ in 0..real {
-            turns.arrived(1, one_in, &mut rng);
-            practice += u32::from(turns.take(Queue::default(), NOW));
+            turns.arrived(1, one_in);
+            practice += u32::from(turns.take(Queue::default(), NOW).is_some());
         }
         let share = f64::from(real + practice) / f64::from(practice);
         assert!(
@@ -45,14 +46,14 @@ fn about_one_card_in_n_is_practice() {
 
 #[test]
 fn what_had_no_room_comes_later_and_once() {
-    let mut rng = StdRng::seed_from_u64(7);
-    let mut turns = Turns::default();
-    turns.arrived(1_000, 2, &mut rng);
+    let mut turns = Turns::new(7);
+    turns.arrived(1_000, 2);
     let full = Queue {
         waiting: 51,
-        first_due: None,
+        ..Queue::default()
     };
-    assert!(!turns.take(full, NOW));
-    assert!(turns.take(Queue::default(), NOW));
-    assert!(!turns.take(Queue::default(), NOW));
+    assert_eq!(turns.take(full, NOW), None);
+    assert!(turns.owes());
+    assert!(turns.take(Queue::default(), NOW).is_some());
+    assert_eq!(turns.take(Queue::default(), NOW), None);
 }

@@ -7,6 +7,7 @@ mod earlier;
 mod exports;
 mod history;
 mod overview;
+mod practice;
 mod rules;
 mod searches;
 mod traces;

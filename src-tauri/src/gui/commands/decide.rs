@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
+use crate::gui::practice;
 use crate::gui::view::{Story, edit_check, reveals, strict_json};
 
 pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcome, IpcError> {
@@ -29,6 +30,9 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
     if runs {
         let would_run = edited.as_ref().or(story.request.args.as_ref());
         check_way(&story, &args, would_run, &desk.hiding_key)?;
+    }
+    if let Some(answered) = practice::decide(desk, &args, edited.as_ref()).await? {
+        return Ok(answered);
     }
     let command = DecideCommand {
         seen_args_digest: args.seen_args_digest.clone(),
@@ -63,6 +67,7 @@ fn outcome(wanted: Verdict, decided: Result<Decided, Fault>) -> Result<DecideOut
         state,
         verdict: verdict.as_str().to_owned(),
         release_ms,
+        practice: None,
     })
 }
 

@@ -42,6 +42,7 @@ pub(crate) async fn inbox_snapshot(desk: &Desk, _: Nothing) -> Result<InboxSnaps
     }
     let given = desk.app.lines(&in_flight).await.map_err(fault)?;
     rows.extend(given.iter().filter_map(inbox_row));
+    rows.extend(desk.practice.rows());
     let ids: Vec<i64> = rows.iter().map(|row| row.seq).collect();
     mark(&mut rows, &desk.app.marks(&ids).await.map_err(fault)?);
     Ok(InboxSnapshot {
@@ -79,7 +80,11 @@ pub(crate) async fn reveal(desk: &Desk, args: RevealArgs) -> Result<Revealed, Ip
     // The log names the place, never the value.
     let detail = json!({ "reveal": args.reveal, "request_digest": story.request_digest });
     desk.app
-        .record("reveal", story.key.to_string(), detail)
+        .record(
+            "reveal",
+            desk.practice.real_key(story.key.to_string()),
+            detail,
+        )
         .await
         .map_err(fault)?;
     Ok(Revealed {

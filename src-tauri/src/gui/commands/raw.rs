@@ -11,7 +11,10 @@ use crate::gui::fault::{fault, refuse};
 use crate::gui::view::raw_chunk;
 
 pub(crate) async fn raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError> {
-    let line = desk.app.find(&args.key).await.map_err(fault)?;
+    let line = match desk.practice.line(&args.key) {
+        Some((line, _)) => line,
+        None => desk.app.find(&args.key).await.map_err(fault)?,
+    };
     if args.offset == 0 {
         audit_bytes(desk, &line).await?;
     }
@@ -34,7 +37,7 @@ pub(super) async fn audit_bytes(desk: &Desk, line: &LineRow) -> Result<(), IpcEr
     let detail =
         json!({ "reveal": "bytes", "request_digest": request_digest(&line.raw).to_string() });
     desk.app
-        .record("reveal", subject, detail)
+        .record("reveal", desk.practice.real_key(subject), detail)
         .await
         .map_err(fault)
 }

@@ -7,7 +7,7 @@ use crate::gui::desk::Desk;
 use crate::gui::fault::fault;
 
 pub(crate) async fn tool_record(desk: &Desk, args: KeyArgs) -> Result<ToolRecordView, IpcError> {
-    let story = desk.app.show(&args.key).await.map_err(fault)?;
+    let story = desk.shown(&args.key).await?;
     let record = desk.app.tool_record(&story.line).await.map_err(fault)?;
     let (record, cut) = record.unwrap_or_default();
     Ok(ToolRecordView {

@@ -10,7 +10,7 @@ use crate::gui::view::{rule_effect, why_decided, why_now, words_of};
 use crate::secrets::hiding;
 
 pub(crate) async fn why(desk: &Desk, args: KeyArgs) -> Result<WhyView, IpcError> {
-    let story = desk.app.show(&args.key).await.map_err(fault)?;
+    let story = desk.shown(&args.key).await?;
     let now = desk.app.why(&story.line).await.map_err(fault)?;
     let mut decided = why_decided(&story.line, story.decision.as_ref());
     if let Some(decided) = &mut decided

@@ -15,6 +15,7 @@ const sent = (more: Partial<Sent> = {}): Sent => ({
   listed: false,
   by: null,
   message: null,
+  practice: null,
   sinceMs: 0,
   ...more,
 });

@@ -1,12 +1,24 @@
 /** What became of the verdicts of this window, until the operator has seen it. Pure. */
 import { pastOf } from "../../components/verdict";
-import type { CardState, DecidedNotice, InboxRow, Verdict, Shown } from "../../ipc/generated";
+import { plainText } from "../../components/shown";
+import type { CardState, DecidedNotice, InboxRow, PracticeAnswer, Verdict, Shown } from "../../ipc/generated";
 
 /**
  * `voted` is a valid vote while others are waited for, `over` a request that ended before the verdict counted,
- * `back` a hold that the console dropped: the request waits again.
+ * `back` a hold that the console dropped: the request waits again. `practice` was no request.
  */
-type SentState = "sending" | "holding" | "queued" | "stored" | "voted" | "lost" | "over" | "back" | "undone" | "failed";
+type SentState =
+  | "sending"
+  | "holding"
+  | "queued"
+  | "stored"
+  | "voted"
+  | "lost"
+  | "over"
+  | "back"
+  | "undone"
+  | "failed"
+  | "practice";
 
 export interface Sent {
   readonly key: string;
@@ -27,6 +39,8 @@ export interface Sent {
   /** Who was first, when somebody else was. */
   readonly by: Shown | null;
   readonly message: string | null;
+  /** What came of a practice card. */
+  readonly practice: PracticeAnswer | null;
   /** When this state began, server time. */
   readonly sinceMs: number;
 }
@@ -149,6 +163,7 @@ const SEEN_MS: Record<SentState, number> = {
   over: 20_000,
   back: 20_000,
   failed: 20_000,
+  practice: 12_000,
 };
 
 /** Drops what was on screen for long enough; what was answered together goes together. */
@@ -193,6 +208,8 @@ export const wordsOf = (entry: Sent): { readonly strong: string; readonly rest: 
       return { strong: "not sent:", rest: " it waits for you again" };
     case "undone":
       return { strong: "", rest: "approval undone" };
+    case "practice":
+      return { strong: "", rest: plainText(entry.practice?.words ?? []) };
     case "failed":
       return { strong: "", rest: entry.message ?? "was not taken; look at the card" };
   }

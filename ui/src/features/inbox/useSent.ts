@@ -52,6 +52,7 @@ const fresh = (key: string, name: Shown, args: Shown, verdict: Sent["verdict"], 
   releaseMs: null,
   by: null,
   message: null,
+  practice: null,
   sinceMs,
 });
 
@@ -121,7 +122,8 @@ export const useSentVerdicts = (): SentView => {
       setList((before) => put(before, entry));
       try {
         const outcome = await desk.call("decide", args);
-        const state = sentState(outcome.state);
+        const practice = outcome.practice ?? null;
+        const state = practice === null ? sentState(outcome.state) : "practice";
         setList((before) => {
           // News of the stream may have come before this answer.
           const there = before.find((other) => other.key === card.key);
@@ -131,6 +133,7 @@ export const useSentVerdicts = (): SentView => {
             state,
             sentAs: outcome.verdict,
             releaseMs: outcome.releaseMs,
+            practice,
             sinceMs: desk.now(),
           });
         });

@@ -14,6 +14,7 @@ import { Chart, SERIES } from "./Chart";
 import { Count } from "./Count";
 import { Figures } from "./Figures";
 import * as finds from "./finds";
+import { Practice } from "./Practice";
 import { Region } from "../../components/Region";
 import { Failed } from "../../components/Failed";
 
@@ -236,6 +237,7 @@ export const OverviewScreen = () => {
             <Paces view={data} />
             <Verdicts view={data} />
           </div>
+          <Practice />
         </Region>
       )}
     </main>

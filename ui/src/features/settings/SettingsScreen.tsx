@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useDesk } from "../../desk/DeskContext";
 import { BusSettings } from "./BusSettings";
 import { IdentitySettings } from "./IdentitySettings";
+import { PracticeSettings } from "./PracticeSettings";
 import { StoreSettings } from "./StoreSettings";
 import { WindowSettings } from "./WindowSettings";
 import { Failed } from "../../components/Failed";
@@ -24,6 +25,7 @@ export const SettingsScreen = () => {
       <div className="max-w-[860px]">
         <h1 className="mt-0 mb-5 text-[15px] font-semibold">Settings</h1>
         <WindowSettings />
+        <PracticeSettings />
         <Failed error={error} />
         {data === undefined ? (
           isPending ? (

@@ -15,6 +15,16 @@ const Left = ({ releaseMs }: { readonly releaseMs: number | null }) => {
 const Words = ({ entry }: { readonly entry: Sent }) => {
   const { strong, rest } = wordsOf(entry);
   if (entry.state === "failed") return <span className="text-bad">{rest}</span>;
+  if (entry.practice !== null) {
+    return (
+      <b
+        className={`font-semibold ${entry.practice.right ? "text-text" : "text-warn-text"}`}
+        data-testid="practice-answer"
+      >
+        <ShownText text={entry.practice.words} />
+      </b>
+    );
+  }
   return (
     <>
       {strong === "" ? null : (
