@@ -105,6 +105,8 @@ struct Parts {
     when: Option<String>,
     /// Patterns of commands at `/command`.
     command: Vec<String>,
+    /// They are PowerShell.
+    powershell: bool,
     /// Patterns of paths by pointer.
     path: BTreeMap<&'static str, Vec<String>>,
     message: Option<String>,
@@ -236,6 +238,9 @@ impl Desk<'_> {
         }
         if !parts.command.is_empty() {
             rule["command"] = json!({ "/command": parts.command });
+            if parts.powershell {
+                rule["shell"] = json!(crate::commands::POWERSHELL);
+            }
         }
         if !parts.path.is_empty() {
             rule["path"] = json!(parts.path);

@@ -297,6 +297,19 @@ fn allow(
     Ok(())
 }
 
+/// The command of an entry, where all of its patterns can be read.
+fn refused(tool: &str, specifier: &str, shell: Shell) -> Option<Parts> {
+    let command = patterns(specifier);
+    let reads = |of: &String| CommandPattern::new(of, shell, false).is_ok();
+    command.iter().all(reads).then(|| Parts {
+        tools: vec![tool.to_owned()],
+        command,
+        powershell: shell == Shell::PowerShell,
+        message: Some("Denied by the imported permissions.".to_owned()),
+        ..Parts::default()
+    })
+}
+
 fn refuse_command(
     desk: &mut Desk<'_>,
     at: (&str, &str),
@@ -305,6 +318,11 @@ fn refuse_command(
     effect: Effect,
 ) -> Result<(), String> {
     if tool == "PowerShell" {
+        if parameter(specifier).is_none()
+            && let Some(parts) = refused(tool, specifier, Shell::PowerShell)
+        {
+            return desk.carry(at, vec![(effect, parts)], None);
+        }
         // Its names have aliases, and their case does not matter.
         let mut rules = vec![(Effect::Ask, whole(tool))];
         if let (Effect::Deny, Some((words, more))) = (effect, command(specifier)) {
@@ -328,19 +346,10 @@ fn refuse_command(
         };
         return desk.carry(at, vec![(effect, words), (Effect::Ask, named)], Some(note));
     }
-    if tool == "Bash" {
-        let list = patterns(specifier);
-        let reads = |of: &String| CommandPattern::new(of, Shell::Posix, false).is_ok();
-        if list.iter().all(reads) {
-            let message = Some("Denied by the imported permissions.".to_owned());
-            let parts = Parts {
-                tools: vec![tool.to_owned()],
-                command: list,
-                message,
-                ..Parts::default()
-            };
-            return desk.carry(at, vec![(effect, parts)], None);
-        }
+    if tool == "Bash"
+        && let Some(parts) = refused(tool, specifier, Shell::Posix)
+    {
+        return desk.carry(at, vec![(effect, parts)], None);
     }
     let on = |when: String, message: Option<String>| Parts {
         tools: vec![tool.to_owned()],
