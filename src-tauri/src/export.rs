@@ -16,7 +16,7 @@ use countersign_core::{App, Fault};
 use countersign_wire::{Sha256Digest, json_ascii_safe};
 use serde_json::{Map, Value, json};
 
-use crate::cli::line::{add_repeats, fields};
+use crate::cli::line::{add_findings, add_repeats, fields};
 use crate::cli::plain;
 
 /// Requests in memory at once.
@@ -79,6 +79,7 @@ pub(crate) async fn piece(
         let audit = audit.remove(&row.id).unwrap_or_default();
         let mut line = line(row, facts.remove(&row.id), audit);
         add_repeats(&mut line, repeated.get(&row.id));
+        add_findings(&mut line, row);
         match format {
             Format::Jsonl => writeln!(bytes, "{}", json_ascii_safe(&Value::Object(line))),
             Format::Csv => csv::row(&mut bytes, &line),
