@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import * as inbox from "./screens/inbox.mjs";
+import { judgement } from "./screens/judgement.mjs";
 import * as practice from "./screens/practice.mjs";
 import * as rules from "./screens/rules.mjs";
 import { OUT, walk } from "./screens/shots.mjs";
@@ -36,7 +37,7 @@ const onDesk = async (work) => {
 walk.pictures = true;
 await mkdir(OUT, { recursive: true });
 const wanted = process.argv.slice(2);
-for (const [name, story] of Object.entries({ ...inbox, ...watching, ...practice, ...rules, ...trouble })) {
+for (const [name, story] of Object.entries({ ...inbox, judgement, ...watching, ...practice, ...rules, ...trouble })) {
   if (wanted.length === 0 || wanted.includes(name)) await onDesk(story);
 }
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import * as inbox from "./screens/inbox.mjs";
+import { judgement } from "./screens/judgement.mjs";
 import * as rules from "./screens/rules.mjs";
 import { walk } from "./screens/shots.mjs";
 import * as states from "./screens/states.mjs";
@@ -12,7 +13,7 @@ import * as watching from "./screens/watching.mjs";
 process.env.COUNTERSIGN_WORKSPACE = "acme-prod";
 const { Desk } = await import("./support/desk.mjs");
 
-for (const [name, story] of Object.entries({ ...inbox, ...watching, ...rules, ...trouble, ...states })) {
+for (const [name, story] of Object.entries({ ...inbox, judgement, ...watching, ...rules, ...trouble, ...states })) {
   test(`axe finds nothing wrong: ${name}`, { timeout: 240_000 }, async () => {
     const desk = await Desk.open();
     try {

@@ -43,7 +43,6 @@ onDesk("the zoom goes up, down and back by key, is kept over a restart, and leav
   assert.ok(lines >= 8, `${lines} lines of arguments`);
   assert.ok(buttons >= 8, `${buttons} buttons, fields and steps`);
   assert.deepEqual(hidden, []);
-  await desk.browser.click('[data-testid="unfold"]');
   await desk.browser.reads("asked for by the customer", '[data-testid="words"]');
 });
 

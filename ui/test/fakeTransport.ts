@@ -62,6 +62,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     rejected_list: () => ({ rows: [], next: null }),
     alarms_list: () => ({ alarms: [] }),
     notify: () => ({}),
+    haste_brake: ({ on }) => ({ on: on ?? true }),
     connect_hint: () => ({
       natsUrl: "nats://127.0.0.1:41997",
       agentJson: "/home/maria/.local/share/countersign/agent.json",

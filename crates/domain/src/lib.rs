@@ -28,7 +28,6 @@ mod strict_schema;
 pub mod timestamp;
 pub mod tool_record;
 pub mod trace;
-pub mod yardstick;
 
 pub use agreement::is_vote;
 pub use alarm::AlarmCode;

@@ -25,16 +25,22 @@ pub fn nearest<T>(
     now: &Value,
     approved: impl IntoIterator<Item = (T, Value)>,
 ) -> Option<(T, Value)> {
-    let mine = identities(&Call::new(tool, now));
     let mut best: Option<(usize, T, Value)> = None;
     for (call, args) in approved {
-        let theirs = identities(&Call::new(tool, &args));
-        let shared = mine.iter().filter(|value| theirs.contains(value)).count();
+        let shared = shares(tool, now, &args);
         if best.as_ref().is_none_or(|(most, ..)| shared > *most) {
             best = Some((shared, call, args));
         }
     }
     best.map(|(_, call, args)| (call, args))
+}
+
+/// How many values that identify something two calls of a tool share.
+#[must_use]
+pub fn shares(tool: &str, one: &Value, other: &Value) -> usize {
+    let theirs = identities(&Call::new(tool, other));
+    let mine = identities(&Call::new(tool, one));
+    mine.iter().filter(|value| theirs.contains(value)).count()
 }
 
 /// What names whom and what a call is about.

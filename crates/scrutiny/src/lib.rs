@@ -36,7 +36,7 @@ mod usual;
 mod wider;
 
 pub use call::Call;
-pub use compared::{Difference, differs, nearest};
+pub use compared::{Difference, differs, nearest, shares};
 pub use effect::effect;
 pub use examine::examine;
 pub use facts::{Fact, Kind, facts};

@@ -34,6 +34,7 @@ pub const ACTIONS: &[&str] = &[
     "enroll",
     "expire",
     "export",
+    "haste_brake",
     "hello",
     "hold",
     "hold_dropped",

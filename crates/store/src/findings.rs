@@ -2,8 +2,8 @@
 
 use rusqlite::{OptionalExtension as _, params};
 
-use super::StoreError;
 use super::direct::WriteConnection;
+use super::{Reader, StoreError};
 
 /// A waiting call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +28,15 @@ fn waiting_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Waiting> {
         raw: row.get(3)?,
         findings: row.get(4)?,
     })
+}
+
+/// How many waiting calls a finding stops.
+///
+/// # Errors
+/// [`StoreError::Sqlite`].
+pub async fn stopped(reader: &Reader) -> Result<i64, StoreError> {
+    let stops = "SELECT count(*) FROM requests WHERE state = 'pending' AND instr(findings, '\"weight\":\"stop\"') > 0";
+    Ok(sqlx::query_scalar(stops).fetch_one(&reader.0).await?)
 }
 
 /// Waiting calls of an agent's tool behind row `after`.

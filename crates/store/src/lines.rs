@@ -1,11 +1,9 @@
 //! Requests with their decisions, as lists show them.
 
-use countersign_wire::{RequestKey, json_value};
+use countersign_wire::RequestKey;
 use futures::TryStreamExt;
-use serde_json::Value;
 use sqlx::{QueryBuilder, Sqlite};
 
-use super::tool_record::{ToolCall, newest_calls};
 use super::{Reader, StoreError, conditions};
 use crate::domain::{State, Timestamp};
 
@@ -279,65 +277,4 @@ pub async fn by_request_id(reader: &Reader, id: &str) -> Result<Vec<LineRow>, St
     query.push_bind(id);
     query.push(" ORDER BY r.ws, r.agent LIMIT 20");
     Ok(query.build_query_as().fetch_all(&reader.0).await?)
-}
-
-/// Approved calls that are compared with a new one: more are not read while a card opens.
-const COMPARED: usize = 100;
-/// And no more than so many bytes of them.
-const COMPARED_BYTES: usize = 4 << 20;
-
-#[derive(sqlx::FromRow)]
-struct Approved {
-    id: i64,
-    raw: Vec<u8>,
-    edited: Option<Vec<u8>>,
-}
-
-/// Approved calls of the same tool in the workspace with the arguments that ran, the newest first: of the same
-/// agent alone where it has any, and of these those that a person approved. Calls that are further back than the
-/// newest `limit` of the tool and of the agent are not found.
-pub async fn approved_before(
-    reader: &Reader,
-    call: ToolCall<'_>,
-    limit: i64,
-) -> Result<Vec<(i64, Value)>, StoreError> {
-    let found: Vec<(i64, bool, bool)> = sqlx::query_as(concat!(
-        "SELECT id, agent = ?3 AS own, origin = 'operator' AS person FROM requests NOT INDEXED WHERE id IN (",
-        newest_calls!(),
-        ") AND ws = ?1 AND tool = ?2 AND state = 'decided' AND verdict IN ('approve', 'modify')
-         ORDER BY own DESC, person DESC, id DESC LIMIT ?6",
-    ))
-    .bind(call.workspace)
-    .bind(call.tool)
-    .bind(call.agent)
-    .bind(call.before)
-    .bind(limit)
-    .bind(COMPARED as i64)
-    .fetch_all(&reader.0)
-    .await?;
-    let best = found.first().map(|(_, own, person)| (*own, *person));
-    let alike = found
-        .iter()
-        .filter(|(_, own, person)| best == Some((*own, *person)));
-    let ids: Vec<i64> = alike.map(|(id, ..)| *id).collect();
-    let mut rows = sqlx::query_as::<_, Approved>(
-        "SELECT r.id, r.raw, CASE r.verdict WHEN 'modify' THEN d.payload END AS edited
-         FROM requests r LEFT JOIN decisions d ON d.request = r.id
-         WHERE r.id IN (SELECT value FROM json_each(?)) ORDER BY r.id DESC",
-    )
-    .bind(Value::from(ids).to_string())
-    .fetch(&reader.0);
-    let (mut calls, mut bytes) = (Vec::new(), 0);
-    while let Some(row) = rows.try_next().await? {
-        bytes += row.raw.len();
-        if bytes > COMPARED_BYTES && !calls.is_empty() {
-            break;
-        }
-        let ran = match &row.edited {
-            Some(decision) => json_value(decision).and_then(|of| of.get("edited_args").cloned()),
-            None => json_value(&row.raw).and_then(|of| of.get("args").cloned()),
-        };
-        calls.extend(ran.map(|args| (row.id, args)));
-    }
-    Ok(calls)
 }

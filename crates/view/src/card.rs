@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{ArgLook, CardState, DecidePath, DiffLine, RuleRef, TypedTarget, VotesView};
+use super::{
+    ArgLook, CardState, ComparedView, DecidePath, DeniedView, FindingView, PartMark, RuleRef,
+    TypedTarget, VotesView,
+};
 use countersign_wire::{RequestKind, Risk, Scope, Shown, Verdict};
 
 /// The tool that wants to run.
@@ -38,6 +41,10 @@ pub enum ArgPart {
     Text {
         /// The text.
         text: Shown,
+        /// Why it is marked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        mark: Option<PartMark>,
     },
     /// Looks like a secret and is hidden.
     Hidden {
@@ -47,6 +54,10 @@ pub enum ArgPart {
         characters: u32,
         /// First 8 hex characters of a keyed digest: equal values look equal.
         digest: String,
+        /// Why it is marked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        mark: Option<PartMark>,
     },
 }
 
@@ -271,44 +282,6 @@ pub struct HoldView {
     pub release_ms: i64,
 }
 
-/// How one argument differs from an earlier call. Neutral: no difference is praised.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct Delta {
-    /// The argument.
-    pub name: Shown,
-    /// Then; none when it is new, and where `lines` shows both.
-    pub old: Vec<ArgPart>,
-    /// Now; none when it is gone, and where `lines` shows both.
-    pub new: Vec<ArgPart>,
-    /// Both line by line, where one of them has several lines; empty otherwise.
-    pub lines: Vec<DiffLine>,
-    /// Whether both are the same.
-    pub same: bool,
-    /// The new value holds characters that cannot be seen.
-    pub hidden: bool,
-    /// The new value seems to reach further: more items, a larger number, a wildcard, a safeguard off.
-    pub wider: bool,
-}
-
-/// The nearest approved call of the same tool, by the same agent where it has one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "camelCase")]
-pub struct PreviousCall {
-    /// Its verdict.
-    pub verdict: String,
-    /// When it was decided.
-    #[ts(type = "number")]
-    pub at_ms: i64,
-    /// Whether this console's operator decided it.
-    pub mine: bool,
-    /// Who decided it: a person's name, or what let it pass, such as `rule small-mail`.
-    pub by: Option<Shown>,
-    /// The other agent whose call it was, `WORKSPACE/AGENT`; none where the card's agent asked it.
-    pub agent: Option<String>,
-    /// The arguments of both, name by name.
-    pub deltas: Vec<Delta>,
-}
-
 /// The same call, decided before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -386,8 +359,17 @@ pub struct Card {
     pub warnings: Vec<WarningView>,
     /// What V opens.
     pub reveals: Vec<Reveal>,
-    /// The nearest approved call of the same tool.
-    pub previous: Option<PreviousCall>,
+    /// What the console finds, the strongest first.
+    pub findings: Vec<FindingView>,
+    /// What will happen, in the console's own sentence; none where it cannot be sure.
+    pub effect: Option<Shown>,
+    /// How long it takes to read the arguments that are not the same as in the compared call.
+    #[ts(type = "number")]
+    pub read_ms: i64,
+    /// The nearest call that a person approved.
+    pub compared: Option<ComparedView>,
+    /// The newest call like it that a person denied.
+    pub denied: Option<DeniedView>,
     /// The newest call that this one repeats; none where a warning names it. Nothing follows from it.
     pub re_ask: Option<ReAskView>,
     /// Messages that led here.

@@ -102,6 +102,8 @@ macro_rules! with_ipc_commands {
             practice(Nothing) -> PracticeView,
             /// Turns them on or off. Audited.
             set_practice(SetPracticeArgs) -> PracticeView,
+            /// Whether hasty decisions slow the next card down. Turning it on or off is audited.
+            haste_brake(HasteBrakeArgs) -> HasteBrakeView,
             /// Every agent that is known: its copies, its tools, its credentials.
             agents_list(Nothing) -> AgentsView,
             /// Who may decide in the realm, since when and by whom.

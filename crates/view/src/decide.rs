@@ -61,6 +61,10 @@ pub struct DecideArgs {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[ts(optional, type = "number")]
     pub front_ms: Option<u32>,
+    /// Whether the arguments were seen to their end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub to_end: Option<bool>,
 }
 
 /// What became of a verdict. Only `decided` means that the stream has acknowledged it.

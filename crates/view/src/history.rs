@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::CardState;
+use super::{CardState, FindingView};
 use countersign_wire::{RequestKind, Risk, Shown};
 
 /// What to look for. Every given part must hold; an empty filter finds everything.
@@ -172,9 +172,11 @@ pub struct HistoryRow {
     pub kind: Option<RequestKind>,
     /// The tool's name.
     pub tool: Option<Shown>,
-    /// The arguments that distinguish the call, or the question, on one line of at most 80 characters; none where the
-    /// payload is gone or too large for a list.
+    /// What will happen, else the arguments that distinguish the call, or the question, on one line of at most 80
+    /// characters; none where the payload is gone or too large for a list.
     pub summary: Option<Shown>,
+    /// What the console found, the strongest alone, as kept with the decision.
+    pub finding: Option<FindingView>,
     /// Effective risk.
     pub risk: Risk,
     /// Its state.

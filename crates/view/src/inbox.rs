@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::VotesCount;
+use super::{FindingView, VotesCount};
 use countersign_wire::{RequestKind, Risk, Shown};
 
 /// Which way an approval takes (operator's desk, "Deciding").
@@ -80,6 +80,10 @@ pub struct InboxRow {
     pub path: DecidePath,
     /// Key arguments, cut to one line; the card shows them whole.
     pub summary: Shown,
+    /// What will happen, in the console's own sentence; none where it cannot be sure.
+    pub effect: Option<Shown>,
+    /// What the console finds, the strongest alone; none where nothing is found or it has not looked yet.
+    pub finding: Option<FindingView>,
     /// The agent's own words, cut to one line.
     pub says: Option<Shown>,
     /// Workspace (a slug of the subject's grammar).

@@ -25,6 +25,7 @@ mod practice;
 mod rejected;
 mod rule_changes;
 mod rules;
+mod scrutiny;
 mod settings;
 mod setup;
 mod span;
@@ -46,10 +47,9 @@ pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView, JoinedView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
 pub use card::{
-    ArgEntry, ArgPart, Card, DecisionView, Delta, EffectiveGroup, FormFields, FormView,
-    HistoryMessage, HoldView, NativeDigest, OnBusView, OptionView, OriginView, PreviousCall,
-    QuestionView, ReAskView, Reveal, RevealKind, Rung, RungName, RungState, Said, ToolView,
-    WarningView,
+    ArgEntry, ArgPart, Card, DecisionView, EffectiveGroup, FormFields, FormView, HistoryMessage,
+    HoldView, NativeDigest, OnBusView, OptionView, OriginView, QuestionView, ReAskView, Reveal,
+    RevealKind, Rung, RungName, RungState, Said, ToolView, WarningView,
 };
 pub use commands::{COMMANDS, CommandName, Nothing};
 pub use decide::{
@@ -76,7 +76,11 @@ pub use rules::{
     RuleArgs, RuleCheck, RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords,
     RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, SuspendedView, WaitingCalls,
 };
-pub use settings::{FolderView, LoginKind, OtlpView, OwnKey, SettingsView, StallView, StoreLimit};
+pub use scrutiny::{ComparedView, DeniedView, DiffersView, FindingView, FindingWeight, PartMark};
+pub use settings::{
+    FolderView, HasteBrakeArgs, HasteBrakeView, LoginKind, OtlpView, OwnKey, SettingsView,
+    StallView, StoreLimit,
+};
 pub use setup::{
     SetupArgs, SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupEdit, SetupElement,
     SetupForm, SetupKeyView, SetupLeftover, SetupLineView, SetupLines, SetupProblem, SetupSaveArgs,

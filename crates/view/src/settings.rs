@@ -127,3 +127,17 @@ pub struct SettingsView {
     /// OTLP.
     pub otlp: OtlpView,
 }
+
+/// Turns the brake on hasty decisions on or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct HasteBrakeArgs {
+    /// None only asks.
+    pub on: Option<bool>,
+}
+
+/// Whether a card is slowed down after several that were decided in haste.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+pub struct HasteBrakeView {
+    /// It is.
+    pub on: bool,
+}

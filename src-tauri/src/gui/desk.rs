@@ -118,7 +118,9 @@ impl Desk {
 
     /// One request with everything that is known of it, or a practice card.
     pub(crate) async fn story(&self, key: &str) -> Result<Story, IpcError> {
-        Story::read(self.shown(key).await?)
+        let story = self.shown(key).await?;
+        let scrutiny = self.app.scrutiny(&story.line).await.map_err(fault)?;
+        Story::read(story, scrutiny.unwrap_or_default())
     }
 
     /// The same as the core has it.

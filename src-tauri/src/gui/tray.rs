@@ -76,8 +76,12 @@ pub(crate) async fn run(shell: AppHandle) {
 
 async fn look(desk: &Desk) -> Option<Face> {
     let waiting = desk.app.waiting().await.ok()?;
+    let stopped = desk.app.stopped_by_findings().await.ok()?;
     let brakes = desk.app.brakes().await.ok()?;
-    Some(Face::of(waiting, &brakes, desk.app.now()))
+    Some(Face {
+        stopped,
+        ..Face::of(waiting, &brakes, desk.app.now())
+    })
 }
 
 async fn show(tray: &Handle<Item>, face: Face) {

@@ -2,7 +2,7 @@ import { fireEvent, render, screen, waitFor, within } from "@testing-library/rea
 import { describe, expect, it } from "vitest";
 import { arg, card, historyRow, row, shown, story } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
-import type { Card, DecisionView, DiffKind, OnBusView, WarningView } from "../ipc/generated";
+import type { Card, DecisionView, OnBusView, WarningView } from "../ipc/generated";
 import { App } from "./App";
 
 const open = async (more: Partial<Card>, answers: FakeConsole["answers"] = {}): Promise<FakeConsole> => {
@@ -50,46 +50,7 @@ describe("a call that was asked again", () => {
   });
 });
 
-describe("the call that a card is compared with", () => {
-  const call = { verdict: "approve", atMs: 0, mine: false, by: shown("Ann"), agent: null, deltas: [] };
-  it.each([
-    ["one's own", { ...call, mine: true }, "Compared with the one you approved on"],
-    ["a colleague's", call, "Compared with the one that was approved by Ann on"],
-    [
-      "a rule's",
-      { ...call, by: shown("rule auto-pay") },
-      "Compared with the one that was approved by rule auto-pay on",
-    ],
-    [
-      "another agent's",
-      { ...call, agent: "acme/evil" },
-      "Compared with a call of another agent, acme/evil, that was approved by Ann on",
-    ],
-  ])("is told as %s", async (_whose, previous, words) => {
-    await open({ previous });
-    expect(screen.getByRole("heading", { name: new RegExp(words) })).toBeTruthy();
-  });
-});
-
-const line = (kind: DiffKind, text: string) => ({ kind, text: shown(text) });
 describe("arguments of several lines", () => {
-  it("are told once where they changed, line by line", async () => {
-    const lines = [line("same", "Dear Ann"), line("old", "10 EUR"), line("new", "90 EUR")];
-    const body = { name: shown("body"), old: [], new: [], lines, same: false, hidden: false, wider: true };
-    await open({
-      previous: { verdict: "approve", atMs: 0, mine: false, by: shown("Ann"), agent: null, deltas: [body] },
-    });
-    const diff = screen.getByTestId("diff");
-    expect(
-      within(diff)
-        .getAllByRole("listitem")
-        .map((one) => one.dataset["kind"]),
-    ).toEqual(["same", "old", "new"]);
-    const cell = diff.closest("td");
-    expect(cell?.textContent).toContain("reaches further");
-    expect(cell?.textContent).not.toContain("absent");
-  });
-
   it("mark the ends of their lines only where that is asked", async () => {
     await open({ args: [arg("body", '"Dear Ann\n\nBye"'), arg("to", '"ann"')] });
     const body = screen.getByLabelText("Arguments");

@@ -1,38 +1,81 @@
-import { useState } from "react";
+import { Fragment, useState, type ReactNode } from "react";
+import { FindingMark } from "./Findings";
 import { plainText } from "./shown";
 import { ShownText } from "./ShownText";
-import type { ArgEntry, ArgPart, Revealed } from "../ipc/generated";
+import type { ArgEntry, ArgPart, FindingView, PartMark, Revealed } from "../ipc/generated";
 
 interface PartsProps {
   readonly parts: readonly ArgPart[];
   readonly revealed: ReadonlyMap<number, Revealed>;
   /** Marks the end of each line of a text. */
   readonly lineEnds?: boolean;
+  /** What the marks of the parts are about. */
+  readonly findings?: readonly FindingView[];
 }
+
+const NONE: readonly FindingView[] = [];
+
+const lookOf = ({ findings: [first], letters }: PartMark, findings: readonly FindingView[]): string => {
+  const found = first === undefined ? undefined : findings[first];
+  if (found === undefined) return letters ? "letters" : "";
+  return `${letters ? "letters" : "marked"} ${found.weight === "stop" ? "letters-stop" : "letters-look"}`;
+};
+
+/** A piece with its marks; behind the last piece of a value what was found in it. */
+const Marked = (props: {
+  readonly mark: PartMark | undefined;
+  /** The findings of which it is the last piece. */
+  readonly ends: readonly number[];
+  readonly findings: readonly FindingView[];
+  readonly children: ReactNode;
+}) => {
+  const { mark, ends, findings, children } = props;
+  if (mark === undefined) return children;
+  return (
+    <>
+      <span className={lookOf(mark, findings)} {...(mark.letters ? { "data-letters": "" } : {})}>
+        {children}
+      </span>
+      {ends.map((place) => {
+        const finding = findings[place];
+        return finding === undefined ? null : <FindingMark key={place} finding={finding} above={place === 0} />;
+      })}
+    </>
+  );
+};
+
+/** The findings that no later piece is marked for. */
+const endsAt = (parts: readonly ArgPart[], index: number): number[] =>
+  (parts[index]?.mark?.findings ?? []).filter(
+    (place) => !parts.slice(index + 1).some(({ mark }) => mark?.findings.includes(place) === true),
+  );
 
 const spaced = (digest: string): string => `${digest.slice(0, 4)} ${digest.slice(4)}`;
 
 /** A value, complete; what looks like a secret shows its length and a keyed digest until V opens it. */
-export const Parts = ({ parts, revealed, lineEnds = false }: PartsProps) => (
+export const Parts = ({ parts, revealed, lineEnds = false, findings = NONE }: PartsProps) => (
   <>
     {parts.map((part, index) => {
-      if (part.type === "text") {
+      const open = part.type === "text" || part.reveal === null ? undefined : revealed.get(part.reveal);
+      return (
         // Pieces never move within a value.
         // oxlint-disable-next-line react/no-array-index-key
-        return <ShownText key={index} text={part.text} block lineEnds={lineEnds} />;
-      }
-      const open = part.reveal === null ? undefined : revealed.get(part.reveal);
-      return open === undefined ? (
-        // oxlint-disable-next-line react/no-array-index-key
-        <span key={index} className="text-text-3">
-          {part.characters} characters hidden, {spaced(part.digest)}{" "}
-          {part.reveal === null ? null : <kbd className="kbd">V</kbd>}
-        </span>
-      ) : (
-        // oxlint-disable-next-line react/no-array-index-key
-        <span key={index} className="rounded bg-warn-bg px-1">
-          <ShownText text={open.value} block lineEnds={lineEnds} />
-        </span>
+        <Fragment key={index}>
+          <Marked mark={part.mark} ends={endsAt(parts, index)} findings={findings}>
+            {part.type === "text" ? (
+              <ShownText text={part.text} block lineEnds={lineEnds} />
+            ) : open === undefined ? (
+              <span className="text-text-3">
+                {part.characters} characters hidden, {spaced(part.digest)}{" "}
+                {part.reveal === null ? null : <kbd className="kbd">V</kbd>}
+              </span>
+            ) : (
+              <span className="rounded bg-warn-bg px-1">
+                <ShownText text={open.value} block lineEnds={lineEnds} />
+              </span>
+            )}
+          </Marked>
+        </Fragment>
       );
     })}
   </>
@@ -42,13 +85,15 @@ interface EntriesProps {
   readonly entries: readonly ArgEntry[];
   readonly revealed: ReadonlyMap<number, Revealed>;
   readonly label: string;
+  /** What is marked in them. */
+  readonly findings?: readonly FindingView[];
 }
 
 const hasLines = ({ value }: ArgEntry): boolean =>
   value.some((part) => part.type === "text" && plainText(part.text).includes("\n"));
 
 /** Arguments in the order received. */
-export const Entries = ({ entries, revealed, label }: EntriesProps) => {
+export const Entries = ({ entries, revealed, label, findings = NONE }: EntriesProps) => {
   const [lineEnds, setLineEnds] = useState(false);
   return (
     <>
@@ -68,7 +113,7 @@ export const Entries = ({ entries, revealed, label }: EntriesProps) => {
               </dt>
             )}
             <dd className="m-0 min-w-0">
-              <Parts parts={entry.value} revealed={revealed} lineEnds={lineEnds} />
+              <Parts parts={entry.value} revealed={revealed} lineEnds={lineEnds} findings={findings} />
             </dd>
           </div>
         ))}

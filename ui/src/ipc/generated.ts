@@ -364,7 +364,11 @@ export type ArgPart = { "type": "text",
 /**
  * The text.
  */
-text: Shown, } | { "type": "hidden", 
+text: Shown, 
+/**
+ * Why it is marked.
+ */
+mark?: PartMark, } | { "type": "hidden", 
 /**
  * Number of the reveal within the card; none where it cannot be opened from here.
  */
@@ -376,7 +380,11 @@ characters: number,
 /**
  * First 8 hex characters of a keyed digest: equal values look equal.
  */
-digest: string, };
+digest: string, 
+/**
+ * Why it is marked.
+ */
+mark?: PartMark, };
 
 /**
  * Something that a span made and keeps elsewhere.
@@ -671,9 +679,25 @@ warnings: Array<WarningView>,
  */
 reveals: Array<Reveal>, 
 /**
- * The nearest approved call of the same tool.
+ * What the console finds, the strongest first.
  */
-previous: PreviousCall | null, 
+findings: Array<FindingView>, 
+/**
+ * What will happen, in the console's own sentence; none where it cannot be sure.
+ */
+effect: Shown | null, 
+/**
+ * How long it takes to read the arguments that are not the same as in the compared call.
+ */
+readMs: number, 
+/**
+ * The nearest call that a person approved.
+ */
+compared: ComparedView | null, 
+/**
+ * The newest call like it that a person denied.
+ */
+denied: DeniedView | null, 
 /**
  * The newest call that this one repeats; none where a warning names it. Nothing follows from it.
  */
@@ -1002,6 +1026,9 @@ practice: [Nothing, PracticeView],
  * Turns them on or off. Audited.
  */
 set_practice: [SetPracticeArgs, PracticeView], 
+ * Whether hasty decisions slow the next card down. Turning it on or off is audited.
+ */
+haste_brake: [HasteBrakeArgs, HasteBrakeView], 
 /**
  * Every agent that is known: its copies, its tools, its credentials.
  */
@@ -1091,6 +1118,31 @@ notify: [NotifyArgs, Nothing],
  * How to connect an agent to this console.
  */
 connect_hint: [Nothing, ConnectHint], };
+
+/**
+ * The nearest call that a person approved.
+ */
+export type ComparedView = { 
+/**
+ * `WORKSPACE/AGENT/ID`.
+ */
+key: string, 
+/**
+ * When it was approved.
+ */
+atMs: number, 
+/**
+ * Who approved it.
+ */
+by: Shown | null, 
+/**
+ * Only what differs, in the order of the arguments.
+ */
+differs: Array<DiffersView>, 
+/**
+ * How many arguments are the same.
+ */
+same: number, };
 
 /**
  * A command for a person to run.
@@ -1194,7 +1246,11 @@ scope?: Scope,
 /**
  * How long the card was in front and armed, ms. Of several cards that were decided together: the share of each.
  */
-frontMs?: number, };
+frontMs?: number, 
+/**
+ * Whether the arguments were seen to their end.
+ */
+toEnd?: boolean, };
 
 /**
  * What became of a verdict. Only `decided` means that the stream has acknowledged it.
@@ -1290,39 +1346,6 @@ atMs: number | null,
 edited: Array<ArgEntry>, };
 
 /**
- * How one argument differs from an earlier call. Neutral: no difference is praised.
- */
-export type Delta = { 
-/**
- * The argument.
- */
-name: Shown, 
-/**
- * Then; none when it is new, and where `lines` shows both.
- */
-old: Array<ArgPart>, 
-/**
- * Now; none when it is gone, and where `lines` shows both.
- */
-new: Array<ArgPart>, 
-/**
- * Both line by line, where one of them has several lines; empty otherwise.
- */
-lines: Array<DiffLine>, 
-/**
- * Whether both are the same.
- */
-same: boolean, 
-/**
- * The new value holds characters that cannot be seen.
- */
-hidden: boolean, 
-/**
- * The new value seems to reach further: more items, a larger number, a wildcard, a safeguard off.
- */
-wider: boolean, };
-
-/**
  * Calls that people denied and a change of the rules would approve. Nothing was changed.
  */
 export type DeniedCalls = { 
@@ -1334,6 +1357,27 @@ count: number | null,
  * The newest first; at most 20.
  */
 calls: Array<PreviewCase>, };
+
+/**
+ * The newest call like it that a person denied.
+ */
+export type DeniedView = { 
+/**
+ * `WORKSPACE/AGENT/ID`.
+ */
+key: string, 
+/**
+ * When it was denied.
+ */
+atMs: number, 
+/**
+ * Who denied it.
+ */
+by: Shown | null, 
+/**
+ * What the person wrote.
+ */
+why: Shown | null, };
 
 /**
  * What a line of the diff shows.
@@ -1352,6 +1396,27 @@ kind: DiffKind,
  * The line.
  */
 text: Shown, };
+
+/**
+ * One place at which a call differs from an earlier one.
+ */
+export type DiffersView = { 
+/**
+ * The place, for a person: `attendees[2]`.
+ */
+place: Shown, 
+/**
+ * Then; none where there was none, and where `lines` shows both.
+ */
+was: Array<ArgPart> | null, 
+/**
+ * Now; none where it is gone, and where `lines` shows both.
+ */
+is: Array<ArgPart> | null, 
+/**
+ * Both line by line, where one of them has several lines; empty otherwise.
+ */
+lines: Array<DiffLine>, };
 
 /**
  * Takes a suggestion away for good, or back.
@@ -1523,6 +1588,32 @@ value: string,
 label: Shown, };
 
 /**
+ * A sentence with a fact about one place in the arguments.
+ */
+export type FindingView = { 
+/**
+ * What kind, such as `near_miss`.
+ */
+code: string, 
+/**
+ * How wrong it usually is.
+ */
+weight: FindingWeight, 
+/**
+ * JSON pointer to the innermost value concerned; empty for the whole call.
+ */
+at: Shown, 
+/**
+ * The sentence, in English; amounts as 12,490.00.
+ */
+message: Shown, };
+
+/**
+ * How wrong what was found usually is.
+ */
+export type FindingWeight = "stop" | "look";
+
+/**
  * A folder or a file of this console.
  */
 export type FolderView = { 
@@ -1577,6 +1668,24 @@ jsonOnly: Shown | null, };
  * How far a grant reaches.
  */
 export type GrantReach = "thread" | "always";
+
+/**
+ * Turns the brake on hasty decisions on or off.
+ */
+export type HasteBrakeArgs = { 
+/**
+ * None only asks.
+ */
+on: boolean | null, };
+
+/**
+ * Whether a card is slowed down after several that were decided in haste.
+ */
+export type HasteBrakeView = { 
+/**
+ * It is.
+ */
+on: boolean, };
 
 /**
  * Something that is wrong, and where.
@@ -1788,10 +1897,14 @@ kind: RequestKind | null,
  */
 tool: Shown | null, 
 /**
- * The arguments that distinguish the call, or the question, on one line of at most 80 characters; none where the
- * payload is gone or too large for a list.
+ * What will happen, else the arguments that distinguish the call, or the question, on one line of at most 80
+ * characters; none where the payload is gone or too large for a list.
  */
 summary: Shown | null, 
+/**
+ * What the console found, the strongest alone, as kept with the decision.
+ */
+finding: FindingView | null, 
 /**
  * Effective risk.
  */
@@ -1951,6 +2064,14 @@ path: DecidePath,
  * Key arguments, cut to one line; the card shows them whole.
  */
 summary: Shown, 
+/**
+ * What will happen, in the console's own sentence; none where it cannot be sure.
+ */
+effect: Shown | null, 
+/**
+ * What the console finds, the strongest alone; none where nothing is found or it has not looked yet.
+ */
+finding: FindingView | null, 
 /**
  * The agent's own words, cut to one line.
  */
@@ -2634,6 +2755,19 @@ on: boolean,
 acceptWaiting: Array<string>, };
 
 /**
+ * Why a piece of a value is marked.
+ */
+export type PartMark = { 
+/**
+ * Places in the card's findings; empty in a comparison.
+ */
+findings: Array<number>, 
+/**
+ * These are the letters concerned.
+ */
+letters: boolean, };
+
+/**
  * A piece of what a span put out.
  */
 export type PartView = { "type": "text", 
@@ -2880,35 +3014,6 @@ report: PreviewReport | null,
  * Why it ended early.
  */
 trouble: string | null, };
-
-/**
- * The nearest approved call of the same tool, by the same agent where it has one.
- */
-export type PreviousCall = { 
-/**
- * Its verdict.
- */
-verdict: string, 
-/**
- * When it was decided.
- */
-atMs: number, 
-/**
- * Whether this console's operator decided it.
- */
-mine: boolean, 
-/**
- * Who decided it: a person's name, or what let it pass, such as `rule small-mail`.
- */
-by: Shown | null, 
-/**
- * The other agent whose call it was, `WORKSPACE/AGENT`; none where the card's agent asked it.
- */
-agent: string | null, 
-/**
- * The arguments of both, name by name.
- */
-deltas: Array<Delta>, };
 
 /**
  * A question.

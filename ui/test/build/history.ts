@@ -12,6 +12,7 @@ export const historyRow = (number: number, more: Partial<HistoryRow> = {}): Hist
   kind: "tool_call",
   tool: shown("pay"),
   summary: shown("to: ada, amount: 12"),
+  finding: null,
   risk: "medium",
   state: "decided",
   verdict: shown("approve"),

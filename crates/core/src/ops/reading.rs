@@ -7,11 +7,9 @@ use countersign_wire::{RequestKey, Stream, decision_subject, json_value, withdra
 use serde_json::Value;
 
 use super::cautions;
-use super::tool_record::{NEWEST, call_of};
 use super::votes::reported::{self, ShownVote};
 use crate::Fault;
 use crate::domain::history::{Cursor, HistoryFilter, Sort};
-use crate::domain::yardstick::nearest;
 use crate::domain::{CallWarning, State, Timestamp};
 use crate::runtime::App;
 use crate::store::alarms::Alarm;
@@ -23,7 +21,6 @@ use crate::store::outbox::OutboxRow;
 use crate::store::quarantine::{self, Contradicting};
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::receipts::StoredReceipt;
-use crate::store::tool_record::ToolCall;
 use crate::store::{
     Reader, StoreError, alarms, audit, decisions, looked, outbox, policy_versions, receipts,
     retention, typed_targets,
@@ -49,8 +46,6 @@ pub struct RequestStory {
     pub alarms: Vec<Alarm>,
     /// The votes of several operators, as far as they may be shown.
     pub votes: Vec<ShownVote>,
-    /// The nearest approved call of the same tool, with the arguments that ran.
-    pub earlier: Option<(LineRow, Value)>,
     /// The name of the rule that decided, in the set that was in force; none where that is not kept here.
     pub rule_name: Option<String>,
     /// The same call, decided before this one was asked.
@@ -266,14 +261,11 @@ impl App {
         let line = self.find(id).await?;
         let reader = self.reader();
         let (mut decision, mut contradicting) = (None, None);
-        let (mut reported, mut earlier) = (Vec::new(), None);
+        let mut reported = Vec::new();
         if let Some(key) = line.key() {
             decision = decisions::of_request(reader, &key).await?;
             contradicting = quarantine::contradicting(reader, &decision_subject(&key)).await?;
             reported = receipts::of_request(reader, &key).await?;
-        }
-        if let Some(call) = call_of(&line) {
-            earlier = self.nearest_approved(&line, call).await?;
         }
         let typed_target = match &line.tool {
             Some(tool) => typed_targets::of_tool(reader, &line.ws, &line.agent, tool).await?,
@@ -301,7 +293,6 @@ impl App {
             outgoing,
             receipts: reported,
             alarms,
-            earlier,
             typed_target,
             removed,
             looked,
@@ -309,23 +300,6 @@ impl App {
         }
         .with_rule_name(reader)
         .await?)
-    }
-
-    /// The approved call that shares most with this one.
-    async fn nearest_approved(
-        &self,
-        line: &LineRow,
-        call: ToolCall<'_>,
-    ) -> Result<Option<(LineRow, Value)>, Fault> {
-        let Some(args) = json_value(&line.raw).and_then(|of| of.get("args").cloned()) else {
-            return Ok(None);
-        };
-        let approved = lines::approved_before(self.reader(), call, i64::from(NEWEST)).await?;
-        let Some((id, ran)) = nearest(&args, approved) else {
-            return Ok(None);
-        };
-        let found = lines::by_ids(self.reader(), &[id]).await?.pop();
-        Ok(found.map(|line| (self.with_listed_name(line), ran)))
     }
 
     /// Audit rows after `seq`, oldest first: the order of everything that happened here.

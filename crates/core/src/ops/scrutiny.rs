@@ -2,7 +2,7 @@
 //!
 //! Reads the past, decides nothing: `countersign-scrutiny` finds, the writer keeps what it found.
 
-use countersign_scrutiny::{Call, differs, effect, nearest};
+use countersign_scrutiny::{Call, differs, effect, nearest, shares};
 pub use countersign_scrutiny::{Code, Difference, Finding, Weight};
 use countersign_wire::{ApprovalRequest, json_value};
 use serde_json::Value;
@@ -12,6 +12,7 @@ use super::tool_record::call_of;
 use crate::Fault;
 use crate::policy::Stop;
 use crate::runtime::App;
+use crate::store::findings;
 use crate::store::lines::LineRow;
 use crate::store::people_decided::{self, PersonDecided};
 use crate::store::tool_record::ToolCall;
@@ -29,6 +30,22 @@ pub struct Scrutiny {
     pub effect: Option<String>,
     /// The nearest call that a person approved.
     pub compared: Option<Compared>,
+    /// The newest call like it that a person denied.
+    pub denied: Option<Denied>,
+}
+
+/// A call that a person denied: the same, or one that shares more of whom and what it is about than the nearest
+/// approved one.
+#[derive(Debug)]
+pub struct Denied {
+    /// The earlier call.
+    pub request_id: String,
+    /// When it was denied, ms.
+    pub at: i64,
+    /// Who denied it.
+    pub by: Option<String>,
+    /// What the person wrote.
+    pub why: Option<String>,
 }
 
 /// A call with the nearest one that a person approved.
@@ -70,16 +87,34 @@ impl App {
             .iter()
             .filter(|one| is_approval(one))
             .filter_map(|one| Some((one, ran(one)?)));
-        let compared = nearest(call.tool, examined.args, approved).map(|(one, args)| Compared {
+        let nearest = nearest(call.tool, examined.args, approved);
+        let denied = denied_like(&examined, &decided, nearest.as_ref())
+            .filter(|one| now - one.decided_at <= DENIED_MS)
+            .map(|one| Denied {
+                request_id: one.request_id.clone(),
+                at: one.decided_at,
+                by: person(one),
+                why: one.message.clone().filter(|why| !why.trim().is_empty()),
+            });
+        let compared = nearest.map(|(one, args)| Compared {
             request_id: one.request_id.clone(),
             at: one.decided_at,
             by: person(one),
             differs: differs(&args, examined.args),
         });
         Ok(Some(Scrutiny {
+            denied,
             effect: effect(&examined),
             compared,
         }))
+    }
+
+    /// How many waiting calls a finding stops.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn stopped_by_findings(&self) -> Result<i64, Fault> {
+        Ok(findings::stopped(self.reader()).await?)
     }
 }
 
@@ -116,6 +151,23 @@ pub(super) fn stops_of(findings: &[Finding]) -> Vec<Stop> {
         });
     }
     stops
+}
+
+/// The newest denied call that is nearer than the nearest approved one.
+fn denied_like<'d>(
+    call: &Call<'_>,
+    decided: &'d [PersonDecided],
+    approved: Option<&(&PersonDecided, Value)>,
+) -> Option<&'d PersonDecided> {
+    let near = approved.map_or(0, |(_, args)| shares(call.tool, call.args, args));
+    let same = approved.filter(|(_, args)| args == call.args);
+    // An approval ends a denial that came before it.
+    let since = same.map_or(i64::MIN, |(one, _)| one.decided_at);
+    let mut denied = decided.iter().filter(|one| !is_approval(one));
+    denied.find(|one| {
+        let like = |args: Value| args == *call.args || shares(call.tool, call.args, &args) > near;
+        one.decided_at > since && ran(one).is_some_and(like)
+    })
 }
 
 /// Whether a person let it run.

@@ -41,7 +41,10 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
         response: response(&story, &args)?,
         scope: args.scope.unwrap_or(Scope::Once),
         hold: runs && story.path() == DecidePath::Low,
-        look: Look::in_window(args.front_ms.map(i64::from)),
+        look: Look {
+            to_end: args.to_end,
+            ..Look::in_window(args.front_ms.map(i64::from))
+        },
         ..DecideCommand::by_operator(story.key.clone(), args.verdict)
     };
     outcome(args.verdict, desk.app.decide(command).await)

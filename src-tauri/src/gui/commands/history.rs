@@ -208,12 +208,14 @@ pub(crate) async fn request_story(
     args: KeyArgs,
 ) -> Result<RequestStoryView, IpcError> {
     let story = desk.app.show(&args.key).await.map_err(fault)?;
+    let scrutiny = desk.app.scrutiny(&story.line).await.map_err(fault)?;
     let audit = desk.app.audit_story(&story.line).await.map_err(fault)?;
     let traces = desk.app.traces_of(&story.line).await.map_err(fault)?;
     let own_key = desk.app.identity().human_key().to_string();
     Ok(story_view(
         HistoryReading {
             story,
+            scrutiny: scrutiny.unwrap_or_default(),
             audit,
             traces,
         },

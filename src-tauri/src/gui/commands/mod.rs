@@ -47,7 +47,7 @@ pub(crate) use rule_changes::rule_changes;
 pub(crate) use rules::{
     check_rule, draft_rule, regret, remove_rule, rule_text, rule_words, rules_list, save_rule,
 };
-pub(crate) use settings::settings;
+pub(crate) use settings::{haste_brake, settings};
 pub(crate) use setup::{setup_list, setup_of, setup_save};
 pub(crate) use status::{connect_hint, server_time, status, today};
 pub(crate) use suggest::{dismiss_suggestion, suggestions};

@@ -1,5 +1,6 @@
 //! The words of a notification, from names of a strict grammar only.
 
+use countersign_core::ops::scrutiny::{Weight, findings_of};
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::lines::LineRow;
 use countersign_redaction::is_secret_value;
@@ -27,24 +28,39 @@ pub(super) fn waiting(lines: &[LineRow], level: NotifyLevel) -> Option<Words> {
         .iter()
         .filter(|line| line.state == "pending")
         .map(|line| (line, Risk::effective(&line.risk)))
-        .filter(|(_, risk)| *risk >= least)
+        .filter(|(line, risk)| *risk >= least || is_stopped(line))
         .collect();
     // The first of the riskiest: it has waited longest.
-    let (line, risk) = waiting.iter().rev().max_by_key(|(_, risk)| *risk)?;
+    let by_risk = |(line, risk): &&(&LineRow, Risk)| (is_stopped(line), *risk);
+    let (line, risk) = waiting.iter().rev().max_by_key(by_risk)?;
+    let stopped = if is_stopped(line) {
+        ", stopped by a finding"
+    } else {
+        ""
+    };
     let what = line.tool.as_deref().map_or("a question", plain);
     Some(match waiting.len() {
         1 => Words {
             summary: format!("Waiting for you: {what}"),
-            body: format!("{risk} risk, asked by {} in {}", line.agent, line.ws),
+            body: format!(
+                "{risk} risk{stopped}, asked by {} in {}",
+                line.agent, line.ws
+            ),
         },
         count => Words {
             summary: format!("{count} requests wait for you"),
             body: format!(
-                "The riskiest: {what}, {risk}, asked by {} in {}",
+                "The riskiest: {what}, {risk}{stopped}, asked by {} in {}",
                 line.agent, line.ws
             ),
         },
     })
+}
+
+/// A finding says that it is nearly always wrong. What it says holds arguments, and is for the window alone.
+fn is_stopped(line: &LineRow) -> bool {
+    let findings = findings_of(line).unwrap_or_default();
+    findings.iter().any(|one| one.weight == Weight::Stop)
 }
 
 /// That something is wrong, and with which request.
@@ -73,6 +89,8 @@ fn plain(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
     use super::*;
 
     fn line(tool: &str, risk: &str, state: &str) -> LineRow {
@@ -116,6 +134,23 @@ mod tests {
             );
             assert_eq!(waiting(&lines, NotifyLevel::Off), None, "{risk}");
         }
+    }
+
+    #[test]
+    fn what_a_finding_stops_is_told_at_every_level_but_off_and_without_its_words() {
+        let mut stopped = line("pay", "low", "pending");
+        stopped.findings = Some(
+            json!([{"code": "near_miss", "weight": "stop", "at": "/to", "message": "evil.example"}])
+                .to_string(),
+        );
+        let lines = [stopped, line("wipe", "high", "pending")];
+        for level in [NotifyLevel::All, NotifyLevel::Urgent] {
+            assert_eq!(
+                waiting(&lines, level).unwrap().body,
+                "The riskiest: pay, low, stopped by a finding, asked by billing-bot in acme"
+            );
+        }
+        assert_eq!(waiting(&lines, NotifyLevel::Off), None);
     }
 
     #[test]

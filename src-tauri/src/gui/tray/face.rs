@@ -16,6 +16,8 @@ const NAME: usize = 40;
 pub(super) struct Face {
     /// Requests that wait.
     pub(super) waiting: i64,
+    /// Of these, with a finding that stops them.
+    pub(super) stopped: i64,
     /// Nothing is approved automatically.
     pub(super) panic: bool,
     /// One line for each brake and bypass, panic first.
@@ -46,6 +48,7 @@ impl Face {
         }
         Self {
             waiting,
+            stopped: 0,
             panic: panic.is_some(),
             brakes: lines,
         }
@@ -55,6 +58,9 @@ impl Face {
     pub(super) fn headline(&self) -> String {
         match self.waiting {
             0 => "Nothing waits".to_owned(),
+            count if self.stopped > 0 => {
+                format!("{count} waiting, {} stopped by a finding", self.stopped)
+            }
             count => format!("{count} waiting"),
         }
     }
@@ -102,6 +108,11 @@ mod tests {
         let face = Face::of(3, &brakes, now);
         assert!(face.panic);
         assert_eq!(face.headline(), "3 waiting");
+        let stopped = Face {
+            stopped: 1,
+            ..face.clone()
+        };
+        assert_eq!(stopped.headline(), "3 waiting, 1 stopped by a finding");
         assert_eq!(
             face.brakes,
             [

@@ -2,12 +2,15 @@
 //!
 //! They are never shortened.
 
+use countersign_core::ops::scrutiny::Finding;
 use countersign_redaction::{Redacted, hides_whole, leaf_text, secret_spans};
-use countersign_view::{ArgEntry, ArgPart, Reveal, RevealKind};
+use countersign_view::{ArgEntry, ArgPart, PartMark, Reveal, RevealKind};
 use countersign_wire::{TextWarning, escape_lines, text_ascii_safe, warnings};
 use serde_json::Value;
+use std::ops::Range;
 
 use super::hidden::escape;
+use super::letters::letters;
 
 /// A container of plain values is written on one line up to this length.
 const ONE_LINE: usize = 400;
@@ -50,6 +53,11 @@ impl Walked {
 
 /// Walks through arguments. `key` is the console's own, for the digests of hidden values.
 pub(crate) fn walk(value: &Value, key: &[u8; 32]) -> Walked {
+    walk_marked(value, key, &[])
+}
+
+/// The same, with the places of findings marked.
+pub(super) fn walk_marked(value: &Value, key: &[u8; 32], findings: &[Finding]) -> Walked {
     let mut walked = Walked::default();
     match value {
         Value::Object(map) => {
@@ -65,9 +73,11 @@ pub(crate) fn walk(value: &Value, key: &[u8; 32]) -> Walked {
                 }
                 let mut writer = Writer {
                     key,
+                    findings,
                     found: &mut walked.found,
                     parts: Vec::new(),
                     text: String::new(),
+                    marks: Vec::new(),
                 };
                 writer.value(&place, Some(name), value);
                 let value = writer.done();
@@ -85,9 +95,11 @@ pub(crate) fn walk(value: &Value, key: &[u8; 32]) -> Walked {
             };
             let mut writer = Writer {
                 key,
+                findings,
                 found: &mut walked.found,
                 parts: Vec::new(),
                 text: String::new(),
+                marks: Vec::new(),
             };
             writer.value(&place, None, other);
             let value = writer.done();
@@ -151,27 +163,61 @@ impl Place {
 
 struct Writer<'a> {
     key: &'a [u8; 32],
+    findings: &'a [Finding],
     found: &'a mut Vec<Found>,
     parts: Vec<ArgPart>,
     text: String,
+    /// Findings of the value that is written now.
+    marks: Vec<u32>,
 }
 
 impl Writer<'_> {
     fn done(mut self) -> Vec<ArgPart> {
-        self.close_text();
+        self.close_text(false);
         self.parts
     }
 
-    fn close_text(&mut self) {
+    fn close_text(&mut self, letters: bool) {
         if !self.text.is_empty() {
             self.parts.push(ArgPart::Text {
                 text: escape_lines(&self.text),
+                mark: self.mark(letters),
             });
             self.text.clear();
         }
     }
 
+    fn mark(&self, letters: bool) -> Option<PartMark> {
+        (!self.marks.is_empty()).then(|| PartMark {
+            findings: self.marks.clone(),
+            letters,
+        })
+    }
+
+    /// Findings of a value; those inside of one that is hidden whole are its own.
+    fn marks_of(&self, place: &Place, hidden: bool) -> Vec<u32> {
+        let inside = |at: &str| {
+            let rest = at.strip_prefix(place.pointer.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || (hidden && rest.starts_with('/')))
+        };
+        let numbered = self.findings.iter().zip(0..);
+        let mine = numbered.filter(|(finding, _)| inside(&finding.at));
+        mine.map(|(_, number)| number).collect()
+    }
+
     fn value(&mut self, place: &Place, name: Option<&str>, value: &Value) {
+        let marks = self.marks_of(place, hides_whole(name, value));
+        if marks.is_empty() {
+            return self.plain(place, name, value);
+        }
+        self.close_text(false);
+        let around = std::mem::replace(&mut self.marks, marks);
+        self.plain(place, name, value);
+        self.close_text(false);
+        self.marks = around;
+    }
+
+    fn plain(&mut self, place: &Place, name: Option<&str>, value: &Value) {
         if hides_whole(name, value) {
             return self.hide(place, leaf_text(value));
         }
@@ -245,30 +291,62 @@ impl Writer<'_> {
 
     /// A text between quotes, with the secrets in it hidden one by one: as it is, or with the escapes of JSON.
     fn quoted(&mut self, place: &Place, text: &str, as_it_is: bool) {
+        let concerned = self.concerned(text);
+        self.text.push('"');
+        let mut from = 0;
+        for span in secret_spans(text) {
+            self.open(text, from..span.start, as_it_is, &concerned);
+            self.hide(place, text[span.clone()].to_owned());
+            from = span.end;
+        }
+        self.open(text, from..text.len(), as_it_is, &concerned);
+        self.text.push('"');
+    }
+
+    /// The letters that the findings of this value are about, in order.
+    fn concerned(&self, text: &str) -> Vec<Range<usize>> {
+        let findings = self
+            .marks
+            .iter()
+            .filter_map(|at| self.findings.get(*at as usize));
+        let mut found: Vec<_> = findings
+            .flat_map(|finding| letters(finding, text))
+            .collect();
+        found.sort_by_key(|range| (range.start, range.end));
+        found
+    }
+
+    /// A part of a text that is not hidden.
+    fn open(&mut self, text: &str, part: Range<usize>, as_it_is: bool, letters: &[Range<usize>]) {
         let write = |part: &str, to: &mut String| match as_it_is {
             true => to.push_str(part),
             false => quote(part, to),
         };
-        self.text.push('"');
-        let mut from = 0;
-        for span in secret_spans(text) {
-            write(&text[from..span.start], &mut self.text);
-            self.hide(place, text[span.clone()].to_owned());
-            from = span.end;
+        let mut from = part.start;
+        for letters in letters {
+            let (start, end) = (letters.start.max(from), letters.end.min(part.end));
+            if start >= end {
+                continue;
+            }
+            write(&text[from..start], &mut self.text);
+            self.close_text(false);
+            write(&text[start..end], &mut self.text);
+            self.close_text(true);
+            from = end;
         }
-        write(&text[from..], &mut self.text);
-        self.text.push('"');
+        write(&text[from..part.end], &mut self.text);
     }
 
     fn hide(&mut self, place: &Place, text: String) {
         let hidden = Redacted::of(&text, self.key);
-        self.close_text();
+        self.close_text(false);
         let reveal = u32::try_from(self.found.len()).unwrap_or(u32::MAX);
         self.found.push(place.found(RevealKind::Secret, text));
         self.parts.push(ArgPart::Hidden {
             reveal: Some(reveal),
             characters: u32::try_from(hidden.length).unwrap_or(u32::MAX),
             digest: hidden.keyed_digest,
+            mark: self.mark(false),
         });
     }
 }
@@ -306,7 +384,7 @@ mod tests {
 
     fn plain(parts: &[ArgPart]) -> String {
         let text = |part: &ArgPart| match part {
-            ArgPart::Text { text } => text.plain(),
+            ArgPart::Text { text, .. } => text.plain(),
             ArgPart::Hidden {
                 reveal, characters, ..
             } => format!("<{}: {characters}>", reveal.unwrap_or(u32::MAX)),

@@ -11,12 +11,12 @@ use countersign_wire::{
 };
 use serde_json::{Value, json};
 
-use super::args::{Walked, walk};
+use super::args::{Walked, walk, walk_marked};
 use super::form::form_view;
 use super::hidden::{escape, escape_lines, json_shown};
 use super::looks::looks;
-use super::previous::previous;
 use super::progress::{decision_view, ladder, on_bus_view, rule_ref};
+use super::scrutiny::{compared_view, denied_view, finding_view, read_ms};
 use super::story::{Story, state_of};
 use super::votes::votes_view;
 use super::warning::card_warnings;
@@ -59,7 +59,19 @@ pub(crate) fn card_view(
     now: Timestamp,
 ) -> Card {
     let request = &story.request;
-    let walked = request.args.as_ref().map(|args| walk(args, key));
+    let scrutiny = &story.scrutiny;
+    let denied = scrutiny
+        .denied
+        .as_ref()
+        .map(|denied| denied_view(denied, &story.key));
+    let mut warnings = card_warnings(story, now);
+    // The card has a line for it.
+    warnings.retain(|warning| {
+        let told = denied.as_ref().map(|denied| denied.key.as_str());
+        warning.request.is_none() || warning.request.as_deref() != told
+    });
+    let walked = request.args.as_ref();
+    let walked = walked.map(|args| walk_marked(args, key, &story.findings));
     let risk = Risk::effective(&request.risk);
     Card {
         key: story.key.to_string(),
@@ -79,11 +91,18 @@ pub(crate) fn card_view(
             .as_ref()
             .map(|e| effective(e, key))
             .unwrap_or_default(),
-        warnings: card_warnings(story, now),
+        warnings,
         reveals: walked.as_ref().map(Walked::reveals).unwrap_or_default(),
         args: walked.map(|walked| walked.entries),
         looks: request.args.as_ref().map(looks).unwrap_or_default(),
-        previous: previous(story, key, own_key),
+        findings: story.findings.iter().map(finding_view).collect(),
+        effect: text(scrutiny.effect.as_ref()),
+        read_ms: read_ms(request.args.as_ref(), scrutiny.compared.as_ref()),
+        compared: scrutiny.compared.as_ref().and_then(|compared| {
+            let args = request.args.as_ref()?;
+            Some(compared_view(compared, &story.key, args, key))
+        }),
+        denied,
         re_ask: re_ask(story),
         history: history(request),
         question: question(request),

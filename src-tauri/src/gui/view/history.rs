@@ -2,6 +2,7 @@
 
 use countersign_core::domain::Timestamp as At;
 use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::scrutiny::{Scrutiny, findings_of};
 use countersign_core::ops::votes::reported::ShownVote;
 use countersign_core::store::audit::hex;
 use countersign_core::store::audit_refs::AuditRef as LogRow;
@@ -17,6 +18,7 @@ use super::card::card_view;
 use super::progress::{Delivery, decision_view, key_tail, on_bus_view, rule_ref, rungs};
 use super::raw::raw_chunk;
 use super::row::decider;
+use super::scrutiny::finding_view;
 use super::story::{Story, state_of};
 use super::summary::line_summary;
 use crate::production::Production;
@@ -24,6 +26,7 @@ use crate::production::Production;
 /// What the details of a request are made from.
 pub(crate) struct HistoryReading {
     pub(crate) story: RequestStory,
+    pub(crate) scrutiny: Scrutiny,
     pub(crate) audit: Vec<LogRow>,
     pub(crate) traces: Vec<String>,
 }
@@ -42,7 +45,14 @@ pub(crate) fn history_row(line: &LineRow, hiding: &Hiding, own_key: &str) -> His
         agent: line.agent.clone(),
         kind: kind.and_then(|word| serde_json::from_value(word.into()).ok()),
         tool: line.tool.as_deref().map(|tool| hiding.escape(tool)),
-        summary: line_summary(line),
+        summary: match &line.effect {
+            Some(effect) => Some(hiding.escape(effect)),
+            None => line_summary(line),
+        },
+        finding: findings_of(line)
+            .unwrap_or_default()
+            .first()
+            .map(finding_view),
         risk: Risk::effective(&line.risk),
         state: state_of(line),
         verdict: line.verdict.as_deref().map(escape),
@@ -71,6 +81,7 @@ pub(crate) fn story_view(
 ) -> RequestStoryView {
     let HistoryReading {
         story,
+        scrutiny,
         audit,
         traces,
     } = reading;
@@ -116,7 +127,7 @@ pub(crate) fn story_view(
         traces,
         row,
         // Last: it takes the story.
-        card: Story::read(story)
+        card: Story::read(story, scrutiny)
             .ok()
             .map(|story| Box::new(card_view(&story, key, own_key, production, now))),
     }

@@ -2,6 +2,7 @@
 
 use countersign_core::ops::cautions::Marks;
 use countersign_core::ops::listed_names::shown_name;
+use countersign_core::ops::scrutiny::findings_of;
 use countersign_core::store::lines::LineRow;
 use countersign_view::{CardState, DecidePath, DecidedNotice, InboxRow};
 use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown};
@@ -9,6 +10,7 @@ use serde_json::Value;
 
 use super::card::path_of;
 use super::hidden::{escape, without_secrets};
+use super::scrutiny::{finding_view, path_with};
 use super::story::{read_request, state_of};
 use super::summary::{call_summary, clip};
 use super::votes::votes_count;
@@ -31,6 +33,7 @@ pub(crate) fn inbox_row(line: &LineRow) -> Option<InboxRow> {
     let request = read_request(line)?;
     let name = name_of(&request);
     let args = request.args.as_ref();
+    let findings = findings_of(line).unwrap_or_default();
     let summary = args
         .map(|args| call_summary(args, LINE))
         .unwrap_or_default();
@@ -45,8 +48,10 @@ pub(crate) fn inbox_row(line: &LineRow) -> Option<InboxRow> {
         kind: request.kind,
         tool: cut(&name, LINE),
         risk: Risk::effective(&line.risk),
-        path: path_of(&request),
+        path: path_with(path_of(&request), &findings),
         summary: cut(&summary, LINE),
+        effect: line.effect.as_deref().map(escape),
+        finding: findings.first().map(finding_view),
         says: says.map(|text| cut(text, LINE)),
         workspace: line.ws.clone(),
         agent: line.agent.clone(),

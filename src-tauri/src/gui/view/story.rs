@@ -2,6 +2,7 @@
 
 use countersign_core::domain::CallWarning;
 use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::scrutiny::{Finding, Scrutiny, findings_of};
 use countersign_core::ops::votes::reported::ShownVote;
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
@@ -15,6 +16,7 @@ use countersign_wire::{ApprovalRequest, RequestKey, request_digest};
 use serde_json::Value;
 
 use super::card::path_of;
+use super::scrutiny::path_with;
 use super::target::typed_target;
 use crate::gui::fault::refuse;
 
@@ -30,8 +32,10 @@ pub(crate) struct Story {
     pub(crate) receipts: Vec<StoredReceipt>,
     pub(crate) alarms: Vec<Alarm>,
     pub(crate) votes: Vec<ShownVote>,
-    /// The nearest approved call, with the arguments that ran.
-    pub(crate) earlier: Option<(LineRow, Value)>,
+    /// What was found in it; nothing while nobody looked at it.
+    pub(crate) findings: Vec<Finding>,
+    /// What it does and what it is compared with; nothing for what is no call.
+    pub(crate) scrutiny: Scrutiny,
     pub(crate) rule_name: Option<String>,
     pub(crate) repeats: Option<EarlierCall>,
     pub(crate) cautions: Vec<CallWarning>,
@@ -41,7 +45,7 @@ pub(crate) struct Story {
 
 impl Story {
     /// Refuses what was rejected: it has no card.
-    pub(crate) fn read(story: RequestStory) -> Result<Self, IpcError> {
+    pub(crate) fn read(story: RequestStory, scrutiny: Scrutiny) -> Result<Self, IpcError> {
         let rejected = || {
             refuse(
                 IpcErrorCode::NotApprovable,
@@ -68,7 +72,8 @@ impl Story {
             receipts: story.receipts,
             alarms: story.alarms,
             votes: story.votes,
-            earlier: story.earlier,
+            findings: findings_of(&story.line).unwrap_or_default(),
+            scrutiny,
             rule_name: story.rule_name,
             repeats: story.repeats,
             cautions: story.cautions,
@@ -77,10 +82,11 @@ impl Story {
         })
     }
 
-    /// Which way an approval takes: what a person denied before takes that of high risk at least.
+    /// Which way an approval takes: with a finding that stops, and for what a person denied before, that of high risk
+    /// at least.
     pub(crate) fn path(&self) -> DecidePath {
         let denied = |caution: &CallWarning| matches!(caution, CallWarning::DeniedBefore { .. });
-        let path = path_of(&self.request);
+        let path = path_with(path_of(&self.request), &self.findings);
         match self.cautions.iter().any(denied) {
             true => path.max(DecidePath::High),
             false => path,

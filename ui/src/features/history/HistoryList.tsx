@@ -1,6 +1,7 @@
 import { AgentKey } from "../../components/AgentKey";
 import { RiskBadge } from "../../components/RiskBadge";
 import { plainText } from "../../components/shown";
+import { RowMark } from "../../components/RowMark";
 import { ShownText } from "../../components/ShownText";
 import { formatDuration } from "../../components/timeline/scale";
 import { pastOf } from "../../components/verdict";
@@ -52,7 +53,10 @@ const draw = (row: HistoryRow) => (
         <ShownText text={row.tool} />
       )}
     </span>
-    <span className="truncate text-text-2">{row.summary === null ? null : <ShownText text={row.summary} />}</span>
+    <span className="truncate text-text-2">
+      {row.finding === null ? null : <RowMark finding={row.finding} />}
+      {row.summary === null ? null : <ShownText text={row.summary} />}
+    </span>
     <span className="min-w-0 text-text-2">
       {row.workspace === "" ? "no valid subject" : <AgentKey of={`${row.workspace}/${row.agent}`} />}
     </span>
@@ -120,7 +124,7 @@ export const HistoryList = ({ rows, sort, onSort, chosen, onOpen, onEnd }: Histo
     <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`}>
       <Column by="stored" label="Stored" sort={sort} onSort={onSort} />
       <span aria-hidden="true">Tool</span>
-      <span aria-hidden="true">Arguments</span>
+      <span aria-hidden="true">What it does</span>
       <span aria-hidden="true">Agent</span>
       <Column by="risk" label="Risk" sort={sort} onSort={onSort} />
       <span aria-hidden="true">Outcome</span>

@@ -10,6 +10,7 @@ import { RawBytes } from "../../components/RawBytes";
 import { RawDialog } from "../../components/RawDialog";
 import { ProductionMark } from "../../components/ProductionMark";
 import { RiskBadge } from "../../components/RiskBadge";
+import { Found } from "../../components/Found";
 import { Section } from "../../components/Section";
 import { ShownText } from "../../components/ShownText";
 import { Entries } from "../../components/Values";
@@ -73,14 +74,7 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
       )}
       {card === null ? null : (
         <>
-          {card.says.map((said) => (
-            <p key={said.field} className="selectable mt-0 mb-3 max-w-[760px]">
-              <span className="mr-1.5 rounded border border-line px-1.5 text-[11.5px] text-text-3">
-                {card.agent} says, {said.field}
-              </span>
-              <ShownText text={said.text} block />
-            </p>
-          ))}
+          <Found card={card} />
           {card.question === null ? null : (
             <Section title="The question">
               <p className="selectable m-0 text-[15px]">
@@ -90,9 +84,17 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
           )}
           {card.args === null ? null : (
             <Section title="Arguments">
-              <Entries entries={card.args} revealed={NOTHING} label="Arguments" />
+              <Entries entries={card.args} revealed={NOTHING} label="Arguments" findings={card.findings} />
             </Section>
           )}
+          {card.says.map((said) => (
+            <p key={said.field} className="selectable mt-0 mb-3 max-w-[760px]">
+              <span className="mr-1.5 rounded border border-line px-1.5 text-[11.5px] text-text-3">
+                {card.agent} says, {said.field}
+              </span>
+              <ShownText text={said.text} block />
+            </p>
+          ))}
           {card.warnings.map((warning, index) => (
             // Warnings keep their order.
             <p

@@ -8,19 +8,21 @@ import { Kbd } from "../../components/Kbd";
 import { RiskBadge } from "../../components/RiskBadge";
 import { ProductionMark } from "../../components/ProductionMark";
 import { ShownText } from "../../components/ShownText";
+import { Found } from "../../components/Found";
 import { Entries } from "../../components/Values";
 import { CommandText } from "../../components/CommandText";
 import { useBlocked, useDesk, useServerSecond } from "../../desk/DeskContext";
 import type { Card, Shown, Verdict } from "../../ipc/generated";
-import { mayApproveCard } from "./mayDo";
+import { mayApproveCard, stops } from "./mayDo";
 import { DenyPanel } from "./acts/DenyPanel";
 import { ApproveButton } from "./ApproveButton";
 import { Effective, Warnings } from "./card/Sections";
 import { differing } from "./differing";
 import { useSeenEnd } from "./card/useSeenEnd";
-import { AskedArea, Bottom, TooSmall, useOnScreen } from "./onScreen";
+import { AskedArea, Bottom, Slowed, TooSmall, useOnScreen } from "./onScreen";
 import type { Picked } from "./selection";
 import { missingStep, noProgress } from "./steps";
+import { useHaste } from "./useHaste";
 import { useApproveKey } from "./useApproveKey";
 import { useArming } from "./useArming";
 import type { SentView } from "./useSent";
@@ -28,9 +30,12 @@ import { Region } from "../../components/Region";
 import { Failed } from "../../components/Failed";
 
 const NOTHING = new Map<number, never>();
+/** Nothing is read for longer before it may be approved. */
+const READ_MOST_MS = 15_000;
 
 /** Why a batch with this card cannot be approved; a denial is never kept back. */
 const holdsBack = (card: Card, now: number): string | null => {
+  if (stops(card)) return "has a finding that stops it: open it alone";
   if (card.path !== "low") return "is decided alone";
   if (card.state !== "pending") return "no longer waits";
   if (now >= card.deadlineMs) return "is past its deadline";
@@ -72,15 +77,16 @@ const One = ({ card, differs, why }: OneProps) => (
         <Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} />
       </span>
     </header>
+    <Found card={card} />
+    <div className="mb-3">
+      <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments" findings={card.findings} />
+    </div>
     {card.says.map((said) => (
       <p key={said.field} className="selectable mt-0 mb-2 text-text-2">
         <span className="mr-1.5 rounded border border-line px-1 text-[10.5px] text-text-3">says</span>
         <ShownText text={said.text} block />
       </p>
     ))}
-    <div className="mb-5">
-      <Entries entries={card.args ?? []} revealed={NOTHING} label="Arguments" />
-    </div>
     <Warnings card={card} revealed={NOTHING} />
     <Effective groups={card.effective} revealed={NOTHING} />
     {why === null ? null : (
@@ -131,8 +137,14 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
     !covered && !denying && !busy && inView === true,
     area,
   );
+  const readMs = Math.min(
+    cards.reduce((sum, card) => sum + card.readMs, 0),
+    READ_MOST_MS,
+  );
+  const { slowed, note } = useHaste(readMs, arming.frontMs);
   const faulty = cards.filter((card) => holdsBack(card, now) !== null).length;
-  const ready = whole && faulty === 0 && read === content && blocked === null && !busy && !denying && !covered;
+  const ready =
+    whole && faulty === 0 && read === content && blocked === null && slowed === null && !busy && !denying && !covered;
 
   const send = async (verdict: Verdict, message: string | null): Promise<void> => {
     if (busy) return;
@@ -153,7 +165,9 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
       typed: null,
       revealed: [],
       frontMs,
+      toEnd: read === content,
     }));
+    for (const card of waiting.slice(0, begun)) note(card, frontMs);
     if (begun < waiting.length)
       setStopped(`Stopped: ${begun} of ${waiting.length} were sent, the others wait as before.`);
     setDenying(false);
@@ -230,6 +244,7 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
         </Region>
       </AskedArea>
       {ready ? <TooSmall inView={inView} /> : null}
+      {slowed === null ? null : <Slowed words={slowed} />}
       {blocked === null ? null : (
         <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">
           <CommandText text={blocked} />

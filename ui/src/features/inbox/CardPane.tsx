@@ -14,7 +14,7 @@ import { WayPanel } from "./acts/WayPanel";
 import { Body } from "./card/Body";
 import { Head } from "./card/Head";
 import { EditPanel } from "./edit/EditPanel";
-import { AskedArea, Bottom, TooSmall } from "./onScreen";
+import { AskedArea, Bottom, Slowed, TooSmall } from "./onScreen";
 import { inPlace, OpenCardProvider, useOpenCard, type CardGiven } from "./openCard";
 import { useCardCommands } from "./useCardCommands";
 
@@ -37,6 +37,7 @@ const CardView = (given: CardGiven) => {
           {acts.panel === "edit" ? <EditPanel /> : <Body />}
         </AskedArea>
         {ready ? <TooSmall inView={now.inView} /> : null}
+        {pending && now.slowed !== null ? <Slowed words={now.slowed} /> : null}
         {pending && (blocked !== null || late) ? (
           <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad">
             {late ? "Its deadline has passed: it can no longer be approved." : <CommandText text={blocked ?? ""} />}

@@ -53,8 +53,9 @@ export const armedFrom = (state: Arming): number | null =>
     ? null
     : Math.max(state.stillSince, state.paintedAt, state.focusedSince) + STILL_MS;
 
-/** How much longer what is on screen was armed by `at`, since it came to be; 0 while it is not. */
-export const armedFor = (state: Arming, at: number): number => Math.max(at - (armedFrom(state) ?? at), 0);
+/** How long what is on screen is armed and looked at by `at`; 0 while it is not. `seenSince` is null while nobody can. */
+export const armedFor = (state: Arming, at: number, seenSince: number | null = 0): number =>
+  seenSince === null ? 0 : Math.max(at - Math.max(armedFrom(state) ?? at, seenSince), 0);
 
 /** A key or a pointer that went down. */
 export interface Press {

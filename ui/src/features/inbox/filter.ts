@@ -35,7 +35,9 @@ const textOf = (row: InboxRow, field: Field | null): string => {
         row.workspace,
         row.risk,
         row.key,
-        ...[row.tool, row.summary, row.says, row.thread, row.run].map((text) => (text === null ? "" : plainText(text))),
+        ...[row.tool, row.effect, row.summary, row.says, row.thread, row.run].map((text) =>
+          text === null ? "" : plainText(text),
+        ),
       ].join("\n");
   }
 };

@@ -71,3 +71,14 @@ export const TooSmall = ({ inView }: { readonly inView: boolean | null }) =>
       What is asked has no room here: make the window larger to approve it.
     </p>
   ) : null;
+
+/** Why a card is not armed yet, after several that were decided faster than they can be read. */
+export const Slowed = ({ words }: { readonly words: string }) => (
+  <p
+    role="status"
+    className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text short:px-4 short:py-1"
+    data-testid="slowed"
+  >
+    {words}. This one can be approved once there was time to read it.
+  </p>
+);

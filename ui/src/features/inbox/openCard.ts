@@ -18,6 +18,7 @@ import { fronts } from "./unsaved";
 import { useArming, type ArmingView } from "./useArming";
 import { useCardActs, type CardActs, type Panel } from "./useCardActs";
 import type { SentView } from "./useSent";
+import { useHaste } from "./useHaste";
 import { useVersion } from "./useVersion";
 
 export interface CardGiven {
@@ -46,6 +47,8 @@ export interface OpenCard extends OnScreen {
   readonly open: boolean;
   /** Everything before an approval is done. */
   readonly ready: boolean;
+  /** Why it is armed only after the time that it takes to read; null where nothing slows it down. */
+  readonly slowed: string | null;
   readonly approve: () => void;
   /** The field that a critical call's name is typed into. */
   readonly field: RefObject<HTMLInputElement | null>;
@@ -77,10 +80,17 @@ export const inPlace = (panel: Panel): boolean =>
 /** Opens a card: what was done on it before goes on, and its arming begins. */
 export const useOpenCard = ({ card, sent, onSent, onEngaged, onFree, onUndo, onSnooze }: CardGiven): OpenCard => {
   const front = useRef<() => number>(() => 0);
+  const total = useCallback(() => front.current(), []);
+  const { slowed, note } = useHaste(card.readMs, total);
   const { decide } = sent;
   const looked = useCallback(
-    (one: Card, args: DecideArgs) => decide(one, { ...args, frontMs: front.current() }),
-    [decide],
+    async (one: Card, args: DecideArgs) => {
+      const frontMs = total();
+      const error = await decide(one, { ...args, frontMs });
+      if (error === null) note(one, frontMs);
+      return error;
+    },
+    [decide, note, total],
   );
   const acts = useCardActs(card, looked, onSent);
   const field = useRef<HTMLInputElement>(null);
@@ -104,7 +114,7 @@ export const useOpenCard = ({ card, sent, onSent, onEngaged, onFree, onUndo, onS
   }, [card.key, frontMs]);
   const edited = acts.draft !== null;
   const open = pending && !late && !acts.busy && watching;
-  const ready = open && blocked === null && acts.missing === null && mayApproveCard(card, edited);
+  const ready = open && blocked === null && acts.missing === null && slowed === null && mayApproveCard(card, edited);
   const { draft, openEvidence, send } = acts;
   const engaged = acts.panel !== "none" || draft !== null || acts.progress.typed !== "";
   useLayoutEffect(() => {
@@ -141,6 +151,7 @@ export const useOpenCard = ({ card, sent, onSent, onEngaged, onFree, onUndo, onS
     pending,
     late,
     blocked,
+    slowed,
     open,
     ready,
     approve,

@@ -7,6 +7,7 @@ const sent = (more: Partial<Sent> = {}): Sent => ({
   name: shown("t"),
   args: [],
   batch: null,
+  finding: null,
   verdict: "approve",
   sentAs: "approve",
   state: "holding",

@@ -1,7 +1,7 @@
 /** What became of the verdicts of this window, until the operator has seen it. Pure. */
 import { pastOf } from "../../components/verdict";
 import { plainText } from "../../components/shown";
-import type { CardState, DecidedNotice, InboxRow, PracticeAnswer, Verdict, Shown } from "../../ipc/generated";
+import type { CardState, DecidedNotice, FindingView, InboxRow, PracticeAnswer, Verdict, Shown } from "../../ipc/generated";
 
 /**
  * `voted` is a valid vote while others are waited for, `over` a request that ended before the verdict counted,
@@ -23,8 +23,10 @@ type SentState =
 export interface Sent {
   readonly key: string;
   readonly name: Shown;
-  /** Its arguments on one line; of a batch those that differ. */
+  /** What it does, else its arguments, on one line; of a batch those that differ. */
   readonly args: Shown;
+  /** The strongest finding of its card. */
+  readonly finding: FindingView | null;
   /** Those that were answered together share a number; null for one that was answered alone. */
   readonly batch: number | null;
   readonly verdict: Verdict;

@@ -24,8 +24,10 @@ export interface ArmingView {
   /** Remembers what a pointer went down on; what its click may approve. */
   readonly pressed: (at: number) => void;
   readonly acceptsClick: (at: number) => boolean;
-  /** For how long it was in front and armed until now, all its times together, ms. */
+  /** For how long it was in front, armed and looked at until now, all its times together, ms. */
   readonly frontMs: () => number;
+  /** What is asked was scrolled away, or back: its time goes on only while it is seen. */
+  readonly seen: (is: boolean) => void;
 }
 
 /** What changes all the time, as the time left does. */
@@ -51,13 +53,26 @@ export const useArming = (
   const [armed, setArmed] = useState(false);
   // What is on screen counts from the commit on, not from the next render.
   const front = useRef(0);
-  const send = useCallback((event: ArmingEvent) => {
-    const next = arm(latest.current, event);
-    if (armedFrom(next) !== armedFrom(latest.current)) front.current += armedFor(latest.current, performance.now());
-    latest.current = next;
-    dispatch(event);
-  }, []);
-  const frontMs = useCallback(() => Math.round(front.current + armedFor(latest.current, performance.now())), []);
+  const seenSince = useRef<number | null>(0);
+  const running = useCallback((): number => armedFor(latest.current, performance.now(), seenSince.current), []);
+  const send = useCallback(
+    (event: ArmingEvent) => {
+      const next = arm(latest.current, event);
+      if (armedFrom(next) !== armedFrom(latest.current)) front.current += running();
+      latest.current = next;
+      dispatch(event);
+    },
+    [running],
+  );
+  const seen = useCallback(
+    (is: boolean) => {
+      if (is === (seenSince.current !== null)) return;
+      front.current += running();
+      seenSince.current = is ? performance.now() : null;
+    },
+    [running],
+  );
+  const frontMs = useCallback(() => Math.round(front.current + running()), [running]);
 
   const turn = useRef(0);
   useLayoutEffect(() => {
@@ -144,5 +159,5 @@ export const useArming = (
     pointer.current = null;
     return mayApprove(latest.current, press);
   }, []);
-  return { armed, accepts, pressed, acceptsClick, frontMs };
+  return { armed, accepts, pressed, acceptsClick, frontMs, seen };
 };

@@ -133,6 +133,7 @@ export const useCardActs = (card: Card, decide: Decide, onSent: (moveOn: boolean
         answer: null,
         typed: progress.typed === "" ? null : progress.typed,
         revealed: [...progress.revealed],
+        toEnd: progress.readToEnd,
         ...more,
       });
       setBusy(false);

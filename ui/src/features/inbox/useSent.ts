@@ -44,6 +44,7 @@ const fresh = (key: string, name: Shown, args: Shown, verdict: Sent["verdict"], 
   name,
   args,
   batch: null,
+  finding: null,
   verdict,
   sentAs: verdict,
   isVote: false,
@@ -117,6 +118,7 @@ export const useSentVerdicts = (): SentView => {
       const entry: Sent = {
         ...fresh(card.key, nameOf(card), line, args.verdict, desk.now()),
         batch: number,
+        finding: card.findings[0] ?? null,
         isVote: card.votes !== null && runs,
       };
       setList((before) => put(before, entry));
@@ -147,7 +149,7 @@ export const useSentVerdicts = (): SentView => {
     [desk, setList],
   );
   const decide = useCallback(
-    (card: Card, args: DecideArgs) => give(card, args, differing([card]).get(card.key) ?? [], null),
+    (card: Card, args: DecideArgs) => give(card, args, card.effect ?? differing([card]).get(card.key) ?? [], null),
     [give],
   );
 

@@ -1,23 +1,27 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Monitor, Moon, Sun, type LucideIcon } from "lucide-react";
 import { useId } from "react";
 import { useSetting, type SettingName, type SettingValue } from "../../commands/settings";
+import { Failed } from "../../components/Failed";
+import { useDesk } from "../../desk/DeskContext";
 import { Part } from "./Part";
 
-interface Choice<N extends SettingName> {
-  readonly value: SettingValue<N>;
+interface Choice<V extends string> {
+  readonly value: V;
   readonly label: string;
   readonly icon?: LucideIcon;
 }
 
-interface ChoicesProps<N extends SettingName> {
-  readonly name: N;
+interface RadiosProps<V extends string> {
+  readonly name: string;
   readonly title: string;
   readonly means: string;
-  readonly choices: readonly Choice<N>[];
+  readonly choices: readonly Choice<V>[];
+  readonly value: V | null;
+  readonly onChoose: (value: V) => void;
 }
 
-const Choices = <N extends SettingName>({ name, title, means, choices }: ChoicesProps<N>) => {
-  const [value, write] = useSetting(name);
+const Radios = <V extends string>({ name, title, means, choices, value, onChoose }: RadiosProps<V>) => {
   const id = useId();
   return (
     <div
@@ -39,7 +43,7 @@ const Choices = <N extends SettingName>({ name, title, means, choices }: Choices
                 value={choice.value}
                 checked={value === choice.value}
                 onChange={() => {
-                  write(choice.value);
+                  onChoose(choice.value);
                 }}
               />
               {choice.icon === undefined ? null : <choice.icon size={14} aria-hidden="true" className="text-text-3" />}
@@ -50,6 +54,47 @@ const Choices = <N extends SettingName>({ name, title, means, choices }: Choices
         <p className="mt-1.5 mb-0 text-[11.5px] text-text-3">{means}</p>
       </div>
     </div>
+  );
+};
+
+type ChoicesProps<N extends SettingName> = Omit<RadiosProps<SettingValue<N>>, "value" | "onChoose"> & {
+  readonly name: N;
+};
+
+const Choices = <N extends SettingName>(props: ChoicesProps<N>) => {
+  const [value, write] = useSetting(props.name);
+  return <Radios {...props} value={value} onChoose={write} />;
+};
+
+/** Of the console, not of the window: the audit log says who changed it. */
+const HasteBrake = () => {
+  const desk = useDesk();
+  const queries = useQueryClient();
+  const { data } = useQuery({ queryKey: ["haste_brake"], queryFn: () => desk.call("haste_brake", { on: null }) });
+  const choose = useMutation({
+    mutationFn: (word: "on" | "off") => desk.call("haste_brake", { on: word === "on" }),
+    onSuccess: (now) => {
+      queries.setQueryData(["haste_brake"], now);
+    },
+  });
+  return (
+    <>
+      <Radios
+        name="haste"
+        title="Brake on haste"
+        means="After 5 cards in a row decided faster than they can be read, the next one arms after its reading time.
+          The audit log records who turns it off."
+        choices={[
+          { value: "on", label: "On" },
+          { value: "off", label: "Off" },
+        ]}
+        value={data === undefined ? null : data.on ? "on" : "off"}
+        onChoose={(word) => {
+          choose.mutate(word);
+        }}
+      />
+      <Failed error={choose.error} />
+    </>
   );
 };
 
@@ -94,5 +139,6 @@ export const WindowSettings = () => (
         { value: "off", label: "Off" },
       ]}
     />
+    <HasteBrake />
   </Part>
 );

@@ -18,16 +18,14 @@ tool = ["pay"]
 agent = ["evil"]
 "#;
 
-/// Whose earlier call a card compares with, who decided it, and whether that was this operator.
-async fn compared(page: &Page, id: &str) -> (Value, String, Value) {
+/// Who approved the call that a card compares with; none where it has none.
+async fn compared(page: &Page, id: &str) -> Option<String> {
     page.in_state(id, "pending").await;
     let card = page
         .call("card", json!({"key": format!("acme/good/{id}")}))
         .await;
-    let previous = &card["previous"];
-    let by = previous["by"].as_array().unwrap().iter();
-    let by: String = by.map(|part| part["text"].as_str().unwrap()).collect();
-    (previous["agent"].clone(), by, previous["mine"].clone())
+    let compared = &card["compared"];
+    (!compared.is_null()).then(|| text(&compared["by"]))
 }
 
 /// How many calls a card counts as approved.
@@ -37,7 +35,7 @@ async fn approved(page: &Page, id: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_card_counts_no_call_of_another_agent_and_compares_with_one_by_its_name_alone() {
+async fn a_card_counts_no_call_of_another_agent_and_compares_with_what_a_person_approved_alone() {
     let page = Page::open().await;
     let acme = "acme".parse().unwrap();
     let rules = read_file(RULES).unwrap();
@@ -48,15 +46,13 @@ async fn a_card_counts_no_call_of_another_agent_and_compares_with_one_by_its_nam
     evil.ask("e1", low, json!({})).await;
     page.in_state("e1", "decided").await;
     good.ask("g1", low, json!({})).await;
-    let other = (json!("acme/evil"), "rule auto-pay".to_owned(), json!(false));
-    assert_eq!(compared(&page, "g1").await, other);
+    assert_eq!(compared(&page, "g1").await, None);
     assert_eq!(approved(&page, "g1").await, 0);
     decide(&page, "g1", Verdict::Approve, "looked at it").await;
     evil.ask("e2", low, json!({})).await;
     page.in_state("e2", "decided").await;
     good.ask("g2", low, json!({})).await;
-    let own = (json!(null), "Ada".to_owned(), json!(true));
-    assert_eq!(compared(&page, "g2").await, own);
+    assert_eq!(compared(&page, "g2").await.as_deref(), Some("Ada"));
     assert_eq!(approved(&page, "g2").await, 1);
     page.close().await;
 }
@@ -97,35 +93,41 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     page.in_state("again", "pending").await;
     let key = json!({"key": "acme/good/again"});
     let card = page.call("card", key.clone()).await;
-    let deltas = card["previous"]["deltas"].as_array().unwrap();
-    let told: Vec<_> = deltas
-        .iter()
-        .map(|delta| {
-            let lines = delta["lines"].as_array().unwrap().iter();
+    let compared = &card["compared"];
+    let differs = compared["differs"].as_array().unwrap().iter();
+    let told: Vec<_> = differs
+        .map(|one| {
+            let lines = one["lines"].as_array().unwrap().iter();
             let lines: Vec<_> = lines.map(|line| text(&line["text"])).collect();
-            (text(&delta["name"]), delta["same"] == true, lines)
+            (text(&one["place"]), lines)
         })
         .collect();
-    let lines = ["Dear Ann", "send", "pay", "Bye"]
-        .map(str::to_owned)
-        .to_vec();
+    let lines = ["Dear Ann", "send", "pay", "Bye"].map(str::to_owned);
     let expected = [
-        ("payee".to_owned(), true, vec![]),
-        ("iban".to_owned(), false, vec![]),
-        ("body".to_owned(), false, lines),
+        ("iban".to_owned(), vec![]),
+        ("body".to_owned(), lines.to_vec()),
     ];
     assert_eq!(told, expected);
-    assert_eq!(card["previous"]["verdict"], "approve");
-    let warning = &card["warnings"][0];
     assert_eq!(
-        (&warning["code"], &warning["request"]),
-        (&json!("denied_before"), &json!("acme/good/bad"))
+        (&compared["key"], &compared["same"]),
+        (&json!("acme/good/own"), &json!(1))
     );
-    assert_eq!(text(&warning["place"]), "Ada");
-    let message = text(&warning["message"]);
-    assert!(
-        message.starts_with("denied this exact call ") && message.ends_with(" ago: wrong account")
+    // Told once.
+    assert_eq!(card["warnings"], json!([]));
+    let denied = &card["denied"];
+    assert_eq!(denied["key"], "acme/good/bad");
+    assert_eq!(
+        (text(&denied["by"]), text(&denied["why"])),
+        ("Ada".to_owned(), "wrong account".to_owned())
     );
+    let found = &card["findings"][0];
+    assert_eq!(
+        (&found["code"], &found["weight"], text(&found["at"])),
+        (&json!("denied_before"), &json!("stop"), "/iban".to_owned())
+    );
+    // The value of it is marked.
+    let part = &card["args"][1]["value"][0];
+    assert_eq!(part["mark"]["findings"][0], 0, "{card}");
     assert_eq!(
         (&card["reAsk"], &card["path"]),
         (&json!(null), &json!("high"))

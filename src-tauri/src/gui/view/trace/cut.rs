@@ -42,10 +42,10 @@ pub(super) fn entries(entries: Vec<ArgEntry>) -> (Vec<ArgEntry>, bool) {
                 break;
             }
             value.push(match piece {
-                ArgPart::Text { text } => {
+                ArgPart::Text { text, mark } => {
                     let (text, more) = part(text, &mut bytes, &mut marks);
                     cut = more;
-                    ArgPart::Text { text }
+                    ArgPart::Text { text, mark }
                 }
                 hidden @ ArgPart::Hidden { .. } => {
                     marks = marks.saturating_sub(1);
@@ -97,6 +97,7 @@ mod tests {
             name: None,
             value: vec![ArgPart::Text {
                 text: escape_lines(text),
+                mark: None,
             }],
         }
     }
@@ -104,7 +105,7 @@ mod tests {
     fn size(entries: &[ArgEntry]) -> (usize, usize) {
         let shown = entries.iter().flat_map(|entry| &entry.value);
         let shown = shown.filter_map(|part| match part {
-            ArgPart::Text { text } => Some(text),
+            ArgPart::Text { text, .. } => Some(text),
             ArgPart::Hidden { .. } => None,
         });
         shown.fold((0, 0), |(bytes, marks), text| {

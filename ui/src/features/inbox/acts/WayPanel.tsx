@@ -1,6 +1,7 @@
 import { plainText } from "../../../components/shown";
 import type { TypedTarget } from "../../../ipc/generated";
 import { stepsOf, type StepId } from "../steps";
+import { stops } from "../mayDo";
 import { useCard } from "../openCard";
 
 /** What is asked for, and the name of its field. */
@@ -36,7 +37,11 @@ export const WayPanel = () => {
   const differs = acts.target.text === null ? null : differsAt(acts.progress.typed, acts.target.text);
   const title = (
     <b className={`font-semibold short:sr-only ${strict ? "text-crit" : "text-text-2"}`}>
-      {strict ? "Critical: complete every step to approve" : "Before you approve"}
+      {strict
+        ? "Critical: complete every step to approve"
+        : stops(card)
+          ? "A finding stops this call: before you approve"
+          : "Before you approve"}
     </b>
   );
   return (

@@ -5,18 +5,22 @@ import { Entries } from "../../../components/Values";
 import { WhyHere } from "../../../components/why/WhyHere";
 import { DiffView } from "../edit/DiffView";
 import { useCard } from "../openCard";
-import { Asked, Effective, History, Previous, Warnings } from "./Sections";
+import { Compared, DeniedBefore } from "./Compared";
+import { Asked, Effective, History, Warnings } from "./Sections";
+import { Found } from "../../../components/Found";
 import { LedHere } from "./LedHere";
 import { Looks } from "./Looks";
 import { Origin } from "./Origin";
+import { Says } from "./Says";
 import { ToolRecord } from "./ToolRecord";
-import { useSeenEnd } from "./useSeenEnd";
+import { useInView, useSeenEnd } from "./useSeenEnd";
 import { Votes } from "./Votes";
 import { Region } from "../../../components/Region";
 
 /** Everything that a card must show, in the order of the desk's design. */
 export const Body = () => {
-  const { card, acts } = useCard();
+  const { card, acts, arming } = useCard();
+  const asked = useInView<HTMLDivElement>(arming.seen);
   const { content, draft, sawEnd } = acts;
   const end = useSeenEnd<HTMLDivElement>(content, () => {
     sawEnd(content);
@@ -33,17 +37,22 @@ export const Body = () => {
               <DiffView lines={draft.check.diff} />
             </Section>
           )}
-          <Asked card={card} />
-          {card.args === null ? null : (
-            <Section title="Arguments">
-              <Entries entries={card.args} revealed={acts.revealed} label="Arguments" />
-              <Looks looks={card.looks} />
-            </Section>
-          )}
-          <Effective groups={card.effective} revealed={acts.revealed} />
-          <Warnings card={card} revealed={acts.revealed} />
+          <div ref={asked} data-place="asked">
+            <Found card={card} />
+            <Asked card={card} />
+            {card.args === null ? null : (
+              <Section title="Arguments">
+                <Entries entries={card.args} revealed={acts.revealed} label="Arguments" findings={card.findings} />
+                <Looks looks={card.looks} />
+              </Section>
+            )}
+            <Effective groups={card.effective} revealed={acts.revealed} />
+            <Warnings card={card} revealed={acts.revealed} />
+          </div>
           <div ref={end} id="arguments-end" data-place="end" className="h-px" aria-hidden="true" />
-          {card.previous === null ? null : <Previous previous={card.previous} revealed={acts.revealed} />}
+          {card.compared === null ? null : <Compared compared={card.compared} />}
+          {card.denied === null ? null : <DeniedBefore denied={card.denied} />}
+          <Says card={card} />
           <LedHere request={card.key} />
           <History messages={card.history} open={acts.progress.evidenceOpen} onOpen={acts.openEvidence} />
         </div>

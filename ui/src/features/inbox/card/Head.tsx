@@ -1,5 +1,3 @@
-import { ChevronDown } from "lucide-react";
-import { useState } from "react";
 import { Bounded } from "../../../components/Bounded";
 import { Countdown } from "../../../components/Countdown";
 import { ProductionMark } from "../../../components/ProductionMark";
@@ -18,24 +16,6 @@ const Crumb = ({ name, value }: { readonly name: string; readonly value: Shown |
     </span>
   );
 
-const FIELD: Record<string, string> = {
-  preview: "preview",
-  title: "title",
-  explanation: "explains",
-  command: "command",
-  description: "about this tool",
-};
-
-/** One field of the agent's words. */
-const Said = ({ agent, field, text }: { readonly agent: string; readonly field: string; readonly text: Shown }) => (
-  <p className="selectable mt-2 mb-0 max-w-[760px] text-[14.5px]" data-testid="said">
-    <span className="mr-1.5 rounded border border-line px-1.5 py-px align-[2px] text-[11.5px] text-text-3 select-none">
-      {agent} {FIELD[field] === undefined ? "says" : FIELD[field]}
-    </span>
-    <ShownText text={text} block />
-  </p>
-);
-
 /** What runs. Whoever approves has seen the end of it. */
 const ToolName = ({ name, onSeen }: { readonly name: Shown; readonly onSeen: () => void }) => {
   const end = useSeenEnd<HTMLSpanElement>("", onSeen);
@@ -53,87 +33,58 @@ interface HeadProps {
   readonly onName: () => void;
 }
 
-/**
- * Tool, risk, time left, and what the agent says: marked as its words, never as fact. However much an agent writes, it
- * takes little more than a third of the window: the rest belongs to the arguments. In a short window its words are
- * folded.
- */
-export const Head = ({ card, onName }: HeadProps) => {
-  const [unfolded, setUnfolded] = useState(false);
-  return (
-    <header
-      className={`flex max-h-[36vh] shrink-0 short:max-h-[22vh] flex-col overflow-clip short:overflow-y-auto border-b
+/** Tool, risk and time left. However much an agent writes, most of the window belongs to the arguments. */
+export const Head = ({ card, onName }: HeadProps) => (
+  <header
+    className={`flex max-h-[36vh] shrink-0 short:max-h-[22vh] flex-col overflow-clip short:overflow-y-auto border-b
         border-line pt-[18px] pr-7 pb-3.5 short:py-1.5 short:pr-4
         ${card.path === "critical" ? "border-l-[3px] border-l-crit pl-[25px] short:pl-[13px]" : "pl-7 short:pl-4"}`}
-    >
-      <Bounded className="mb-1.5 max-h-[34px] shrink-0 short:mb-0 short:max-h-[17px]" name="crumbs">
-        <div className="flex flex-wrap gap-x-1.5 text-xs text-text-3">
-          <ProductionMark marked={card.production} />
-          <Crumb name="workspace" value={card.workspace} /> / <Crumb name="agent" value={card.agent} />
-          {card.thread === null ? null : (
-            <>
-              / <Crumb name="thread" value={card.thread} />
-            </>
-          )}
-          {card.run === null ? null : (
-            <>
-              / <Crumb name="run" value={card.run} />
-            </>
-          )}
-          {card.origin.call === null ? null : (
-            <>
-              / <Crumb name="call" value={card.origin.call} />
-            </>
-          )}
-        </div>
-      </Bounded>
-      <div className="flex shrink-0 flex-wrap items-center gap-x-2.5 gap-y-1">
-        <Bounded className="max-h-[min(76px,10vh)] min-w-0" name="name">
-          <h2 className="selectable m-0 font-mono text-xl/tight font-semibold short:text-[15px]">
-            {card.tool === null ? (
-              <span className="font-sans capitalize">{KIND[card.kind]}</span>
-            ) : (
-              <ToolName name={card.tool.name} onSeen={onName} />
-            )}
-          </h2>
-        </Bounded>
-        <RiskBadge risk={card.risk} large />
-        {card.unknownRisk === null ? null : (
-          <Bounded className="max-h-[17px] min-w-0 text-xs text-text-3">
-            the agent wrote <ShownText text={card.unknownRisk} />
-          </Bounded>
+  >
+    <Bounded className="mb-1.5 max-h-[34px] shrink-0 short:mb-0 short:max-h-[17px]" name="crumbs">
+      <div className="flex flex-wrap gap-x-1.5 text-xs text-text-3">
+        <ProductionMark marked={card.production} />
+        <Crumb name="workspace" value={card.workspace} /> / <Crumb name="agent" value={card.agent} />
+        {card.thread === null ? null : (
+          <>
+            / <Crumb name="thread" value={card.thread} />
+          </>
         )}
-        {card.path === "critical" && card.risk !== "critical" ? (
-          <span className="text-xs font-semibold text-crit">irreversible</span>
-        ) : null}
-        {card.state === "pending" || card.state === "holding" || card.state === "queued" ? (
-          <span className="ml-auto">
-            <Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} large />
-          </span>
-        ) : null}
-        {card.says.length === 0 ? null : (
-          <button
-            type="button"
-            className={`hidden items-center gap-1 rounded border border-line px-1.5 text-xs text-text-2 hover:bg-raised
-              short:flex`}
-            aria-expanded={unfolded}
-            data-testid="unfold"
-            onClick={() => {
-              setUnfolded(!unfolded);
-            }}
-          >
-            {card.agent} says
-            <ChevronDown size={13} aria-hidden="true" className={unfolded ? "rotate-180" : ""} />
-          </button>
+        {card.run === null ? null : (
+          <>
+            / <Crumb name="run" value={card.run} />
+          </>
+        )}
+        {card.origin.call === null ? null : (
+          <>
+            / <Crumb name="call" value={card.origin.call} />
+          </>
         )}
       </div>
-      {card.says.length === 0 ? null : (
-        <Bounded className={`min-h-[18px] ${unfolded ? "" : "short:hidden"}`} name="words">
-          {card.says.map(({ field, text }) => (
-            <Said key={field} agent={card.agent} field={field} text={text} />
-          ))}
+    </Bounded>
+    <div className="flex shrink-0 flex-wrap items-center gap-x-2.5 gap-y-1">
+      <Bounded className="max-h-[min(76px,10vh)] min-w-0" name="name">
+        <h2 className="selectable m-0 font-mono text-xl/tight font-semibold short:text-[15px]">
+          {card.tool === null ? (
+            <span className="font-sans capitalize">{KIND[card.kind]}</span>
+          ) : (
+            <ToolName name={card.tool.name} onSeen={onName} />
+          )}
+        </h2>
+      </Bounded>
+      <RiskBadge risk={card.risk} large />
+      {card.unknownRisk === null ? null : (
+        <Bounded className="max-h-[17px] min-w-0 text-xs text-text-3">
+          the agent wrote <ShownText text={card.unknownRisk} />
         </Bounded>
       )}
-    </header>
-  );
-};
+      {card.path === "critical" && card.risk !== "critical" ? (
+        <span className="text-xs font-semibold text-crit">irreversible</span>
+      ) : null}
+      {card.state === "pending" || card.state === "holding" || card.state === "queued" ? (
+        <span className="ml-auto">
+          <Countdown deadlineMs={card.deadlineMs} hasDeadline={card.hasDeadline} large />
+        </span>
+      ) : null}
+    </div>
+  </header>
+);

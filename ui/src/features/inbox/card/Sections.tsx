@@ -3,13 +3,11 @@ import { useState } from "react";
 import { FormOutline } from "../form/FormOutline";
 import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
-import { Entries, Parts } from "../../../components/Values";
+import { Entries } from "../../../components/Values";
 import { pastOf } from "../../../components/verdict";
-import { Day } from "../../../components/Moment";
 import { formatAgo } from "../../../desk/clock";
 import { useServerSecond } from "../../../desk/DeskContext";
-import type { Card, Delta, EffectiveGroup, PreviousCall, ReAskView, Revealed } from "../../../ipc/generated";
-import { DiffView } from "../edit/DiffView";
+import type { Card, EffectiveGroup, ReAskView, Revealed } from "../../../ipc/generated";
 
 interface RevealedProps {
   readonly revealed: ReadonlyMap<number, Revealed>;
@@ -107,83 +105,6 @@ export const Warnings = ({ card, revealed }: RevealedProps & { readonly card: Ca
       ))}
     </div>
   );
-
-const DeltaLine = ({ delta, revealed }: RevealedProps & { readonly delta: Delta }) => (
-  <tr className="align-top">
-    <th scope="row" className="w-px pr-6 text-left font-normal whitespace-nowrap">
-      <ShownText text={delta.name} />
-    </th>
-    <td>
-      {delta.same ? (
-        "same"
-      ) : (
-        <>
-          {delta.lines.length > 0 ? (
-            <DiffView lines={delta.lines} />
-          ) : (
-            <>
-              <span className="text-text-3">
-                {delta.old.length === 0 ? "absent" : <Parts parts={delta.old} revealed={new Map()} />}
-              </span>
-              {" → "}
-              <b className="font-semibold text-text">
-                {delta.new.length === 0 ? "absent" : <Parts parts={delta.new} revealed={revealed} />}
-              </b>
-            </>
-          )}
-          {delta.wider ? (
-            <em
-              className={`ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold
-              whitespace-nowrap text-warn-text not-italic`}
-            >
-              reaches further
-            </em>
-          ) : null}
-          {delta.hidden ? (
-            <em
-              className={`ml-2 inline-block rounded bg-warn-bg px-1.5 font-sans text-[11px] font-semibold
-              whitespace-nowrap text-warn-text not-italic`}
-            >
-              hidden character
-            </em>
-          ) : null}
-        </>
-      )}
-    </td>
-  </tr>
-);
-
-/** What a call is compared with: whose it was, and who decided it. */
-const Compared = ({ previous }: { readonly previous: PreviousCall }) => (
-  <>
-    Compared with {previous.agent === null ? "the one" : `a call of another agent, ${previous.agent},`}{" "}
-    {previous.mine ? "you" : "that was"} {pastOf(previous.verdict)}{" "}
-    {previous.mine || previous.by === null ? null : (
-      <>
-        by <ShownText text={previous.by} />{" "}
-      </>
-    )}
-    on <Day ms={previous.atMs} />
-  </>
-);
-
-/** The nearest approved call of the same tool, in neutral colours. */
-export const Previous = ({ previous, revealed }: RevealedProps & { readonly previous: PreviousCall }) => (
-  <Section title={<Compared previous={previous} />}>
-    <table
-      className={`selectable w-full border-separate rounded-lg border border-line bg-panel px-3 py-2 font-mono
-      text-[12.5px]/[1.6] text-text-2`}
-    >
-      <tbody>
-        {previous.deltas.map((delta, index) => (
-          // Arguments keep their order.
-          // oxlint-disable-next-line react/no-array-index-key
-          <DeltaLine key={index} delta={delta} revealed={revealed} />
-        ))}
-      </tbody>
-    </table>
-  </Section>
-);
 
 interface HistoryProps {
   readonly messages: Card["history"];

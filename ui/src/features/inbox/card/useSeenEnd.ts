@@ -23,3 +23,21 @@ export const useSeenEnd = <Place extends HTMLElement>(content: string, onSeen: (
   }, [content]);
   return end;
 };
+
+/** Says whether anything of the element is on screen, whenever that changes. */
+export const useInView = <Place extends HTMLElement>(onChange: (is: boolean) => void): RefObject<Place | null> => {
+  const place = useRef<Place>(null);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const observer = new IntersectionObserver((entries) => {
+      const last = entries.at(-1);
+      if (last !== undefined) onChange(last.isIntersecting);
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+    };
+  }, [onChange]);
+  return place;
+};

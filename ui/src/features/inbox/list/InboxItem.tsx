@@ -2,6 +2,8 @@ import { Check } from "lucide-react";
 import { memo } from "react";
 import { Countdown } from "../../../components/Countdown";
 import { RiskBadge } from "../../../components/RiskBadge";
+import { localized } from "../../../components/amounts";
+import { RowMark } from "../../../components/RowMark";
 import { ShownText } from "../../../components/ShownText";
 import type { InboxRow } from "../../../ipc/generated";
 
@@ -37,9 +39,10 @@ const Origin = ({ row }: { readonly row: InboxRow }) => (
   </>
 );
 
-/** One row of the list: key arguments first, the agent's words second and marked as such. */
+/** One row of the list: what will happen or key arguments first, the agent's words second and marked as such. */
 export const InboxItem = memo(function InboxItem({ row, selected, picked, place, count, onSelect }: InboxItemProps) {
   const state = STATE[row.state];
+  const line = row.effect === null ? row.summary : localized(row.effect);
   return (
     // The list itself has the focus and the keys; the pointer may choose an option.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/interactive-supports-focus
@@ -78,10 +81,11 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
       <RiskBadge risk={row.risk} small />
       <span className="min-w-0 truncate text-[12px]/[16px] text-text-2">
         {state === undefined ? null : <b className="mr-1.5 font-semibold text-warn">{state}</b>}
-        {row.summary.length > 0 ? <ShownText text={row.summary} /> : null}
+        {row.finding === null ? null : <RowMark finding={row.finding} />}
+        {line.length > 0 ? <ShownText text={line} /> : null}
         {row.says === null ? null : (
-          <span className={row.summary.length > 0 ? "text-text-3" : ""}>
-            {row.summary.length > 0 ? " · " : ""}
+          <span className={line.length > 0 ? "text-text-3" : ""}>
+            {line.length > 0 ? " · " : ""}
             <span className="mr-1 rounded border border-line px-1 text-[10.5px] text-text-3">says</span>
             <ShownText text={row.says} />
           </span>
@@ -95,7 +99,7 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
             {row.votes.apart > 0 ? `, ${row.votes.apart} for something else` : ""}
           </span>
         )}
-        {row.deniedBefore ? (
+        {row.finding !== null ? null : row.deniedBefore ? (
           <span className="font-semibold text-bad" title="A person denied this exact call before">
             denied before
           </span>

@@ -1,5 +1,6 @@
 import { Button } from "../../../components/Button";
 import { Kbd } from "../../../components/Kbd";
+import { RowMark } from "../../../components/RowMark";
 import { plainText } from "../../../components/shown";
 import { ShownText } from "../../../components/ShownText";
 import { useServerNow } from "../../../desk/DeskContext";
@@ -77,6 +78,7 @@ export const SentTray = ({ list, onUndo, onSelect }: SentTrayProps) => {
                   }}
                 >
                   <span className="block truncate font-mono text-[12px]">
+                    {entry.finding === null ? null : <RowMark finding={entry.finding} />}
                     <b className="font-semibold">
                       <ShownText text={entry.name} />
                     </b>{" "}
