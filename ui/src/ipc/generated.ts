@@ -1026,6 +1026,7 @@ practice: [Nothing, PracticeView],
  * Turns them on or off. Audited.
  */
 set_practice: [SetPracticeArgs, PracticeView], 
+/**
  * Whether hasty decisions slow the next card down. Turning it on or off is audited.
  */
 haste_brake: [HasteBrakeArgs, HasteBrakeView], 

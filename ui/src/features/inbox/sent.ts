@@ -1,7 +1,15 @@
 /** What became of the verdicts of this window, until the operator has seen it. Pure. */
 import { pastOf } from "../../components/verdict";
 import { plainText } from "../../components/shown";
-import type { CardState, DecidedNotice, FindingView, InboxRow, PracticeAnswer, Verdict, Shown } from "../../ipc/generated";
+import type {
+  CardState,
+  DecidedNotice,
+  FindingView,
+  InboxRow,
+  PracticeAnswer,
+  Verdict,
+  Shown,
+} from "../../ipc/generated";
 
 /**
  * `voted` is a valid vote while others are waited for, `over` a request that ended before the verdict counted,

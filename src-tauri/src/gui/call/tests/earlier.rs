@@ -151,7 +151,9 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
         (&json!(4), &json!(1_234))
     );
     let log = page.desk.app.audit_after(0, 10_000).await.unwrap();
-    let looked = log.iter().filter(|row| row.detail.contains("\"front_ms\":1234"));
+    let looked = log
+        .iter()
+        .filter(|row| row.detail.contains("\"front_ms\":1234"));
     let looked: Vec<_> = looked.map(|row| row.subject.as_str()).collect();
     assert_eq!(looked, ["acme/good/again"]);
     page.close().await;
