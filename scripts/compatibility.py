@@ -84,7 +84,10 @@ TOOLS = {
 TOLD = """# Compatibility
 
 Written by the test run: `make compatibility`. Each row of a system is a test of that name (`test_k6b_…` is row K6b).
-A test run fails where this page claims what it did not prove.
+A test run fails where this page claims what it did not prove of a system or a framework.
+
+The versions are those of `sdk/python/requirements.txt`: the newest of the major for which an adapter was written,
+when that file was. The adapter of the Claude Agent SDK was written for 0.2.188; its tests pass with that one too.
 """
 
 
