@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 BINARY = os.environ.get("COUNTERSIGN_BIN") or str(ROOT / "target/debug/countersign")
 NATS = ROOT / ".setup/bin/nats-server"
-SOON = 20.0
+SOON = 60.0
 
 
 class Desk:
