@@ -2,7 +2,7 @@
 # after the first time. The steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check desktop-test screens fuzz compatibility audit demo bench chaos agent-faults build ui codegen fmt setup clean
+.PHONY: help run test check desktop-test screens fuzz compatibility audit demo bench chaos agent-faults agents build ui codegen fmt setup clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ agent-faults: ## break everything between Claude Code and the desk, and see that
 	@scripts/setup.sh core python
 	@scripts/with-tools.sh cargo build --quiet -p countersign
 	@COUNTERSIGN_ALL_FAULTS=1 .venv/bin/python -m pytest -c sdk/python/pyproject.toml --rootdir tests/agents tests/agents/test_claude_faults.py
+
+agents: ## Codex, Gemini CLI, Copilot CLI and OpenCode from npm in front of a console, with played models
+	@scripts/agents.sh
 
 build: ui ## the release binary and the .deb
 	@scripts/setup.sh core window

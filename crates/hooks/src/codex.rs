@@ -1,5 +1,5 @@
-//! Codex CLI (tested with 0.169): the events of Claude Code. A `continue: false` beside the answer would make it run the
-//! call, so ending the run is not offered.
+//! Codex CLI (tested with 0.171): the events of Claude Code. A `continue: false` beside the answer would make it run the
+//! call, so ending the run is not offered. An `allow` without `updatedInput` is a failed hook there.
 
 use countersign_sdk::Verdict;
 
@@ -29,5 +29,9 @@ pub(crate) fn step(event: &Event) -> Result<Step, String> {
 }
 
 pub(crate) fn answer(call: &Call, outcome: &Outcome) -> Answer {
-    Answer::json(&claude::before_tool(call, outcome))
+    let mut answer = claude::before_tool(call, outcome);
+    if let Outcome::Allowed { edit: None, .. } = outcome {
+        answer["hookSpecificOutput"]["updatedInput"] = call.args.clone();
+    }
+    Answer::json(&answer)
 }
