@@ -3,6 +3,7 @@
 mod attacks;
 mod calls;
 mod ends;
+mod listened;
 mod official;
 mod permission;
 mod relayed;

@@ -1,4 +1,4 @@
-//! The proxy between a client on standard input and output and a server over streamable HTTP.
+//! The proxy between a client on two streams and a server over streamable HTTP.
 //!
 //! Refuses to follow a redirect: headers may hold a secret that is the named server's alone.
 
@@ -13,7 +13,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
-use tokio::io::{stdin, stdout};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -27,7 +27,7 @@ use crate::mirrored;
 use crate::session::Session;
 use crate::stdio::{LARGEST_OF_SERVER, read_client};
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -65,6 +65,18 @@ impl Remote {
         Ok(Self { url, headers })
     }
 
+    /// The same server, with these headers where it has none of the name.
+    pub(crate) fn with(mut self, headers: &HeaderMap) -> Self {
+        for (name, value) in headers {
+            if !self.headers.contains_key(name) {
+                let mut value = value.clone();
+                value.set_sensitive(true);
+                self.headers.insert(name, value);
+            }
+        }
+        self
+    }
+
     /// The host, as a name for the cards.
     pub fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
@@ -79,7 +91,7 @@ struct Link {
     known: Mutex<HeaderMap>,
 }
 
-/// Relays between standard input and output and a server over HTTP until the client leaves or `stop` comes.
+/// Relays between a client's two streams and a server over HTTP until the client leaves or `stop` comes.
 ///
 /// Errors: no client for HTTP can be made.
 pub async fn http(
@@ -87,6 +99,10 @@ pub async fn http(
     console_forms: bool,
     asker: Asker,
     remote: Remote,
+    (input, output): (
+        impl AsyncRead + Unpin + Send + 'static,
+        impl AsyncWrite + Unpin + Send + 'static,
+    ),
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     // Fails where it was done before.
@@ -103,8 +119,8 @@ pub async fn http(
         known: Mutex::new(HeaderMap::new()),
     });
     let over = CancellationToken::new();
-    let written = tokio::spawn(write(queues.to_client, stdout(), over.clone()));
-    let read = tokio::spawn(read_client(Arc::clone(&session), stdin()));
+    let written = tokio::spawn(write(queues.to_client, output, over.clone()));
+    let read = tokio::spawn(read_client(Arc::clone(&session), input));
     let sending = tokio::spawn(Arc::clone(&link).send_all(queues.to_server));
     tokio::select! {
         _ = read => {}

@@ -1,4 +1,4 @@
-//! The proxy between a client on standard input and output and a server that it starts.
+//! The proxy between a client on two streams and a server that it starts.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,7 +11,7 @@ use countersign_sdk::Which;
 use futures::StreamExt as _;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tokio::io::{AsyncRead, stdin, stdout};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
@@ -25,7 +25,7 @@ pub(crate) const LARGEST_OF_SERVER: usize = 64 * 1024 * 1024;
 /// How long a server may take to end that was asked to, or what it wrote to be read.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// Relays between this process's standard input and output and a server's, until the server ends or `stop` comes;
+/// Relays between a client's two streams and a server's standard input and output, until the server ends or `stop` comes;
 /// the server's exit code.
 ///
 /// Errors: the server cannot be started, or sends a message that is too large.
@@ -34,6 +34,10 @@ pub async fn stdio(
     console_forms: bool,
     asker: Asker,
     command: &[OsString],
+    (from_client, to_client): (
+        impl AsyncRead + Unpin + Send + 'static,
+        impl AsyncWrite + Unpin + Send + 'static,
+    ),
     stop: impl Future<Output = ()>,
 ) -> io::Result<u8> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -45,12 +49,13 @@ pub async fn stdio(
         return Err(io::ErrorKind::BrokenPipe.into());
     };
     let (session, queues) = Session::new(which, console_forms, asker);
-    tokio::spawn(read_client(Arc::clone(&session), stdin()));
+    tokio::spawn(read_client(Arc::clone(&session), from_client));
     tokio::spawn(write(queues.to_server, input, session.client_gone.clone()));
     let over = tokio_util::sync::CancellationToken::new();
     let written = tokio::spawn(write_client(
         Arc::clone(&session),
         queues.to_client,
+        to_client,
         over.clone(),
     ));
     let mut reading = tokio::spawn(read_server(Arc::clone(&session), output));
@@ -105,9 +110,10 @@ async fn read_server(session: Arc<Session>, from: impl AsyncRead + Unpin) -> io:
 async fn write_client(
     session: Arc<Session>,
     messages: tokio::sync::mpsc::Receiver<bytes::Bytes>,
+    to: impl AsyncWrite + Unpin,
     over: tokio_util::sync::CancellationToken,
 ) {
-    if write(messages, stdout(), over).await.is_err() {
+    if write(messages, to, over).await.is_err() {
         session.client_left();
     }
 }

@@ -4,12 +4,14 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use countersign_mcp::{Asker, Remote};
+use countersign_mcp::{Asker, Behind, Remote, Served};
 use countersign_sdk::Which;
 use countersign_wire::{ErrorCode, Risk};
+use serde_json::json;
 
 use super::args::{Elicitation, Mcp, McpProxy};
 use super::ask::{AGENT_JSON, enrolment, hide_under_login_of, warn_of_readers};
@@ -50,12 +52,31 @@ pub(crate) async fn proxy(
         hold: wanted.hold.map(held).transpose()?,
     };
     let forms = wanted.elicitation == Elicitation::Console;
-    let stop = stop.asked();
-    let relayed = match remote {
-        Some(remote) => countersign_mcp::http(which, forms, asker, remote, stop)
-            .await
-            .map(|()| 0),
-        None => countersign_mcp::stdio(which, forms, asker, &wanted.command, stop).await,
+    let client = (tokio::io::stdin(), tokio::io::stdout());
+    let relayed = match (wanted.listen, remote) {
+        (Some(address), remote) => {
+            let behind = remote.map_or(Behind::Command(wanted.command.clone()), Behind::Remote);
+            let served = Served {
+                which,
+                console_forms: forms,
+                asker,
+                behind,
+            };
+            let bound = |address| tell(out, address);
+            let stop = async move { stop.asked().await };
+            countersign_mcp::listen(address, wanted.allow_remote, served, bound, stop)
+                .await
+                .map(|()| 0)
+        }
+        (None, Some(remote)) => {
+            countersign_mcp::http(which, forms, asker, remote, client, stop.asked())
+                .await
+                .map(|()| 0)
+        }
+        (None, None) => {
+            let command = &wanted.command;
+            countersign_mcp::stdio(which, forms, asker, command, client, stop.asked()).await
+        }
     };
     match relayed {
         // Standard input cannot be left while it is read.
@@ -100,6 +121,16 @@ pub(crate) async fn permission(
     };
     // Standard input cannot be left while it is read.
     std::process::exit(i32::from(code))
+}
+
+/// Says where clients are served.
+fn tell(out: Output, address: SocketAddr) {
+    let url = format!("http://{address}/mcp");
+    // Nobody has to read it.
+    let _ = match out.json {
+        true => out.json_line(&json!({ "url": url })),
+        false => out.line(&url),
+    };
 }
 
 /// How long a call holds its client up, and where its request is kept afterwards.

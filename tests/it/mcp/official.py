@@ -1,6 +1,6 @@
 """The server and the client of the official package.
 
-`official.py server`, `official.py http PORT`, `official.py client MODE COMMAND ARG…`.
+`official.py server`, `official.py http PORT`, `official.py client MODE COMMAND ARG…`, `official.py client MODE URL`.
 """
 
 import asyncio
@@ -51,8 +51,11 @@ async def client(mode: str, command: list[str]) -> None:
     async def progress(done: float, total: float | None, message: str | None) -> None:
         heard.append(message)
 
-    parameters = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
-    async with Client(parameters, mode=mode, elicitation_callback=elicited) as session:
+    if command[0].startswith("http://"):
+        behind = command[0]
+    else:
+        behind = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    async with Client(behind, mode=mode, elicitation_callback=elicited) as session:
         tools = await session.list_tools()
         print(json.dumps([tool.name for tool in tools.tools]), flush=True)
         calls = [("pay", {"amount": 1}), ("pay", {"amount": 2}), ("pay", {"amount": 3}), ("ask", {})]

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::{Client, python, waiting};
 use crate::desk::{Console, Desk, Running, eventually};
 
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/official.py");
+pub(super) const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/official.py");
 
 #[test]
 fn the_official_client_and_server_do_not_see_the_proxy() {
@@ -61,58 +61,63 @@ fn relay(options: &[&str]) {
             };
         }
         let client = Client::spawn(command, TempDir::new().expect("a folder"));
-        assert_eq!(client.answer(), json!(["pay", "ask"]), "{mode}");
-
-        let id = waiting(&desk);
-        let request = desk.json(&["show", &id, "--json"])["request"].clone();
-        assert_eq!(request["tool"]["description"], "Pays somebody.");
-        assert_eq!(
-            request["tool"]["args_schema"]["required"],
-            json!(["amount"])
-        );
-        desk.run(&["approve", &id]).success();
-        let result = client.answer();
-        assert_eq!(
-            result["structuredContent"],
-            json!({"amount": 1}),
-            "{result}"
-        );
-
-        let edited = desk.run_with(
-            r#"{"amount":20}"#,
-            &["approve", &waiting(&desk), "--args", "-"],
-        );
-        edited.success();
-        let result = client.answer();
-        assert_eq!(
-            result["structuredContent"],
-            json!({"amount": 20}),
-            "{result}"
-        );
-        let notice = "A person changed this call before it ran. It ran with {\"amount\": 20}.\n";
-        assert_eq!(result["content"][0]["text"], notice);
-
-        desk.run(&["deny", &waiting(&desk), "--message", "no"])
-            .success();
-        let result = client.answer();
-        let words = "pay was not run, denied by Test Operator: no";
-        assert_eq!(
-            (&result["isError"], &result["content"][0]["text"]),
-            (&json!(true), &json!(words))
-        );
-
-        // A form, of the server's own or in the result, is a card of its own.
-        let call = waiting(&desk);
-        desk.run(&["approve", &call]).success();
-        let form = waiting(&desk);
-        let filled = desk.run_with(
-            r#"{"colour":"red"}"#,
-            &["respond", &form, "--json-content", "-"],
-        );
-        filled.success();
-        let result = client.answer();
-        assert_eq!(result["content"][0]["text"], "red", "{mode} {result}");
-        desk.show_when(&call, |shown| shown["delivery"] == "executed");
-        assert_eq!(client.answer(), json!(["half", "half"]));
+        judge(&desk, &client, mode);
     }
+}
+
+/// Answers the calls of the client, which reads what it should.
+pub(super) fn judge(desk: &Desk, client: &Client, mode: &str) {
+    assert_eq!(client.answer(), json!(["pay", "ask"]), "{mode}");
+
+    let id = waiting(desk);
+    let request = desk.json(&["show", &id, "--json"])["request"].clone();
+    assert_eq!(request["tool"]["description"], "Pays somebody.");
+    assert_eq!(
+        request["tool"]["args_schema"]["required"],
+        json!(["amount"])
+    );
+    desk.run(&["approve", &id]).success();
+    let result = client.answer();
+    assert_eq!(
+        result["structuredContent"],
+        json!({"amount": 1}),
+        "{result}"
+    );
+
+    let edited = desk.run_with(
+        r#"{"amount":20}"#,
+        &["approve", &waiting(desk), "--args", "-"],
+    );
+    edited.success();
+    let result = client.answer();
+    assert_eq!(
+        result["structuredContent"],
+        json!({"amount": 20}),
+        "{result}"
+    );
+    let notice = "A person changed this call before it ran. It ran with {\"amount\": 20}.\n";
+    assert_eq!(result["content"][0]["text"], notice);
+
+    desk.run(&["deny", &waiting(desk), "--message", "no"])
+        .success();
+    let result = client.answer();
+    let words = "pay was not run, denied by Test Operator: no";
+    assert_eq!(
+        (&result["isError"], &result["content"][0]["text"]),
+        (&json!(true), &json!(words))
+    );
+
+    // A form, of the server's own or in the result, is a card of its own.
+    let call = waiting(desk);
+    desk.run(&["approve", &call]).success();
+    let form = waiting(desk);
+    let filled = desk.run_with(
+        r#"{"colour":"red"}"#,
+        &["respond", &form, "--json-content", "-"],
+    );
+    filled.success();
+    let result = client.answer();
+    assert_eq!(result["content"][0]["text"], "red", "{mode} {result}");
+    desk.show_when(&call, |shown| shown["delivery"] == "executed");
+    assert_eq!(client.answer(), json!(["half", "half"]));
 }

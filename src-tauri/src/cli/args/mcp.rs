@@ -1,6 +1,7 @@
 //! Flags of the commands that speak MCP.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -50,6 +51,12 @@ pub(crate) struct McpProxy {
     /// A header of every request to it.
     #[arg(long, value_name = "K=V", requires = "url", value_parser = header)]
     pub(crate) header: Vec<(String, String)>,
+    /// Serve clients over streamable HTTP at `/mcp`, in the place of standard input and output; port 0: any.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Listen on an address that other machines reach too.
+    #[arg(long, requires = "listen")]
+    pub(crate) allow_remote: bool,
     /// The server's command.
     #[arg(
         last = true,
