@@ -5,9 +5,11 @@ Real where COUNTERSIGN_AGENT_PROGRAMS names a folder with their packages (`make 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -19,7 +21,7 @@ from played import Played
 
 PACKAGES = os.environ.get("COUNTERSIGN_AGENT_PROGRAMS")
 if PACKAGES:
-    desk_module.SOON = 90.0  # OpenCode makes its database first
+    desk_module.SOON = 200.0  # OpenCode makes its database first
 STAND_IN = Path(__file__).with_name("stand_in.py")
 CODEX = """model = "played"
 model_provider = "played"
@@ -97,6 +99,7 @@ class Project:
 
     def __init__(self, program: Program, desk: Desk, folder: Path) -> None:
         self.program, self.desk = program, desk
+        self._started: list[subprocess.Popen] = []
         self.home, self.folder = folder / "home", folder / "project"
         self.folder.mkdir(parents=True)
         self.marker = self.folder / "marker.txt"
@@ -134,8 +137,9 @@ class Project:
     def start(self, line: str) -> subprocess.Popen:
         """One line of a guide, as a shell runs it."""
         pipe = subprocess.PIPE
-        return subprocess.Popen(
+        process = subprocess.Popen(
             ["/bin/sh", "-c", line],
+            start_new_session=True,
             cwd=self.folder,
             env=self.env,
             stdin=subprocess.DEVNULL,
@@ -143,10 +147,18 @@ class Project:
             stderr=pipe,
             text=True,
         )
+        self._started.append(process)
+        return process
+
+    def close(self) -> None:
+        for process in self._started:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        self.model.close()
 
     def ran(self, process: subprocess.Popen) -> str:
         """What the model read of its call, once the program has ended."""
-        out, words = process.communicate(timeout=100)
+        out, words = process.communicate(timeout=desk_module.SOON * 2)
         assert process.returncode == 0, (out, words)
         return "\n".join(self.model.read) if self.real else out
 

@@ -16,4 +16,4 @@ def test_codex_runs_no_hook_that_it_was_not_told_to_trust(desk, tmp_path):
     trusted = (project.home / ".codex/config.toml").read_bytes()
     assert project.start(line).wait(30) == 0
     assert (project.home / ".codex/config.toml").read_bytes() == trusted
-    project.model.close()
+    project.close()

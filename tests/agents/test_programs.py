@@ -19,7 +19,7 @@ EDITS = ["codex", "gemini", "opencode"]
 def project(request, desk, tmp_path):
     project = Project(request.param, desk, tmp_path)
     yield project
-    project.model.close()
+    project.close()
 
 
 def connected(project: Project, *flags: str) -> str:
