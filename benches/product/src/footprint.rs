@@ -59,13 +59,14 @@ pub(crate) async fn run(args: &FootprintArgs) -> anyhow::Result<Figures> {
     Ok(figures)
 }
 
-struct Served {
+pub(crate) struct Served {
     child: Child,
     ready_after: Duration,
-    ready: serde_json::Value,
+    pub(crate) ready: serde_json::Value,
 }
 
-fn command(program: &Path, data: &Path) -> Command {
+/// The program, as a person has it with this data folder.
+pub(crate) fn command(program: &Path, data: &Path) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         let ours = name.to_string_lossy().starts_with("COUNTERSIGN_");
@@ -83,7 +84,7 @@ fn command(program: &Path, data: &Path) -> Command {
 }
 
 impl Served {
-    async fn start(program: &Path, data: &Path) -> anyhow::Result<Self> {
+    pub(crate) async fn start(program: &Path, data: &Path) -> anyhow::Result<Self> {
         let start = Instant::now();
         let mut child = command(program, data)
             .arg("serve")
@@ -103,7 +104,7 @@ impl Served {
         })
     }
 
-    async fn stop(self) -> anyhow::Result<()> {
+    pub(crate) async fn stop(self) -> anyhow::Result<()> {
         stop(self.child).await
     }
 }

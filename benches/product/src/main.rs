@@ -1,6 +1,7 @@
 //! The product under the load of `countersign-load`: `countersign-bench round` prints the figures of
 //! one round as JSON, `countersign-bench footprint` those of the installed programs.
 
+mod beside;
 mod console;
 mod footprint;
 
@@ -27,6 +28,10 @@ enum Command {
     Console(ConsoleArgs),
     /// Start-up time and memory
     Footprint(footprint::FootprintArgs),
+    /// What hooks and the MCP proxy add
+    Beside(beside::BesideArgs),
+    /// The MCP server behind the proxy
+    Answers,
 }
 
 #[tokio::main]
@@ -38,6 +43,8 @@ async fn main() -> anyhow::Result<()> {
         .init();
     let figures = match Cli::parse().command {
         Command::Console(args) => return console::run(&args).await,
+        Command::Answers => return beside::answers().await,
+        Command::Beside(args) => beside::run(&args).await?,
         Command::Round(args) => countersign_load::run(&args).await?,
         Command::Footprint(args) => footprint::run(&args).await?,
     };

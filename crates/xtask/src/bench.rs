@@ -88,8 +88,10 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     let mut product = medians(product);
     let mut missing = footprint(&target, &data, &mut product)?;
     missing.extend(large::measure(&target, &data, args, &mut product)?);
+    let mut floor = medians(floor);
+    beside(&target, &data, &mut floor, &mut product)?;
     let report = table::Report {
-        floor: medians(floor),
+        floor,
         rows: medians(rows),
         product,
         machine: machine::describe(),
@@ -194,6 +196,33 @@ fn footprint(target: &Path, data: &Path, product: &mut Figures) -> anyhow::Resul
     }
     product.extend(measured?);
     Ok(Vec::new())
+}
+
+/// What hooks and the MCP proxy add; their floors are the program that only starts, and the server without the proxy.
+fn beside(
+    target: &Path,
+    data: &Path,
+    floor: &mut Figures,
+    product: &mut Figures,
+) -> anyhow::Result<()> {
+    eprintln!("bench: hooks and the MCP proxy");
+    let release = target.join("release");
+    let mut command = Command::new(release.join("countersign-bench"));
+    command.arg("beside").arg("--data").arg(data);
+    let command = command.arg("--console").arg(release.join("countersign"));
+    for (name, value) in figures(command)? {
+        match name.strip_prefix("floor_") {
+            Some(name) => floor.insert(name.to_owned(), value),
+            None => product.insert(name, value),
+        };
+    }
+    for name in ["proxy_unasked", "proxy_allowed"] {
+        let name = format!("{name}_p99_ms");
+        if let (Some(direct), Some(proxied)) = (floor.get(&name), product.get(&name)) {
+            product.insert(format!("{name}_added"), proxied - direct);
+        }
+    }
+    Ok(())
 }
 
 /// An X server without a screen, and its display.

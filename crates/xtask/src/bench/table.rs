@@ -21,7 +21,7 @@ enum Goal {
     None,
 }
 
-const ROWS: [(&str, &str, Goal); 31] = [
+const ROWS: [(&str, &str, Goal); 39] = [
     (
         "accepted_one_per_s",
         "accepted /s, one agent, each awaited",
@@ -66,6 +66,46 @@ const ROWS: [(&str, &str, Goal); 31] = [
         "decision_p99_ms",
         "decision to agent, p99 ms",
         Goal::Within(Some(10.0)),
+    ),
+    (
+        "hook_p50_ms",
+        "hook, allowed by a rule, p50 ms",
+        Goal::AtMost(20.0),
+    ),
+    (
+        "hook_p99_ms",
+        "hook, allowed by a rule, p99 ms",
+        Goal::AtMost(40.0),
+    ),
+    (
+        "hooks_50_at_once_ms",
+        "50 hooks at once, all answered, ms",
+        Goal::None,
+    ),
+    (
+        "hooks_50_slowest_ms",
+        "the slowest of them, ms",
+        Goal::AtMost(30_000.0),
+    ),
+    (
+        "proxy_unasked_p50_ms",
+        "MCP call that does not ask, p50 ms",
+        Goal::None,
+    ),
+    (
+        "proxy_unasked_p99_ms_added",
+        "added by the proxy, p99 ms",
+        Goal::AtMost(1.0),
+    ),
+    (
+        "proxy_allowed_p50_ms",
+        "MCP call allowed by a rule, p50 ms",
+        Goal::None,
+    ),
+    (
+        "proxy_allowed_p99_ms_added",
+        "added by the proxy, p99 ms",
+        Goal::AtMost(10.0),
     ),
     ("start_up_first_ms", "start-up, new folder, ms", Goal::None),
     ("start_up_ms", "start-up, ms", Goal::None),
