@@ -114,15 +114,17 @@ fn codex_keeps_comments_and_order() {
         &wanted("/opt/countersign", Program::Codex),
     )
     .unwrap();
-    assert_eq!(
-        connect(
+    // The trust that Codex writes behind our entries stays where it is.
+    let trusted =
+        format!("{first}\n[hooks.state.\"a:pre_tool_use:1:0\"]\ntrusted_hash = \"sha256:1\"\n");
+    for text in [&first, &trusted] {
+        let again = connect(
             Program::Codex,
-            Some(&first),
-            &wanted("/opt/countersign", Program::Codex)
-        )
-        .unwrap(),
-        first
-    );
+            Some(text),
+            &wanted("/opt/countersign", Program::Codex),
+        );
+        assert_eq!(again.as_ref(), Ok(text));
+    }
     assert!(first.contains("# mine\nmodel = \"o5\" # fast"));
     assert_eq!(disconnect(Program::Codex, &first).unwrap().unwrap(), text);
 }

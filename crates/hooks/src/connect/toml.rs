@@ -11,8 +11,14 @@ pub(super) fn connect(text: &str, wanted: &Wanted) -> Result<String, String> {
     let mut settings = read(text)?;
     let command = wanted.shell();
     let ask = i64::try_from(wanted.timeout).unwrap_or(i64::MAX);
+    let entries = [("PreToolUse", ask), ("PostToolUse", FOR_A_REPORT)];
+    let same = |(event, timeout)| (event, command.as_str(), Some(timeout));
+    // Codex writes its trust behind our entries: put in anew they would change places with it.
+    if ours(&settings) == entries.map(same) {
+        return Ok(text.to_owned());
+    }
     remove(&mut settings)?;
-    for (event, timeout) in [("PreToolUse", ask), ("PostToolUse", FOR_A_REPORT)] {
+    for (event, timeout) in entries {
         let mut hook = Table::new();
         hook.insert("type", value("command"));
         hook.insert("command", value(&command));
@@ -49,6 +55,22 @@ fn read(text: &str) -> Result<DocumentMut, String> {
     // Its message quotes the line, where a secret may stand.
     text.parse::<DocumentMut>()
         .map_err(|error| error.message().to_owned())
+}
+
+/// Our hooks as they are there: event, command, timeout.
+fn ours(settings: &DocumentMut) -> Vec<(&str, &str, Option<i64>)> {
+    let hooks = settings.get("hooks").and_then(Item::as_table);
+    let mut found = Vec::new();
+    for (event, entries) in hooks.into_iter().flatten() {
+        let entries = entries.as_array_of_tables().into_iter().flatten();
+        let tables = entries.filter(|entry| is_entry(entry));
+        let hooks = tables.filter_map(|entry| entry.get("hooks")?.as_array_of_tables());
+        found.extend(hooks.flatten().filter_map(|hook| {
+            let timeout = hook.get("timeout").and_then(Item::as_integer);
+            Some((event, hook.get("command")?.as_str()?, timeout))
+        }));
+    }
+    found
 }
 
 fn remove(settings: &mut DocumentMut) -> Result<(), String> {
