@@ -97,6 +97,19 @@ class Ran(NamedTuple):
     result: str
 
 
+# Coding agents, and the version that was run for real.
+AGENTS = {
+    "Codex": "@openai/codex 0.171.0",
+    "Gemini CLI": "@google/gemini-cli 0.61.0",
+    "Copilot CLI": "@github/copilot 1.0.102",
+    "OpenCode": "opencode-ai 1.18.33",
+}
+REAL = (
+    "the real program with `make agents`, its model played on loopback; in CI a stand-in that reads the same settings"
+)
+CURSOR = "| Cursor | hooks version 1 | a stand-in by the documented shapes: it works only with its maker's servers |"
+
+
 def ran(file: Path) -> list[Ran]:
     """The tests of one report of pytest, in its order. Skipped ones prove nothing and are left out."""
     found = []
@@ -155,6 +168,8 @@ def page(table: dict[str, dict[str, str]]) -> str:
         told = ", ".join(f"{one} {version(one)}" for one in packages)
         program = ", with the Claude Code inside it" if name == "Claude Agent SDK" else ""
         lines.append(f"| {name} | {told} | the real package{program}; the model is a fake or played on loopback |")
+    lines += [f"| {name} | {told} | {REAL} |" for name, told in AGENTS.items()]
+    lines.append(CURSOR)
     lines += ["", "## Systems", "", "| System | Row | Result |", "|---|---|---|"]
     for system in SYSTEMS:
         for row in sorted(table.get(system.name, {}), key=order):
