@@ -1,5 +1,7 @@
 //! `rules import` on the command line.
 
+mod cases;
+
 use serde_json::{Value, json};
 
 use crate::desk::{Agent, Console, Desk};
@@ -130,4 +132,141 @@ async fn an_import_tells_of_every_entry_and_changes_nothing_until_it_is_applied(
         ])
         .error();
     assert_eq!((wrong.0, wrong.1.as_str()), (6, "invalid_args"));
+}
+
+#[tokio::test]
+async fn files_of_claude_code_count_together_and_replace_what_they_gave_before() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    std::fs::create_dir_all(desk.path().join(".claude")).expect("our folder");
+    let settings = |name: &str, permissions: Value| {
+        let text = json!({ "permissions": permissions }).to_string();
+        file(&desk, &format!(".claude/{name}"), &text)
+    };
+    let user = settings(
+        "settings.json",
+        json!({"allow": ["Bash(git log:*)", "Bash(git push origin:*)", "Read(/docs/**)", "Bash(npx:*)"],
+               "deny": ["Bash(rm:*)"]}),
+    );
+    let local = settings(
+        "settings.local.json",
+        json!({"allow": ["Bash(npm test)", "Write(src/**)"], "ask": ["Bash(git push:*)"]}),
+    );
+    let import = ["rules", "import", "--from", "claude-code"];
+    let both = [&import[..], &[&user, &local, "--apply", "--json"]].concat();
+    let done = desk.json(&both);
+    let entries = done["entries"].as_array().expect("a list");
+    let of = |entry: &str| {
+        let found = entries.iter().find(|of| of["entry"] == entry);
+        found.unwrap_or_else(|| panic!("no {entry} in {done}"))
+    };
+    for (entry, list, effect) in [
+        ("Bash(git log:*)", "allow", "approve"),
+        ("Bash(rm:*)", "deny", "deny"),
+        ("Bash(git push:*)", "ask", "ask"),
+        ("Write(src/**)", "allow", "left_out"),
+        ("Read(/docs/**)", "allow", "approve"),
+    ] {
+        let is = (of(entry)["list"].as_str(), of(entry)["effect"].as_str());
+        assert_eq!(is, (Some(list), Some(effect)), "{entry}");
+    }
+    assert_eq!(
+        of("Bash(git push origin:*)")["shadowed_by"],
+        "ask Bash(git push:*)"
+    );
+    assert_eq!(of("Bash(git log:*)").get("shadowed_by"), None);
+    assert!(
+        of("Bash(npx:*)")["why"]
+            .as_str()
+            .is_some_and(|why| why.contains("allowed too"))
+    );
+    // One rule for both files: a command may need an entry of each.
+    let rule = of("Bash(git log:*)")["rule_id"]
+        .as_str()
+        .expect("a rule")
+        .to_owned();
+    assert_eq!(of("Bash(npm test)")["rule_id"], json!(rule));
+    let bash = json!({"tool": "Bash", "approved": 4, "ask": 1, "deny": 1});
+    assert_eq!(done["tools"][0], bash);
+    assert!(
+        done["not_carried_over"]
+            .as_str()
+            .is_some_and(|text| text.contains("ls"))
+    );
+    let read = desk.json(&[
+        "rules",
+        "show",
+        of("Read(/docs/**)")["rule_id"].as_str().expect("a rule"),
+        "--json",
+    ]);
+    let below = desk.path().canonicalize().expect("our folder");
+    assert_eq!(
+        read["path"]["/file_path"],
+        json!([below.join("docs/**").display().to_string()])
+    );
+    let text = desk
+        .run(&[&import[..], &[&user, &local]].concat())
+        .success()
+        .out;
+    for wanted in [
+        "Bash: 4 approved forms, 1 that ask, 1 that deny",
+        "Not carried over: ",
+        "never acts, because of ask Bash(git push:*)",
+    ] {
+        assert!(text.contains(wanted), "{wanted} is not in {text}");
+    }
+
+    // What is gone there goes here, and what somebody turned off stays off.
+    desk.json(&["rules", "disable", &rule, "--json"]);
+    settings(
+        "settings.json",
+        json!({"allow": ["Bash(git log:*)"], "deny": []}),
+    );
+    let again = desk.json(&both);
+    assert_eq!(
+        again["removed"].as_array().map(Vec::len),
+        Some(3),
+        "{again}"
+    );
+    let shown = desk.json(&["rules", "show", &rule, "--json"]);
+    assert_eq!(shown["enabled"], false);
+    assert_eq!(
+        shown["command"]["/command"],
+        json!(["git log *", "npm test"])
+    );
+    // A file alone replaces what it gave together with others.
+    let alone = desk.json(&[&import[..], &[&local, "--apply", "--json"]].concat());
+    assert!(
+        alone["removed"]
+            .as_array()
+            .is_some_and(|ids| ids.contains(&json!(rule))),
+        "{alone}"
+    );
+    let added = alone["added"][0].as_str().expect("a rule");
+    assert_eq!(
+        desk.json(&["rules", "show", added, "--json"])["enabled"],
+        false
+    );
+
+    // All faults of all files, each with its pointer.
+    settings(
+        "settings.json",
+        json!({"allow": [1], "deny": ["Bash(rm -rf /)*", "rm"]}),
+    );
+    std::fs::write(&local, "{\"permissions\": {\"deny\": [], \"deny\": []}}").expect("our folder");
+    let (code, word, message) = desk.run(&both).error();
+    assert_eq!((code, word.as_str()), (6, "invalid_args"));
+    assert!(
+        message.contains("/permissions/deny is written twice"),
+        "{message}"
+    );
+    settings("settings.local.json", json!({"ask": "Bash"}));
+    let (_, _, message) = desk.run(&both).error();
+    for wanted in [
+        "settings.json: /permissions/deny/0: ",
+        "settings.json: /permissions/allow/0: ",
+        "settings.local.json: /permissions/ask: ",
+    ] {
+        assert!(message.contains(wanted), "{wanted} is not in {message}");
+    }
 }

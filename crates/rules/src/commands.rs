@@ -5,6 +5,7 @@
 
 mod approve;
 mod deny;
+mod explain;
 mod folders;
 mod paths;
 mod pattern;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use crate::arguments::Unsure;
 use crate::rule::{Effect, Matchers};
 
+pub use self::explain::why_not;
 pub use self::paths::PathPattern;
 pub use self::pattern::CommandPattern;
 pub(crate) use self::reading::Reading;
@@ -31,6 +33,15 @@ pub fn shell_of(word: Option<&str>) -> Option<Shell> {
         None => Some(Shell::Posix),
         Some(POWERSHELL) => Some(Shell::PowerShell),
         Some(_) => None,
+    }
+}
+
+/// A word as a shell would be given it.
+pub(crate) fn as_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
     }
 }
 

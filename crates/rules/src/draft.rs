@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use countersign_shell::Shell;
 use serde_json::Value;
 
+use super::commands::CommandPattern;
 use super::conditions::Conditions;
 use super::effective::args_that_run;
 use super::evaluate::{Asked, By, Matcher, Outcome, Setting, Uses, evaluate};
@@ -18,6 +20,8 @@ use crate::domain::Timestamp;
 
 /// How long "always" lasts unless somebody chooses otherwise, days (rules, "Grants").
 pub const ALWAYS_DAYS: u16 = 90;
+/// Where a command is.
+const COMMAND: &str = "/command";
 const SLUG_MAX: usize = 48;
 const NAME_MAX: usize = 500;
 
@@ -109,8 +113,9 @@ pub fn draft(
         Grant::Thread => format!("{tool} by {}, this thread", asked.agent),
         Grant::Until(_) => format!("{tool} by {}", asked.agent),
     };
-    let rule = Rule {
-        id: free_id(tool, taken),
+    let id = free_id(tool, taken);
+    let rule = |matchers| Rule {
+        id: id.clone(),
         version: 1,
         name: words.chars().take(NAME_MAX).collect(),
         enabled: Enabled::On,
@@ -124,8 +129,31 @@ pub fn draft(
         message: None,
         since: now,
     };
+    // What only runs as it is written is named as it is.
+    let read = by_command(tool, &matchers).map(rule);
+    if let Some(read) = read.filter(|of| lets_run(of, asked, now).is_ok()) {
+        return Ok(read);
+    }
+    let rule = rule(matchers);
     lets_run(&rule, asked, now)?;
     Ok(rule)
+}
+
+/// The same with the command as a pattern in the place of its text: the same words, however they are quoted.
+fn by_command(tool: &str, matchers: &Matchers) -> Option<Matchers> {
+    let text = matchers.args.get(COMMAND)?.eq.as_ref()?.as_str()?;
+    let shell = match tool {
+        "PowerShell" => Shell::PowerShell,
+        _ => Shell::Posix,
+    };
+    // A star would be any word.
+    let pattern = CommandPattern::new(text, shell, true).ok();
+    let pattern = pattern.filter(|_| !text.contains('*'))?;
+    let mut read = matchers.clone();
+    read.args.remove(COMMAND);
+    read.command = BTreeMap::from([(COMMAND.to_owned(), vec![pattern])]);
+    read.shell = shell;
+    Some(read)
 }
 
 /// Judged by the function that will judge it.

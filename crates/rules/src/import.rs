@@ -4,8 +4,11 @@
 //! left out where it allows, asks where it denies, and is told of either way. A file with a deny that cannot
 //! even ask gives nothing.
 
+mod again;
 mod claude_code;
+mod claude_commands;
 mod claude_files;
+mod report;
 mod selectools;
 mod strict;
 #[cfg(test)]
@@ -16,6 +19,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+pub use self::again::{FILES_MAX, with_earlier_replaced};
+use self::again::{joined_id, mark_of};
+pub use self::report::{NOT_CARRIED, ToolCount, per_tool};
 pub use self::strict::read_json;
 use super::glob::Glob;
 use super::read::read_set;
@@ -37,62 +43,95 @@ pub enum Source {
     ClaudeCode,
 }
 
-/// An entry that became a rule.
+/// A file to read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SourceFile {
+    /// What a person calls it; stands before each of its faults. May be empty.
+    pub label: String,
+    /// Where it is: the same path is the same file when it is imported again.
+    pub path: String,
+    /// What a path that begins with one `/` is below; none where nobody knows. `~/.claude` or absolute.
+    pub folder: Option<String>,
+    /// What is in it.
+    pub value: Value,
+}
+
+/// What became of one entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried {
-    /// Where it stands, such as `deny[0]`.
+pub struct Entry {
+    /// The label of its file.
+    pub file: String,
+    /// Where it is, such as `deny[0]`.
     pub place: String,
     /// The entry as it is written there.
     pub entry: String,
-    /// Ids of its rules.
+    /// What its rules do; none for an entry that is left out.
+    pub effect: Option<Effect>,
+    /// Ids of its rules, one with that effect first.
     pub rules: Vec<String>,
-    /// What they do.
-    pub effect: Effect,
-    /// In what they are narrower or ask more often; none where they say the same.
-    pub note: Option<String>,
+    /// Why it is left out, or in what its rules are narrower or ask more often; none where they say the same.
+    pub why: Option<String>,
+    /// Of an approve: the entry that denies or asks for everything that it allows.
+    pub shadowed_by: Option<String>,
 }
 
-/// An entry that did not.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Where it stands.
-    pub place: String,
-    /// The entry as it is written there.
-    pub entry: String,
-    /// Why.
-    pub why: String,
+impl Entry {
+    /// The list that it is in, such as `deny`.
+    #[must_use]
+    pub fn list(&self) -> &str {
+        self.place.split('[').next().unwrap_or_default()
+    }
 }
 
-/// What a file gives.
+/// What files give.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Imported {
-    /// In the order of the file.
+    /// In the order of the files.
     pub rules: Vec<Rule>,
-    /// In the order of the file.
-    pub carried: Vec<Carried>,
-    /// In the order of the file.
-    pub left_out: Vec<LeftOut>,
+    /// In the order of the files.
+    pub entries: Vec<Entry>,
 }
 
-/// Reads a policy. `agents` narrows every rule to agents of these names; empty: to none.
+impl Imported {
+    /// Entries that became rules.
+    pub fn carried(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|of| of.effect.is_some())
+    }
+
+    /// Entries that did not.
+    pub fn left_out(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|of| of.effect.is_none())
+    }
+}
+
+/// Reads policies that count together. `agents` narrows every rule to agents of these names; empty: to none.
 ///
 /// # Errors
-/// Why the file is none of the source, for a person; for Claude Code every fault with its JSON pointer.
+/// Every fault for which the files are none of the source, for a person; for Claude Code with its JSON pointer.
 pub fn import(
     source: Source,
-    file: &Value,
+    files: &[SourceFile],
     agents: &[Glob],
     now: Timestamp,
-) -> Result<Imported, String> {
+) -> Result<Imported, Vec<String>> {
     let mut desk = Desk {
         source,
         agents,
         expires_at: now.plus_ms(APPROVES_DAYS * Timestamp::DAY_MS),
+        label: String::new(),
+        mark: String::new(),
         found: Imported::default(),
     };
     match source {
-        Source::Selectools => selectools::read(&mut desk, file)?,
-        Source::ClaudeCode => claude_code::read(&mut desk, file)?,
+        Source::Selectools => {
+            for file in files {
+                selectools::read(&mut desk, &file.value).map_err(|why| vec![why])?;
+            }
+        }
+        Source::ClaudeCode => {
+            claude_code::read(&mut desk, files)?;
+            report::find_shadowed(&mut desk.found, now);
+        }
     }
     Ok(desk.found)
 }
@@ -105,8 +144,8 @@ struct Parts {
     when: Option<String>,
     /// Patterns of commands at `/command`.
     command: Vec<String>,
-    /// They are PowerShell.
-    powershell: bool,
+    /// Their language, where it is not POSIX.
+    shell: Option<&'static str>,
     /// Patterns of paths by pointer.
     path: BTreeMap<&'static str, Vec<String>>,
     message: Option<String>,
@@ -116,16 +155,36 @@ struct Desk<'a> {
     source: Source,
     agents: &'a [Glob],
     expires_at: Timestamp,
+    /// Of the file that is read: its label, and what its rules' ids have.
+    label: String,
+    mark: String,
     found: Imported,
 }
 
 impl Desk<'_> {
-    fn leave(&mut self, place: &str, entry: &str, why: impl Into<String>) {
-        self.found.left_out.push(LeftOut {
+    fn begin(&mut self, file: &SourceFile) {
+        (self.label, self.mark) = (file.label.clone(), mark_of(&file.path));
+    }
+
+    fn tell(
+        &mut self,
+        (place, entry): (&str, &str),
+        (effect, rules): (Option<Effect>, Vec<String>),
+        why: Option<String>,
+    ) {
+        self.found.entries.push(Entry {
+            file: self.label.clone(),
             place: place.to_owned(),
             entry: entry.to_owned(),
-            why: why.into(),
+            effect,
+            rules,
+            why,
+            shadowed_by: None,
         });
+    }
+
+    fn leave(&mut self, place: &str, entry: &str, why: impl Into<String>) {
+        self.tell((place, entry), (None, Vec::new()), Some(why.into()));
     }
 
     /// Makes one entry's rules, or tells why an allow has none. What denies or asks and does not fit into a
@@ -167,38 +226,18 @@ impl Desk<'_> {
             made.push(whole);
             note = Some(TOO_LONG);
         }
-        let strongest = made.iter().map(|rule| rule.effect).max();
-        self.found.carried.push(Carried {
-            place: place.to_owned(),
-            entry: entry.to_owned(),
-            rules: made.iter().map(|rule| rule.id.clone()).collect(),
-            effect: strongest.unwrap_or(Effect::Ask),
-            note: note.map(str::to_owned),
-        });
+        // Stable: of equal ones the first is the entry's own.
+        made.sort_by_key(|rule| std::cmp::Reverse(rule.effect));
+        let strongest = made.first().map_or(Effect::Ask, |rule| rule.effect);
+        let ids = made.iter().map(|rule| rule.id.clone()).collect();
+        self.tell(
+            (place, entry),
+            (Some(strongest), ids),
+            note.map(str::to_owned),
+        );
         // The same entry twice gives the same rule.
         made.retain(|rule| !self.found.rules.iter().any(|known| known.id == rule.id));
         self.found.rules.extend(made);
-        Ok(())
-    }
-
-    /// Makes one approve of what several entries allow: a command may need more than one of them.
-    fn carry_together(
-        &mut self,
-        entries: &[(String, String)],
-        parts: Parts,
-        note: &str,
-    ) -> Result<(), String> {
-        let all: Vec<&str> = entries.iter().map(|(_, entry)| entry.as_str()).collect();
-        let rule = self.rule(("allow", &all.join(", ")), Effect::Approve, parts)?;
-        let carried = entries.iter().map(|(place, entry)| Carried {
-            place: place.clone(),
-            entry: entry.clone(),
-            rules: vec![rule.id.clone()],
-            effect: Effect::Approve,
-            note: Some(note.to_owned()),
-        });
-        self.found.carried.extend(carried);
-        self.found.rules.push(rule);
         Ok(())
     }
 
@@ -209,20 +248,43 @@ impl Desk<'_> {
         effect: Effect,
         parts: Parts,
     ) -> Result<Rule, String> {
-        let (word, list) = match self.source {
-            Source::Selectools => ("selectools", place),
-            Source::ClaudeCode => ("claude-code", place),
+        let list = place.split('[').next().unwrap_or_default();
+        let word = match self.source {
+            Source::Selectools => "selectools",
+            Source::ClaudeCode => "claude-code",
         };
-        let list = list.split('[').next().unwrap_or_default();
         let what = format!("{word}\n{list}\n{entry}\n{}", effect.as_str());
+        let (prefix, what) = match self.source {
+            Source::Selectools => (word.to_owned(), what),
+            // One entry gives several rules of one effect.
+            Source::ClaudeCode => {
+                let mut about: Vec<&str> = parts.path.keys().copied().collect();
+                about.extend((!parts.command.is_empty()).then_some("command"));
+                about.extend(parts.when.is_some().then_some("when"));
+                let about = format!("{}\n{}", parts.tools.join(","), about.join(","));
+                (format!("{word}-{}", self.mark), format!("{what}\n{about}"))
+            }
+        };
         let digest = countersign_wire::Sha256Digest::of_bytes(what.as_bytes()).to_string();
         let tail: String = digest.chars().skip("sha256:".len()).take(8).collect();
+        let id = format!("{prefix}-{}-{tail}", effect.as_str());
+        self.with_id(id, (word, list, entry), effect, parts)
+    }
+
+    /// The same with an id of its own.
+    fn with_id(
+        &self,
+        id: String,
+        (word, list, entry): (&str, &str, &str),
+        effect: Effect,
+        parts: Parts,
+    ) -> Result<Rule, String> {
         let name: String = format!("{word} {list}: {entry}")
             .chars()
             .take(200)
             .collect();
         let mut rule = json!({
-            "id": format!("{word}-{}-{tail}", effect.as_str()),
+            "id": id,
             "name": name,
             "effect": effect.as_str(),
         });
@@ -238,9 +300,9 @@ impl Desk<'_> {
         }
         if !parts.command.is_empty() {
             rule["command"] = json!({ "/command": parts.command });
-            if parts.powershell {
-                rule["shell"] = json!(crate::commands::POWERSHELL);
-            }
+        }
+        if let Some(shell) = parts.shell {
+            rule["shell"] = json!(shell);
         }
         if !parts.path.is_empty() {
             rule["path"] = json!(parts.path);

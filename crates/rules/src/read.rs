@@ -24,6 +24,8 @@ pub const SCHEMA: u64 = 1;
 /// The most rules of a workspace.
 pub const RULES_MAX: usize = 5_000;
 const LIST_MAX: usize = 200;
+/// Patterns of commands: what a settings file of another system allows is one list.
+const COMMANDS_MAX: usize = 2_000;
 const TEXT_MAX: usize = 2_000;
 /// Problems that are told at once.
 const PROBLEMS_MAX: usize = 20;

@@ -3,6 +3,7 @@
 //! Refuses to suggest what anybody denied, what a rule decides or asks for already, what no rule may let run,
 //! and a rule that acts: a suggestion is off until a person turns it on.
 
+mod commands;
 mod group;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use countersign_wire::{Risk, Sha256Digest, Verdict};
 use serde_json::json;
 
+use countersign_shell::Shell;
+
+use self::commands::Calls;
 use self::group::{Exact, Group};
 use super::conditions::Conditions;
 use super::effective::args_that_run;
@@ -76,6 +80,9 @@ pub struct Suggesting<'p> {
     groups: BTreeMap<Key, Group>,
     denied: BTreeSet<(String, String)>,
     denied_calls: BTreeSet<(String, String, String)>,
+    /// Calls that are a command: approved ones by agent, tool, risk and language; denied ones by agent and tool.
+    commands: BTreeMap<(String, String, Risk, bool), Calls>,
+    denied_commands: BTreeMap<(String, String), Calls>,
 }
 
 impl<'p> Suggesting<'p> {
@@ -88,6 +95,8 @@ impl<'p> Suggesting<'p> {
             groups: BTreeMap::new(),
             denied: BTreeSet::new(),
             denied_calls: BTreeSet::new(),
+            commands: BTreeMap::new(),
+            denied_commands: BTreeMap::new(),
         }
     }
 
@@ -107,6 +116,12 @@ impl<'p> Suggesting<'p> {
             Verdict::Deny | Verdict::Terminate | Verdict::Skip | Verdict::Modify => {
                 self.denied_calls
                     .insert((who.0.clone(), who.1.clone(), digest));
+                if args.get("command").is_some() {
+                    self.denied_commands
+                        .entry(who.clone())
+                        .or_default()
+                        .take(call);
+                }
                 self.denied.insert(who);
                 return;
             }
@@ -117,6 +132,13 @@ impl<'p> Suggesting<'p> {
             return;
         }
         if !self.asks(asked, call.at) || !self.may_be_covered(asked, call.at) {
+            return;
+        }
+        if let Some(shell) = commands::shell_of(tool, args) {
+            let key = (who.0, who.1, asked.risk, shell == Shell::PowerShell);
+            if self.commands.len() < GROUPS_MAX || self.commands.contains_key(&key) {
+                self.commands.entry(key).or_default().take(call);
+            }
             return;
         }
         let named = leaves(args);
@@ -196,6 +218,22 @@ impl<'p> Suggesting<'p> {
             }
             debug_assert!(*risk != Risk::Critical);
         }
+        found.extend(self.commands.iter().filter_map(|(key, calls)| {
+            let (agent, tool, risk, powershell) = key;
+            let shell = match powershell {
+                true => Shell::PowerShell,
+                false => Shell::Posix,
+            };
+            let base = whose(agent, tool, *risk)?;
+            let denied = self.denied_commands.get(&(agent.clone(), tool.clone()));
+            let (matchers, exact) = commands::patterns(calls, denied, (base, shell))?;
+            self.rule_of(
+                (agent, tool),
+                (matchers, Some(commands::BESIDE)),
+                &exact,
+                now,
+            )
+        }));
         found.sort_by(|a, b| {
             b.approvals
                 .cmp(&a.approvals)
@@ -220,13 +258,24 @@ impl<'p> Suggesting<'p> {
             Named::Args(tests) => (matchers.args, matchers.only_args) = (tests, true),
             Named::Digest(digest) => matchers.args_digest = vec![digest],
         }
+        self.rule_of((agent, tool), (matchers, None), exact, now)
+    }
+
+    fn rule_of(
+        &self,
+        (agent, tool): (&str, &str),
+        (matchers, when): (Matchers, Option<&str>),
+        exact: &Exact,
+        now: Timestamp,
+    ) -> Option<Suggestion> {
         // Somebody made this very rule already, and may have turned it off.
         let known = |of: &Prepared| of.rule.matchers == matchers;
         if self.policy.rules().iter().any(known) {
             return None;
         }
         let name: String = format!("{tool} by {agent}").chars().take(200).collect();
-        let rule = approve(id(tool, &matchers, &name, now), name, matchers, now);
+        let mut rule = approve(id(tool, &matchers, &name, now), name, matchers, now);
+        rule.when = when.map(str::to_owned);
         let whole = json!({ "schema": SCHEMA, "rules": [rule.to_json()] });
         let rule = read_set(&whole, "rules").ok()?.into_iter().next()?;
         Some(Suggestion {

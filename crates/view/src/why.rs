@@ -36,6 +36,8 @@ pub struct NearRule {
     pub effect: RuleEffect,
     /// The one that failed, such as `risk`, `args./amount` or `critical_risk`.
     pub matcher: Shown,
+    /// Of a command: the part of it that the rule does not allow, as a sentence without its end.
+    pub detail: Option<Shown>,
 }
 
 /// What the setup says about the key that the request names.

@@ -196,7 +196,7 @@ pub(super) async fn changed(
         },
     };
     let or = match change {
-        RulesChange::Replace { .. } => "write enabled = false into the file, or ",
+        RulesChange::Replace { seen: None, .. } => "write enabled = false into the file, or ",
         _ => "",
     };
     let done = app

@@ -159,11 +159,12 @@ fn reasons(why: &Why) -> Vec<String> {
     });
     lines.extend(instead);
     let near = why.near_misses.iter();
-    lines.extend(near.map(|near| {
-        format!(
+    lines.extend(near.map(|near| match &near.detail {
+        Some(detail) => format!("  {detail}"),
+        None => format!(
             "  rule {} nearly said {}: {}",
             near.id, near.effect, near.matcher
-        )
+        ),
     }));
     if let Some(setup) = &why.setup {
         let spares = setup.skips_when.as_ref();

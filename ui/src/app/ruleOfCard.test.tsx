@@ -41,7 +41,7 @@ describe("a card", () => {
           approvals: 1,
           held: null,
           matched: [],
-          near: [{ id: "read-only", version: 2, name: shown("Read-only"), effect: "approve", matcher: shown("risk") }],
+          near: [{ id: "read-only", version: 2, name: shown("Read-only"), effect: "approve", matcher: shown("risk"), detail: null }],
           setup: { key: shown("allow_dangerous"), state: "differs", value: shown("false"), skipsWhen: shown("true") },
         },
       }),
@@ -62,6 +62,7 @@ const near = (id: string, matcher: string) => ({
   name: shown(id),
   effect: "approve" as const,
   matcher: shown(matcher),
+  detail: null,
 });
 
 describe("beside a card", () => {

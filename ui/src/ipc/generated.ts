@@ -2421,7 +2421,11 @@ effect: RuleEffect,
 /**
  * The one that failed, such as `risk`, `args./amount` or `critical_risk`.
  */
-matcher: Shown, };
+matcher: Shown, 
+/**
+ * Of a command: the part of it that the rule does not allow, as a sentence without its end.
+ */
+detail: Shown | null, };
 
 /**
  * The argument of commands that take none.

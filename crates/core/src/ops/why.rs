@@ -15,6 +15,7 @@ use super::setup::schema_of;
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::brakes::Braked;
+use crate::policy::commands::why_not;
 use crate::policy::evaluate::Instead;
 use crate::policy::{
     Asked, By, Conditions, Effect, Evaluation, Matcher, Outcome, PolicySet, Rule, Says, Setting,
@@ -58,6 +59,8 @@ pub struct Nearly {
     pub effect: Effect,
     /// The one that failed, such as `risk`, `args./amount` or `critical_risk`.
     pub matcher: String,
+    /// Of a command: the part of it that the rule does not allow, in words.
+    pub detail: Option<String>,
 }
 
 /// What the setup says about the key that the request names.
@@ -164,15 +167,17 @@ impl App {
                     uses.extend(used.map(|used| (rule.id.clone(), used)));
                 }
                 if uses.len() == known {
-                    return Ok::<_, StoreError>((found, stopped));
+                    let details = details(&judged.set, &found, &asked);
+                    return Ok::<_, StoreError>((found, details, stopped));
                 }
             }
         });
-        let (found, stopped) = judging.await.map_err(|error| failed(error.to_string()))??;
+        let (found, details, stopped) =
+            judging.await.map_err(|error| failed(error.to_string()))??;
         let denied = in_force.decides() && matches!(found.outcome, Outcome::Deny(_));
         let mut why = match in_force.replaced.is_some() && !denied {
             true => replaced(&in_force.set, &found),
-            false => announced(&in_force.set, found, named, &agent),
+            false => announced(&in_force.set, (found, details), named, &agent),
         };
         if stopped {
             why.held = findings.first().map(held_by);
@@ -245,7 +250,24 @@ fn replaced(set: &PolicySet, found: &Evaluation) -> Why {
     }
 }
 
-fn announced(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &AgentKey) -> Why {
+/// Of each near miss the part of its command that the rule does not allow.
+fn details(set: &PolicySet, found: &Evaluation, asked: &Asked<'_>) -> Vec<Option<String>> {
+    let near = found.near.iter().map(|near| match near.matcher {
+        Matcher::Command(place) => {
+            let rule = &set.rules().get(near.rule)?.rule;
+            why_not(rule, place, (asked.args?, asked.native))
+        }
+        _ => None,
+    });
+    near.collect()
+}
+
+fn announced(
+    set: &PolicySet,
+    (found, details): (Evaluation, Vec<Option<String>>),
+    named: Option<String>,
+    agent: &AgentKey,
+) -> Why {
     let rules = set.rules();
     let id = |place: usize| rules.get(place).map(|of| of.rule.id.clone());
     let outcome = found.outcome.effect();
@@ -274,7 +296,7 @@ fn announced(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &
             instead,
         })
     });
-    let near = found.near.iter().filter_map(|near| {
+    let near = found.near.iter().zip(details).filter_map(|(near, detail)| {
         let rule = &rules.get(near.rule)?.rule;
         Some(Nearly {
             id: rule.id.clone(),
@@ -282,6 +304,7 @@ fn announced(set: &PolicySet, found: Evaluation, named: Option<String>, agent: &
             name: rule.name.clone(),
             effect: rule.effect,
             matcher: near.matcher.word(rule),
+            detail,
         })
     });
     let mut near: Vec<Nearly> = near.collect();

@@ -93,7 +93,7 @@ fn script(value: Option<&Value>, shell: Shell) -> Result<(String, Script), Unsur
 }
 
 impl Read {
-    fn of(text: String, script: Script, shell: Shell) -> Self {
+    pub(super) fn of(text: String, script: Script, shell: Shell) -> Self {
         let mut names = HashSet::new();
         let mut unknown_name = false;
         for word in script

@@ -18,8 +18,16 @@ fn now() -> Timestamp {
     Timestamp::parse("2026-11-22T12:00:00Z").unwrap()
 }
 
+fn read_one(source: Source, file: &Value, agents: &[Glob]) -> Result<Imported, Vec<String>> {
+    let file = SourceFile {
+        value: file.clone(),
+        ..SourceFile::default()
+    };
+    import(source, &[file], agents, now())
+}
+
 fn from(source: Source, file: &Value) -> Imported {
-    import(source, file, &[], now()).unwrap()
+    read_one(source, file, &[]).unwrap()
 }
 
 fn policy(found: &Imported) -> PolicySet {
@@ -152,7 +160,7 @@ proptest! {
                 _ => {}
             }
         }
-        let told = found.carried.len() + found.left_out.len();
+        let told = found.entries.len();
         let given = allow.len() + review.len() + deny.len() + when.len();
         prop_assert_eq!(told, given, "every entry is told of");
     }
@@ -183,12 +191,14 @@ fn a_policy_of_selectools_comes_over() {
             "{tool} {args}"
         );
     }
-    let left: Vec<&str> = found.left_out.iter().map(|of| of.place.as_str()).collect();
-    assert_eq!(left, ["allow[1]", "allow[2]"]);
+    let left: Vec<&Entry> = found.left_out().collect();
+    assert_eq!(
+        left.iter().map(|of| of.place.as_str()).collect::<Vec<_>>(),
+        ["allow[1]", "allow[2]"]
+    );
     assert!(
-        found.left_out[0].why.contains("names its tools"),
-        "{:?}",
-        found.left_out
+        left[0].why.as_ref().unwrap().contains("names its tools"),
+        "{left:?}"
     );
     for bad in [
         json!([]),
@@ -196,10 +206,7 @@ fn a_policy_of_selectools_comes_over() {
         json!({"deny": [1]}),
         json!({"deny_when": ["x"]}),
     ] {
-        assert!(
-            import(Source::Selectools, &bad, &[], now()).is_err(),
-            "{bad}"
-        );
+        assert!(read_one(Source::Selectools, &bad, &[]).is_err(), "{bad}");
     }
 }
 
@@ -253,8 +260,8 @@ fn permissions_of_claude_code_come_over() {
             "{tool} {args}"
         );
     }
-    let left: Vec<&str> = found.left_out.iter().map(|of| of.place.as_str()).collect();
-    assert_eq!(left, ["allow[3]", "allow[4]", "allow[8]", "defaultMode"]);
+    let left: Vec<&str> = found.left_out().map(|of| of.place.as_str()).collect();
+    assert_eq!(left, ["allow[3]", "allow[4]", "defaultMode"]);
     let only = json!({"permissions": {"allow": ["WebFetch(domain:docs.rs)"]}});
     let policy = self::policy(&from(Source::ClaudeCode, &only));
     for (url, word) in [
@@ -274,10 +281,7 @@ fn permissions_of_claude_code_come_over() {
         json!({"permissions": {"deny": ["Bash(rm"]}}),
         json!({"permissions": {"allow": [1]}}),
     ] {
-        assert!(
-            import(Source::ClaudeCode, &bad, &[], now()).is_err(),
-            "{bad}"
-        );
+        assert!(read_one(Source::ClaudeCode, &bad, &[]).is_err(), "{bad}");
     }
 }
 
@@ -326,17 +330,17 @@ fn a_deny_that_does_not_fit_into_a_rule_asks_for_every_call_of_its_tool() {
         };
         let args = json!({ "title": title, "command": format!("{words}x") });
         assert_eq!(says(&policy, &conditions, tool, &args), "ask", "{file}");
-        assert!(found.left_out.is_empty(), "{:?}", found.left_out);
+        assert_eq!(found.left_out().count(), 0, "{:?}", found.entries);
         let ids: std::collections::BTreeSet<&str> =
             found.rules.iter().map(|rule| rule.id.as_str()).collect();
         assert_eq!(ids.len(), found.rules.len(), "each rule has its own id");
     }
     let found = from(Source::Selectools, &selectools(&long));
-    let note = found.carried[0].note.as_deref().unwrap();
+    let note = found.entries[0].why.as_deref().unwrap();
     assert!(note.contains("too long for a condition"), "{note}");
     for short in ["文".repeat(80), "文*".repeat(20)] {
         let found = from(Source::Selectools, &selectools(&short));
-        assert_ne!(found.carried[0].note.as_deref(), Some(TOO_LONG), "{short}");
+        assert_ne!(found.entries[0].why.as_deref(), Some(TOO_LONG), "{short}");
     }
     // Nothing here could even ask.
     for (source, file) in [
@@ -347,7 +351,7 @@ fn a_deny_that_does_not_fit_into_a_rule_asks_for_every_call_of_its_tool() {
         (Source::Selectools, json!({"allow": ["x"], "deny": [""]})),
         (Source::ClaudeCode, claude("d".repeat(300))),
     ] {
-        let told = import(source, &file, &[], now()).unwrap_err();
+        let told = read_one(source, &file, &[]).unwrap_err().join("; ");
         let place = match source {
             Source::Selectools => "deny[0]",
             Source::ClaudeCode => "/permissions/deny/0",
@@ -377,64 +381,7 @@ fn a_wildcard_under_allow_stands_behind_the_name_of_a_server() {
         let (policy, conditions) = (policy(&found), Conditions::default());
         let args = json!({"command": "rm -rf /"});
         assert_eq!(says(&policy, &conditions, tool, &args), word, "{entry}");
-        assert_eq!(found.left_out.len() + found.carried.len(), 1);
-    }
-}
-
-#[test]
-fn a_command_that_works_on_files_asks_once_files_are_denied() {
-    let allow = [
-        ("Bash(cat:*)", "cat .env"),
-        ("Bash(sed -n:*)", "sed -n p .env"),
-        ("Bash(/bin/cat:*)", "/bin/cat .env"),
-        ("Bash(git diff:*)", "git diff --no-index .env x"),
-        ("Bash(git:*)", "git diff --no-index .env x"),
-        ("Bash(timeout 5 cat:*)", "timeout 5 cat .env"),
-        ("Bash(A=1 cat:*)", "A=1 cat .env"),
-        ("Bash(cat .env)", "cat .env"),
-    ];
-    let spared = [
-        ("Bash(npm run test:*)", "npm run test"),
-        ("Bash(git status)", "git status"),
-        ("Bash(cater:*)", "cater x"),
-    ];
-    let entries: Vec<&str> = allow
-        .iter()
-        .chain(&spared)
-        .map(|(entry, _)| *entry)
-        .collect();
-    let of = |list: &str, entry: &str| {
-        let mut file = json!({"permissions": {"allow": entries}});
-        file["permissions"][list] = json!([entry]);
-        policy(&from(Source::ClaudeCode, &file))
-    };
-    let conditions = Conditions::default();
-    let run = |policy: &PolicySet, command: &str| {
-        says(policy, &conditions, "Bash", &json!({ "command": command }))
-    };
-    for (list, entry) in [
-        ("deny", "Read(./.env)"),
-        ("deny", "Edit(/etc/**)"),
-        ("deny", "Read"),
-        ("deny", "Re*"),
-        ("ask", "Write(./secret)"),
-    ] {
-        let policy = of(list, entry);
-        for (allowed, command) in allow {
-            // Where the denied path itself is named, the command is denied.
-            let word = match entry {
-                "Read(./.env)" => "deny",
-                _ => "ask",
-            };
-            assert_eq!(run(&policy, command), word, "{allowed} beside {entry}");
-        }
-        for (allowed, command) in spared {
-            assert_eq!(run(&policy, command), "approve", "{allowed} beside {entry}");
-        }
-    }
-    let policy = of("deny", "WebFetch");
-    for (allowed, command) in allow.iter().chain(&spared) {
-        assert_eq!(run(&policy, command), "approve", "{allowed}");
+        assert_eq!(found.entries.len(), 1);
     }
 }
 
@@ -442,10 +389,10 @@ fn a_command_that_works_on_files_asks_once_files_are_denied() {
 fn the_same_entry_gives_the_same_rule_and_agents_narrow_it() {
     let file = json!({"allow": ["search_web", "search_web"]});
     let found = from(Source::Selectools, &file);
-    assert_eq!((found.rules.len(), found.carried.len()), (1, 2));
+    assert_eq!((found.rules.len(), found.carried().count()), (1, 2));
     assert_eq!(found.rules, from(Source::Selectools, &file).rules);
     let agents = [Glob::new("billing-*").unwrap()];
-    let narrow = import(Source::Selectools, &file, &agents, now()).unwrap();
+    let narrow = read_one(Source::Selectools, &file, &agents).unwrap();
     assert_eq!(narrow.rules[0].matchers.agent, agents);
     assert_eq!(
         narrow.rules[0].expires_at,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use countersign_shell::Shell;
 use serde_json::{Map, Value};
 
-use super::{Found, LIST_MAX, TEXT_MAX};
+use super::{COMMANDS_MAX, Found, LIST_MAX, TEXT_MAX};
 use crate::commands::{CommandPattern, PathPattern, shell_of};
 use crate::domain::Timestamp;
 use crate::glob::Glob;
@@ -13,6 +13,15 @@ use crate::rule::{ArgTest, Limit, Sum, read_per};
 
 /// A list of texts, or one text.
 pub(super) fn words(found: &mut Found, map: &Map<String, Value>, name: &str) -> Vec<String> {
+    words_up_to(LIST_MAX, found, map, name)
+}
+
+fn words_up_to(
+    most: usize,
+    found: &mut Found,
+    map: &Map<String, Value>,
+    name: &str,
+) -> Vec<String> {
     let list = match map.get(name) {
         None => return Vec::new(),
         Some(Value::String(word)) => vec![word.clone()],
@@ -20,7 +29,7 @@ pub(super) fn words(found: &mut Found, map: &Map<String, Value>, name: &str) -> 
             found.empty.push(name.to_owned());
             return Vec::new();
         }
-        Some(Value::Array(list)) if list.len() <= LIST_MAX => list
+        Some(Value::Array(list)) if list.len() <= most => list
             .iter()
             .filter_map(|word| word.as_str().map(str::to_owned))
             .collect::<Vec<_>>(),
@@ -34,7 +43,7 @@ pub(super) fn words(found: &mut Found, map: &Map<String, Value>, name: &str) -> 
             .any(|word| word.is_empty() || word.len() > TEXT_MAX)
     {
         found.at(name, |found| {
-            found.add(format!("must be a text or a list of 1 to {LIST_MAX} texts"));
+            found.add(format!("must be a text or a list of 1 to {most} texts"));
         });
     }
     list
@@ -249,6 +258,7 @@ fn by_pointer<T>(
     found: &mut Found,
     map: &Map<String, Value>,
     name: &str,
+    most: usize,
     read: impl Fn(&str) -> Result<T, String>,
 ) -> BTreeMap<String, Vec<T>> {
     let mut lists = BTreeMap::new();
@@ -269,7 +279,7 @@ fn by_pointer<T>(
                     found.add("is no JSON pointer; write \"/name\"");
                 });
             }
-            lists.insert(pointer.clone(), texts(found, map, pointer, &read));
+            lists.insert(pointer.clone(), texts(found, map, (pointer, most), &read));
         }
     });
     lists
@@ -278,11 +288,11 @@ fn by_pointer<T>(
 fn texts<T>(
     found: &mut Found,
     map: &Map<String, Value>,
-    name: &str,
+    (name, most): (&str, usize),
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Vec<T> {
     let mut list = Vec::new();
-    for (place, word) in words(found, map, name).iter().enumerate() {
+    for (place, word) in words_up_to(most, found, map, name).iter().enumerate() {
         match read(word) {
             Ok(read) => list.push(read),
             Err(why) => found.at(name, |found| {
@@ -300,7 +310,7 @@ pub(super) fn commands(
     let word = map.get("shell").and_then(Value::as_str);
     let shell = shell_of(word).unwrap_or_default();
     let approve = map.get("effect").and_then(Value::as_str) == Some("approve");
-    by_pointer(found, map, "command", |text| {
+    by_pointer(found, map, "command", COMMANDS_MAX, |text| {
         CommandPattern::new(text, shell, approve)
     })
 }
@@ -309,9 +319,9 @@ pub(super) fn paths(
     found: &mut Found,
     map: &Map<String, Value>,
 ) -> BTreeMap<String, Vec<PathPattern>> {
-    by_pointer(found, map, "path", PathPattern::new)
+    by_pointer(found, map, "path", LIST_MAX, PathPattern::new)
 }
 
 pub(super) fn writes(found: &mut Found, map: &Map<String, Value>) -> Vec<PathPattern> {
-    texts(found, map, "writes", PathPattern::new)
+    texts(found, map, ("writes", LIST_MAX), PathPattern::new)
 }

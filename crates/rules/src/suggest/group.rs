@@ -44,7 +44,20 @@ impl Default for Exact {
 }
 
 impl Exact {
-    fn take(&mut self, call: &Decided<'_>) {
+    /// With those of another; calls come in the order of their times.
+    pub(super) fn merge(&mut self, other: &Self) {
+        if self.approvals == 0 {
+            self.first = other.first;
+        }
+        self.approvals += other.approvals;
+        self.last = other.last;
+        self.operators.extend(other.operators.iter().cloned());
+        self.requests.extend(other.requests.iter().cloned());
+        let more = self.requests.len().saturating_sub(SAMPLES);
+        self.requests.drain(..more);
+    }
+
+    pub(super) fn take(&mut self, call: &Decided<'_>) {
         if self.approvals == 0 {
             self.first = call.at;
         }
@@ -108,10 +121,13 @@ impl Group {
             let repeat = values.iter().all(|(_, count)| *count >= REPEATS_MIN);
             let test = match values.as_slice() {
                 [(one, _)] => is(one.clone()),
-                several if several.len() <= VALUES_MAX && repeat => ArgTest {
-                    one_of: Some(several.iter().map(|(value, _)| value.clone()).collect()),
-                    ..ArgTest::default()
-                },
+                // A list of commands is a list of texts: patterns say what they have in common.
+                several if several.len() <= VALUES_MAX && repeat && pointer != "/command" => {
+                    ArgTest {
+                        one_of: Some(several.iter().map(|(value, _)| value.clone()).collect()),
+                        ..ArgTest::default()
+                    }
+                }
                 _ => return None,
             };
             Some((pointer.clone(), test))

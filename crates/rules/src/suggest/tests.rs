@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use super::*;
 
+mod commands;
+
 fn now() -> Timestamp {
     Timestamp::parse("2026-11-22T12:00:00Z").unwrap()
 }

@@ -111,8 +111,10 @@ pub(crate) struct ImportRules {
     /// Whose policy it is.
     #[arg(long, value_enum)]
     pub(crate) from: ImportFrom,
-    /// A policy of selectools (YAML or JSON) or a settings.json of Claude Code; `-` reads standard input.
-    pub(crate) file: PathBuf,
+    /// A policy of selectools (YAML or JSON), or settings files of Claude Code that count together (user, project,
+    /// local); `-` reads standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
     /// Only for agents whose name matches; can be given several times.
     #[arg(long, value_name = "GLOB")]
     pub(crate) agent: Vec<String>,

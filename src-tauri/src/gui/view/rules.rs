@@ -130,6 +130,7 @@ pub(crate) fn why_now(why: Why) -> WhyNow {
                 name: escape(&rule.name),
                 effect: rule_effect(rule.effect),
                 matcher: escape(&rule.matcher),
+                detail: rule.detail.as_deref().map(escape),
             })
             .collect(),
         setup: why.setup.map(|setup| SetupReasonView {

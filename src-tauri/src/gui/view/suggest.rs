@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use countersign_core::ops::suggest::Suggestion;
-use countersign_core::policy::rule::ArgTest;
+use countersign_core::policy::commands::CommandPattern;
+use countersign_core::policy::rule::{ArgTest, Matchers};
 use countersign_view::{RuleText, SuggestionView};
 use serde_json::Value;
 
@@ -29,7 +30,7 @@ pub(crate) fn suggestion_view(
         id: of.rule.id.clone(),
         name: escape(&of.rule.name),
         about: escape(&about(&of.rule)),
-        args: escape(&line(&matchers.args)),
+        args: escape(&line(matchers)),
         approvals: of.approvals,
         operators: of.operators.iter().map(named).collect(),
         first_ms: of.first.0,
@@ -40,7 +41,17 @@ pub(crate) fn suggestion_view(
 }
 
 /// `to: "ada", amount: 5 or 10`; arguments that are named by their digest say so.
-fn line(args: &BTreeMap<String, ArgTest>) -> String {
+fn line(matchers: &Matchers) -> String {
+    let args = &matchers.args;
+    let patterns = matchers
+        .command
+        .values()
+        .flatten()
+        .map(CommandPattern::as_str);
+    let patterns: Vec<&str> = patterns.collect();
+    if !patterns.is_empty() {
+        return cut(patterns.join(", "));
+    }
     if args.is_empty() {
         return "the very same arguments, by their digest".to_owned();
     }
@@ -56,7 +67,10 @@ fn line(args: &BTreeMap<String, ArgTest>) -> String {
             words.join(" or ")
         )
     };
-    let whole = args.iter().map(one).collect::<Vec<_>>().join(", ");
+    cut(args.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+fn cut(whole: String) -> String {
     match whole.char_indices().nth(LINE) {
         None => whole,
         Some((end, _)) => format!("{}…", &whole[..end]),
@@ -65,6 +79,8 @@ fn line(args: &BTreeMap<String, ArgTest>) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use serde_json::json;
 
     use super::*;
@@ -83,8 +99,21 @@ mod tests {
             ("/amount".to_owned(), few),
             ("/to".to_owned(), is(json!("ada"))),
         ]);
+        let line = |args: &BTreeMap<String, ArgTest>| {
+            super::line(&Matchers {
+                args: args.clone(),
+                ..Matchers::default()
+            })
+        };
         assert_eq!(line(&args), "amount: 5 or 10, to: \"ada\"");
         assert!(line(&BTreeMap::new()).contains("digest"));
+        let pattern = |text| CommandPattern::new(text, Default::default(), true).unwrap();
+        let patterns = vec![pattern("git log *"), pattern("npm test")];
+        let commands = Matchers {
+            command: BTreeMap::from([("/command".to_owned(), patterns)]),
+            ..Matchers::default()
+        };
+        assert_eq!(super::line(&commands), "git log *, npm test");
         let long = BTreeMap::from([("/t".to_owned(), is(json!("ä".repeat(500))))]);
         assert_eq!(line(&long).chars().count(), LINE + 1);
     }

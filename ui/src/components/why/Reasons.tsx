@@ -148,7 +148,7 @@ export const Reasons = ({ now, workspace, most, briefly = false }: ReasonsProps)
         <p key={rule.id} className="m-0" data-testid="near">
           {ruleLink(workspace, rule.id)} nearly{" "}
           {rule.effect === "ask" ? "asked" : rule.effect === "deny" ? "denied it" : "let it run"}:{" "}
-          {failed(rule.matcher)}.
+          {rule.detail === null ? failed(rule.matcher) : <ShownText text={rule.detail} />}.
         </p>
       ))}
       {near.length > most ? <p className="m-0 text-text-3">and {near.length - most} more that nearly matched</p> : null}

@@ -28,7 +28,8 @@ fn rules(settings: &Value) -> Vec<Rule> {
         Some(text) => read_json(text).map_err(|faults| faults.join("; ")),
         None => Ok(settings.clone()),
     };
-    let found = file.and_then(|file| import(Source::ClaudeCode, &file, &[], now()));
+    let read = |file| read_one(Source::ClaudeCode, &file, &[]).map_err(|faults| faults.join("; "));
+    let found = file.and_then(read);
     found.map_or_else(|_| Vec::new(), |found| found.rules)
 }
 

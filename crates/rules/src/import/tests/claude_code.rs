@@ -8,9 +8,9 @@ fn every_fault_of_a_file_is_listed_at_once_with_its_pointer() {
         "allow": ["Bash(ls:*)", 1], "ask": "Bash",
         "deny": ["Bash(rm -rf /)*", "Bash(git push:*)", "Bash(npm publish)*", "rm -rf", "d".repeat(300)],
     }});
-    let told = import(Source::ClaudeCode, &file, &[], now()).unwrap_err();
+    let told = read_one(Source::ClaudeCode, &file, &[]).unwrap_err();
     let places: Vec<&str> = told
-        .split("; ")
+        .iter()
         .map(|fault| fault.split_once(": ").unwrap().0)
         .collect();
     let expected = ["deny/0", "deny/2", "deny/3", "deny/4", "ask", "allow/1"];
@@ -83,5 +83,244 @@ fn a_command_is_read_and_not_compared_by_its_letters() {
         for command in not.iter() {
             assert_ne!(say(&command), "approve", "{command}");
         }
+    }
+}
+
+/// What the rules of these lists say of a call.
+fn said(permissions: &Value, folder: Option<&str>, (tool, args): (&str, &Value)) -> &'static str {
+    let file = SourceFile {
+        folder: folder.map(str::to_owned),
+        value: json!({ "permissions": permissions }),
+        ..SourceFile::default()
+    };
+    let found = import(Source::ClaudeCode, &[file], &[], now()).unwrap();
+    says(&policy(&found), &Conditions::default(), tool, args)
+}
+
+#[test]
+fn a_denied_file_is_denied_to_commands_that_name_it_and_to_no_others() {
+    let allow = json!([
+        "Bash(cat:*)",
+        "Bash(git diff:*)",
+        "Bash(git status)",
+        "Bash(timeout 5 cat:*)"
+    ]);
+    type Row<'t> = (&'t str, &'t str, &'t [(&'t str, &'t str)]);
+    let table: &[Row<'_>] = &[
+        (
+            "deny",
+            "Read(./.env)",
+            &[
+                ("cat .env", "deny"),
+                ("cat a/.ENV", "deny"),
+                ("cat *", "ask"),
+                ("git diff --no-index .env x", "deny"),
+                ("timeout 5 cat < .env", "deny"),
+                ("cat README.md", "approve"),
+                ("git status", "approve"),
+            ],
+        ),
+        (
+            "deny",
+            "Edit(//etc/**)",
+            &[("cat /etc/passwd", "ask"), ("cat a", "approve")],
+        ),
+        // Which files are meant, nobody knows.
+        (
+            "deny",
+            "Read",
+            &[
+                ("cat a", "ask"),
+                ("git diff", "ask"),
+                ("git status", "approve"),
+            ],
+        ),
+        (
+            "ask",
+            "Edit",
+            &[("timeout 5 cat a", "ask"), ("git status", "approve")],
+        ),
+        ("deny", "WebFetch", &[("cat a", "approve")]),
+        (
+            "deny",
+            "Read(secret?.txt)",
+            &[("cat secret1.txt", "ask"), ("cat a", "approve")],
+        ),
+        (
+            "deny",
+            "Read(!keep.txt)",
+            &[("cat keep.txt", "ask"), ("cat a", "approve")],
+        ),
+    ];
+    for (list, entry, calls) in table {
+        let mut permissions = json!({ "allow": allow });
+        permissions[list] = json!([entry]);
+        for (command, word) in calls.iter() {
+            let call = json!({ "command": command });
+            let is = said(&permissions, None, ("Bash", &call));
+            assert_eq!(is, *word, "{command} beside {entry}");
+        }
+    }
+}
+
+#[test]
+fn a_path_under_allow_is_below_its_anchor_and_never_protected() {
+    let read = |path: &str| ("Read", json!({ "file_path": path }));
+    let edit = |tool, path: &str| (tool, json!({ "file_path": path }));
+    let notebook = |path: &str| ("NotebookEdit", json!({ "notebook_path": path }));
+    for (entry, folder, (tool, args), word) in [
+        ("Read(//srv/a/**)", None, read("/srv/a/b/c"), "approve"),
+        ("Read(//srv/a/**)", None, read("/srv/a/../b"), "ask"),
+        ("Read(//srv/a/**)", None, read("/srv/a/.env"), "ask"),
+        ("Read(//srv/a/*)", None, read("/srv/a/b/c"), "ask"),
+        ("Read(//srv/a/)", None, read("/srv/a/b"), "approve"),
+        ("Read(//srv/a**b)", None, read("/srv/aXb"), "approve"),
+        ("Read(/src/**)", Some("/p"), read("/p/src/x"), "approve"),
+        ("Read(/src/**)", Some("/p"), read("/src/x"), "ask"),
+        ("Read(/src/**)", None, read("/p/src/x"), "ask"),
+        (
+            "Read(/notes/**)",
+            Some("~/.claude"),
+            read("~/.claude/notes/x"),
+            "ask",
+        ),
+        ("Read(~/notes/*.md)", None, read("~/notes/x.md"), "approve"),
+        ("Read(~/notes/*.md)", None, read("/notes/x.md"), "ask"),
+        // Relative to a folder that this call does not name.
+        ("Read(src/**)", None, read("src/x"), "ask"),
+        ("Read(src/**)", None, read("/p/src/x"), "ask"),
+        ("Read(//srv/a?)", None, read("/srv/ab"), "ask"),
+        (
+            "Edit(//srv/a/**)",
+            None,
+            edit("Edit", "/srv/a/x"),
+            "approve",
+        ),
+        (
+            "Edit(//srv/a/**)",
+            None,
+            edit("Write", "/srv/a/x"),
+            "approve",
+        ),
+        (
+            "Edit(//srv/a/**)",
+            None,
+            edit("MultiEdit", "/srv/a/x"),
+            "approve",
+        ),
+        ("Edit(//srv/a/**)", None, notebook("/srv/a/x"), "approve"),
+        ("Edit(//srv/a/**)", None, read("/srv/a/x"), "ask"),
+        (
+            "Edit(//srv/a/**)",
+            None,
+            edit("Edit", "/srv/a/.git/hooks/x"),
+            "ask",
+        ),
+        ("Write(//srv/a/**)", None, edit("Write", "/srv/a/x"), "ask"),
+    ] {
+        let permissions = json!({ "allow": [entry] });
+        let is = said(&permissions, folder, (tool, &args));
+        assert_eq!(is, word, "{entry}: {tool} {args}");
+    }
+}
+
+#[test]
+fn a_name_and_a_value_test_an_argument_unless_they_are_a_command() {
+    let bash = |args: Value| ("Bash", args);
+    for (entry, (tool, args), word) in [
+        (
+            "Agent(model:opus)",
+            ("Agent", json!({"model": "opus"})),
+            "deny",
+        ),
+        (
+            "Agent(model:opus)",
+            ("Agent", json!({"model": "haiku"})),
+            "approve",
+        ),
+        (
+            "Agent(model:opus)",
+            ("Agent", json!({"prompt": "x"})),
+            "approve",
+        ),
+        (
+            "Bash(run_in_background:true)",
+            bash(json!({"command": "ls", "run_in_background": true})),
+            "deny",
+        ),
+        (
+            "Bash(run_in_background:true)",
+            bash(json!({"command": "ls"})),
+            "approve",
+        ),
+        (
+            "Bash(timeout:*)",
+            bash(json!({"command": "ls", "timeout": 5})),
+            "approve",
+        ),
+        (
+            "Bash(timeout:*)",
+            bash(json!({"command": "timeout 5 ls"})),
+            "deny",
+        ),
+        (
+            "Bash(npm run build:prod)",
+            bash(json!({"command": "npm run build:prod"})),
+            "deny",
+        ),
+        (
+            "Bash(npm run build:prod)",
+            bash(json!({"command": "npm run build"})),
+            "approve",
+        ),
+        // The program of that name is meant as well.
+        (
+            "Bash(make:all)",
+            bash(json!({"command": "make:all"})),
+            "deny",
+        ),
+    ] {
+        let allow = [
+            "Bash(ls:*)",
+            "Bash(npm run:*)",
+            "Bash(timeout 5 ls)",
+            "Agent",
+        ];
+        let permissions = json!({ "allow": allow, "deny": [entry] });
+        assert_eq!(
+            said(&permissions, None, (tool, &args)),
+            word,
+            "{entry}: {args}"
+        );
+        let permissions = json!({ "allow": [entry], "ask": [] });
+        if !entry.contains('*') && !entry.contains(' ') {
+            assert_eq!(
+                said(&permissions, None, (tool, &args)),
+                "ask",
+                "{entry} under allow"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_the_shell_expands_asks_where_a_command_begins_like_it() {
+    for (entry, command, word) in [
+        ("Bash(rm -rf $HOME)", "rm -rf $HOME", "deny"),
+        ("Bash(rm -rf $HOME)", "rm  -rf \"$HOME\"", "ask"),
+        ("Bash(rm -rf $HOME)", "rm -r -f x", "ask"),
+        ("Bash(rm -rf $HOME)", "rm x", "approve"),
+        ("Bash(cd $X && rm y)", "cd $X; ls; rm z", "ask"),
+        ("Bash(cd $X && rm y)", "rm z", "approve"),
+        ("Bash($X y)", "rm z", "ask"),
+    ] {
+        let permissions =
+            json!({ "allow": ["Bash(rm:*)", "Bash(cd:*)", "Bash(ls:*)"], "deny": [entry] });
+        let args = json!({ "command": command });
+        assert_eq!(
+            said(&permissions, None, ("Bash", &args)),
+            word,
+            "{entry}: {command}"
+        );
     }
 }
