@@ -104,7 +104,7 @@ async fn an_import_tells_of_every_entry_and_changes_nothing_until_it_is_applied(
         false
     );
 
-    let settings = json!({"permissions": {"allow": ["Bash(npm run test:*)", "Read(./src/**)"], "deny": ["Bash(curl:*)"]}});
+    let settings = json!({"permissions": {"allow": ["Bash(npm run test:*)", "Write(./src/**)"], "deny": ["Bash(curl:*)"]}});
     let settings = file(&desk, "settings.json", &settings.to_string());
     let tried = desk.json(&[
         "rules",

@@ -17,7 +17,7 @@ const FILES: [(&str, &str); 4] = [
 /// Of a hundred commands that the files allow, so many have to run.
 const RUN_MIN: usize = 95;
 /// What people call a program with where an entry lets everything follow it.
-const USES: [(&str, &[&str]); 7] = [
+const USES: [(&str, &[&str]); 12] = [
     ("find", &["find . -name '*.md'", "find src -type f"]),
     (
         "rm",
@@ -35,12 +35,44 @@ const USES: [(&str, &[&str]); 7] = [
             "git fetch",
         ],
     ),
-    ("FOO=1 rm", &["FOO=1 rm build/out.txt"]),
+    (
+        "git log",
+        &[
+            "git log",
+            "git log -p src/a.rs",
+            "git log --since=yesterday",
+            "git log main..HEAD",
+        ],
+    ),
+    (
+        "git blame",
+        &["git blame src/a.rs", "git blame -L 1,20 src/a.rs"],
+    ),
     (
         "git commit",
         &["git commit -m 'fix: a'", "git commit --amend --no-edit"],
     ),
+    (
+        "terraform plan",
+        &[
+            "terraform plan",
+            "terraform plan -out=x.plan",
+            "terraform plan -no-color",
+        ],
+    ),
+    (
+        "npm run format",
+        &["npm run format", "npm run format -- --check"],
+    ),
+    (
+        "npm run dev",
+        &["npm run dev", "npm run dev -- --port 3000"],
+    ),
+    ("FOO=1 rm", &["FOO=1 rm build/out.txt"]),
 ];
+const SOON: Duration = Duration::from_millis(300);
+/// Decisions reach the bus one after the other.
+const LATE: Duration = Duration::from_secs(3);
 /// Claude Code lets these run nothing by a prefix; what the others run has to be allowed itself.
 const WRAPPERS: &str = "watch setsid ionice flock sudo rtk npx xargs env bash timeout";
 
@@ -74,8 +106,8 @@ impl Desktop {
         ended.code == 0
     }
 
-    /// Brings a case's rules in force; those of the case before are gone.
-    async fn begin(&mut self, settings: &Value) {
+    /// Brings a case's rules in force; those of the case before are gone. Whether its file could be read.
+    async fn begin(&mut self, settings: &Value) -> bool {
         self.case += 1;
         let ready = format!("Ready{}", self.case);
         let with_ready = |mut whole: Value| {
@@ -95,7 +127,8 @@ impl Desktop {
                 1,
             ),
         };
-        if !self.import(&text) {
+        let is_read = self.import(&text);
+        if !is_read {
             assert!(self.import(&with_ready(json!({ "permissions": {} }))));
         }
         for attempt in 0.. {
@@ -108,15 +141,16 @@ impl Desktop {
                         .set("tool", json!({ "name": ready })),
                 )
                 .await;
-            if self.settled(&id).await.is_some() {
-                return;
+            if self.settled(&id, SOON).await.is_some() {
+                return is_read;
             }
         }
+        unreachable!("it is looked for until it is there")
     }
 
     /// What the console made of a call; none where it left it to people.
-    async fn settled(&self, id: &str) -> Option<String> {
-        let until = Instant::now() + Duration::from_millis(300);
+    async fn settled(&self, id: &str, within: Duration) -> Option<String> {
+        let until = Instant::now() + within;
         loop {
             if let Some(decision) = self.agent.decision(id).await {
                 return decision["verdict"].as_str().map(str::to_owned);
@@ -128,7 +162,7 @@ impl Desktop {
     }
 
     /// `approve`, `deny` or `ask` for each call: (tool, arguments).
-    async fn say(&self, calls: &[(String, Value)]) -> Vec<String> {
+    async fn say(&self, calls: &[(String, Value)], decided: impl Fn(usize) -> bool) -> Vec<String> {
         for (number, (tool, args)) in calls.iter().enumerate() {
             let request = self.agent.request(&format!("c{}-{number}", self.case));
             let request = request
@@ -147,14 +181,16 @@ impl Desktop {
                     .set("tool", json!({ "name": ready })),
             )
             .await;
-        while self.settled(&last).await.is_none() {}
+        while self.settled(&last, SOON).await.is_none() {}
         let mut said = Vec::new();
         for number in 0..calls.len() {
-            let decision = self
-                .agent
-                .decision(&format!("c{}-{number}", self.case))
-                .await;
-            let verdict = decision.and_then(|of| of["verdict"].as_str().map(str::to_owned));
+            let id = format!("c{}-{number}", self.case);
+            let within = if decided(number) {
+                LATE
+            } else {
+                Duration::ZERO
+            };
+            let verdict = self.settled(&id, within).await;
             said.push(verdict.unwrap_or_else(|| "ask".to_owned()));
         }
         said
@@ -220,7 +256,7 @@ async fn every_case_from_a_public_report_ends_as_a_careful_user_wants() {
         }
         let cases: Vec<Value> = serde_json::from_str(cases).expect("JSON");
         for case in cases {
-            desktop.begin(&case["settings"]).await;
+            let is_read = desktop.begin(&case["settings"]).await;
             let asked = case["calls"].as_array().expect("a list");
             let mut calls: Vec<(String, Value)> = asked
                 .iter()
@@ -239,9 +275,14 @@ async fn every_case_from_a_public_report_ends_as_a_careful_user_wants() {
                 .flatten()
                 .filter_map(Value::as_str)
                 .flat_map(commands_of);
-            let uses: Vec<String> = uses.filter(|_| name != "3").collect();
+            let uses: Vec<String> = uses.filter(|_| is_read).collect();
             calls.extend(uses.iter().map(|of| bash(of)));
-            let said = desktop.say(&calls).await;
+            // One that has to run is waited for; one that may ask is looked at once.
+            let decided = |number: usize| {
+                let expect = asked.get(number).map(|call| &call["expect"]);
+                expect.is_none_or(|expect| expect == "approve" || expect == "deny")
+            };
+            let said = desktop.say(&calls, decided).await;
             for (call, said) in asked.iter().zip(&said) {
                 let expect = call["expect"].as_str().expect("a text");
                 if !expect.split('|').any(|word| word == said) {

@@ -158,5 +158,6 @@ fn plain<'a>(tool: &'a str, args: &'a Value) -> Asked<'a> {
         approvals_required: 1,
         setup_key: None,
         tool_changed_at: None,
+        stops: &[],
     }
 }

@@ -14,6 +14,9 @@ pub(super) fn measure(
 ) -> anyhow::Result<Vec<String>> {
     let mut missing = Vec::new();
     let release = target.join("release");
+    eprintln!("bench: a thousand rules");
+    let mut rules = Command::new(release.join("countersign-seed"));
+    product.extend(figures(rules.arg("rules"))?);
     if args.requests > 0 {
         eprintln!("bench: a store of {} requests", args.requests);
         std::fs::create_dir_all(data)?;

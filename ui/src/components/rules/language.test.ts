@@ -18,11 +18,22 @@ describe("what can be written at a place of a rule", () => {
     ['risk = ["low", "', ['"safe"', '"low"', '"medium"', '"high"', '"critical"']],
     ['args."/id" = { gl', ["eq", "glob"]],
     ['args."/id" = { eq = "x', null],
+    ['shell = "', ['"powershell"']],
     ["when = 'si", ["args", "tool", "size"]],
     ["when = 'args.to.", ["size"]],
     ['name = "some wo', null],
   ])("%s", (before, expected) => {
     expect(labels(before)).toEqual(expected);
+  });
+
+  it("writes a command and a path with the pointer of their argument", () => {
+    const applied = suggest("", { ...words, fields: ["command", "path", "writes", "id"] })?.options;
+    expect(applied?.map((option) => option.apply)).toEqual([
+      'command."/command" = ["',
+      'path."/file_path" = ["',
+      'writes = ["',
+      undefined,
+    ]);
   });
 
   it("replaces what is written of the word, quotes included", () => {

@@ -16,6 +16,15 @@ const VALUES: Record<string, readonly string[]> = {
   only_args: ["true", "false"],
   risk: ['"safe"', '"low"', '"medium"', '"high"', '"critical"'],
   kind: ['"tool_call"', '"question"', '"form"'],
+  shell: ['"powershell"'],
+};
+
+/** Fields that are written with an argument's pointer, as most tools name it. */
+const POINTED: Record<string, { readonly apply: string; readonly detail: string }> = {
+  args: { apply: 'args."/', detail: "an argument" },
+  command: { apply: 'command."/command" = ["', detail: "read as the shell would" },
+  path: { apply: 'path."/file_path" = ["', detail: "read as the file system would" },
+  writes: { apply: 'writes = ["', detail: "files that a command may be redirected to" },
 };
 
 const options = (words: readonly string[], type: string, detail?: string): Completion[] =>
@@ -45,7 +54,10 @@ export const suggest = (
   const values = field === null ? undefined : VALUES[field[1] ?? ""];
   if (values !== undefined)
     return { from: before.length - (field?.[2]?.length ?? 0), options: options(values, "constant") };
-  if (/^\s*[a-z_]*$/.test(before)) return { from, options: options(words.fields, "property", "field") };
+  if (/^\s*[a-z_]*$/.test(before)) return {
+      from,
+      options: options(words.fields, "property", "field").map((option) => ({ ...option, ...POINTED[option.label] })),
+    };
   return null;
 };
 

@@ -178,12 +178,6 @@ fn a_path_under_allow_is_below_its_anchor_and_never_protected() {
         ("Read(/src/**)", Some("/p"), read("/p/src/x"), "approve"),
         ("Read(/src/**)", Some("/p"), read("/src/x"), "ask"),
         ("Read(/src/**)", None, read("/p/src/x"), "ask"),
-        (
-            "Read(/notes/**)",
-            Some("~/.claude"),
-            read("~/.claude/notes/x"),
-            "ask",
-        ),
         ("Read(~/notes/*.md)", None, read("~/notes/x.md"), "approve"),
         ("Read(~/notes/*.md)", None, read("/notes/x.md"), "ask"),
         // Relative to a folder that this call does not name.

@@ -134,9 +134,11 @@ fn few_rules_cover_most_of_a_coding_agents_month_and_nothing_that_was_denied() {
         "{covered} of {}",
         yes.len()
     );
-    assert_eq!(
-        found.iter().map(|of| of.approvals).sum::<u64>(),
-        covered as u64
+    let stands_for: u64 = found.iter().map(|of| of.approvals).sum();
+    assert!(
+        stands_for * 100 >= yes.len() as u64 * 70,
+        "{stands_for} of {}",
+        yes.len()
     );
     for (args, _) in no {
         assert!(!runs(&found, args), "{args}");
