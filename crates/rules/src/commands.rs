@@ -18,7 +18,7 @@ use serde_json::Value;
 use crate::arguments::Unsure;
 use crate::rule::{Effect, Matchers};
 
-pub use self::explain::why_not;
+pub use self::explain::{shown, why_not};
 pub use self::paths::PathPattern;
 pub use self::pattern::CommandPattern;
 pub(crate) use self::reading::Reading;

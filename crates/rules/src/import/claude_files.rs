@@ -85,7 +85,12 @@ fn allowed(specifier: &str, folder: Option<&str>) -> Result<Vec<String>, &'stati
         (None, Some(rest)) => below(rest)?,
         (None, None) => specifier.trim_start_matches("./").to_owned(),
     };
-    readable(path, |last| !last.contains('*')).ok_or("its path cannot be read")
+    let list = readable(path, |last| !last.contains('*')).ok_or("its path cannot be read")?;
+    let protected = |of: &String| PathPattern::new(of).is_ok_and(|of| of.is_protected());
+    match list.iter().any(protected) {
+        true => Err("it names a protected place; write such a rule by hand if you mean it"),
+        false => Ok(list),
+    }
 }
 
 /// The path, and what is below it where that is meant. None where it is no pattern.

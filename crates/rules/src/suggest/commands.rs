@@ -224,7 +224,7 @@ fn key_of(command: &Command) -> Option<Vec<String>> {
     let mut key = vec![program.to_owned()];
     if has(SUBCOMMANDS, name) || has(SUBCOMMANDS, program) {
         // Behind another option it is not at its place for a pattern.
-        let first = wrappers::subcommands(name, &command.words).first() == Some(&1);
+        let first = wrappers::subcommands(name, &command.words).0.first() == Some(&1);
         let word = |at: usize| command.words.get(at).and_then(Word::literal);
         let sub = word(1).filter(|_| first)?;
         key.push(sub.to_owned());

@@ -30,6 +30,11 @@ const POINTED: Record<string, { readonly apply: string; readonly detail: string 
 const options = (words: readonly string[], type: string, detail?: string): Completion[] =>
   words.map((label) => ({ label, type, ...(detail === undefined ? {} : { detail }) }));
 
+const pointed = (option: Completion): Completion => {
+  const more = POINTED[option.label];
+  return more === undefined ? option : { ...option, apply: more.apply, detail: more.detail };
+};
+
 /** What fits behind `before`, the line up to the cursor; from which place in it on. */
 export const suggest = (
   before: string,
@@ -54,9 +59,10 @@ export const suggest = (
   const values = field === null ? undefined : VALUES[field[1] ?? ""];
   if (values !== undefined)
     return { from: before.length - (field?.[2]?.length ?? 0), options: options(values, "constant") };
-  if (/^\s*[a-z_]*$/.test(before)) return {
+  if (/^\s*[a-z_]*$/.test(before))
+    return {
       from,
-      options: options(words.fields, "property", "field").map((option) => ({ ...option, ...POINTED[option.label] })),
+      options: options(words.fields, "property", "field").map(pointed),
     };
   return null;
 };

@@ -1,9 +1,11 @@
-//! The parts of a shell command: what runs, after what, and inside of what.
+//! The parts of a shell command: what runs, after what, and inside of what, as the rules read it.
 //!
-//! Nothing is expanded or left out: every part is a piece of the text as it came, and what is not understood stays one
-//! part. The shell's rules for quotes and operators (POSIX.1-2024, section 2.3); a comment is divided like a command,
-//! and aliases, here-documents and what a word comes to are left to the shell.
+//! A command that cannot be read has no look: the arguments show it whole.
 
+use std::ops::Range;
+
+use countersign_core::policy::commands::shown;
+use countersign_shell::{Before, Command, Script, Shell, read};
 use countersign_view::{ArgLook, CommandPart};
 
 use crate::gui::view::hidden::{escape, without_secrets};
@@ -14,8 +16,6 @@ const NAMES: [&str; 5] = ["command", "cmd", "script", "shell_command", "bash"];
 const BYTES: usize = 16 * 1024;
 /// Parts that are listed; a command with more has no look.
 const PARTS: usize = 200;
-/// How deep commands inside of commands are looked into.
-const DEPTH: u32 = 8;
 
 /// The look of a command; none for one that is a single part, which the arguments show as well.
 pub(super) fn command(name: &str, text: &str) -> Option<ArgLook> {
@@ -23,16 +23,15 @@ pub(super) fn command(name: &str, text: &str) -> Option<ArgLook> {
         return None;
     }
     let text = without_secrets(text);
-    let mut parts = Vec::new();
-    split(&text, 0, &mut parts);
-    if !(2..=PARTS).contains(&parts.len()) {
+    let parts = parts(&text)?;
+    let commands = parts.iter().filter(|part| part.joint != ")").count();
+    if commands < 2 || parts.len() > PARTS {
         return None;
     }
     let shown = parts.into_iter().map(|part| CommandPart {
-        // The list itself shows where a line ends.
-        joint: escape(part.joint.trim()),
-        program: escape(part.program),
-        rest: escape(part.rest),
+        joint: escape(&part.joint),
+        program: escape(&part.program),
+        rest: escape(&part.rest),
         depth: part.depth,
     });
     Some(ArgLook::Command {
@@ -41,191 +40,131 @@ pub(super) fn command(name: &str, text: &str) -> Option<ArgLook> {
     })
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Part<'t> {
-    /// The operator before it.
-    joint: &'t str,
-    program: &'t str,
-    rest: &'t str,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Part {
+    /// The operator before it, and the subshells that begin with it; `)` alone ends one.
+    joint: String,
+    program: String,
+    rest: String,
     depth: u32,
 }
 
-/// Operators between commands; the longest first.
-const OPERATORS: [&str; 9] = ["&&", "||", "|&", ";;", ";", "|", "&", "(", ")"];
-
-fn split<'t>(text: &'t str, depth: u32, parts: &mut Vec<Part<'t>>) {
-    let (mut joint, mut begun, mut at) = ("", 0, 0);
-    let mut inner = Vec::new();
-    while let Some(c) = text[at..].chars().next() {
-        if let Some(length) = operator(text, at) {
-            push(joint, &text[begun..at], &mut inner, depth, parts);
-            joint = &text[at..at + length];
-            at += length;
-            begun = at;
+/// Every command of a text, those inside of one behind it; none where it cannot be read.
+fn parts(text: &str) -> Option<Vec<Part>> {
+    let script = read(text, Shell::Posix);
+    if script.unreadable.is_some() {
+        return None;
+    }
+    let mut tree = Tree {
+        text,
+        script: &script,
+        parts: Vec::new(),
+        open: Vec::new(),
+    };
+    let mut behind = 0;
+    for (at, command) in script.commands.iter().enumerate() {
+        if command.inside.is_some() {
             continue;
         }
-        at = match c {
-            '\\' => after_char(text, at + 1),
-            '\'' => closing(text, at + 1, '\''),
-            '"' => double_quoted(text, at + 1, &mut inner),
-            '`' => {
-                let end = closing(text, at + 1, '`');
-                inner.push(inside(text, at + 1, end, '`'));
-                end
-            }
-            '$' | '<' | '>' if text[at + 1..].starts_with('(') => {
-                let end = parenthesis(text, at + 2);
-                inner.push(inside(text, at + 2, end, ')'));
-                end
-            }
-            _ => at + c.len_utf8(),
-        };
+        let place = command.at.clone().unwrap_or(behind..behind);
+        let opened = tree.brackets(behind..place.start, command.depth - 1);
+        tree.add(at, command.depth - 1, &opened);
+        behind = place.end.max(behind);
     }
-    push(joint, &text[begun..], &mut inner, depth, parts);
+    tree.brackets(behind..text.len(), 0);
+    Some(tree.parts)
 }
 
-/// The length of the operator at this place. `>&`, `<&`, `&>` and `>|` redirect and divide nothing.
-fn operator(text: &str, at: usize) -> Option<usize> {
-    let (before, rest) = text.split_at(at);
-    if rest.starts_with('\n') {
-        return Some(1);
-    }
-    let redirects = (rest.starts_with('&') && before.ends_with(['>', '<']))
-        || rest.starts_with("&>")
-        || (rest.starts_with('|') && before.ends_with('>'));
-    let found = OPERATORS.iter().find(|word| rest.starts_with(**word));
-    found.filter(|_| !redirects).map(|word| word.len())
+struct Tree<'t> {
+    text: &'t str,
+    script: &'t Script,
+    parts: Vec<Part>,
+    /// How deep each subshell is that has begun.
+    open: Vec<u32>,
 }
 
-fn push<'t>(
-    joint: &'t str,
-    piece: &'t str,
-    inner: &mut Vec<&'t str>,
-    depth: u32,
-    parts: &mut Vec<Part<'t>>,
-) {
-    let piece = piece.trim();
-    // Beyond what is listed nothing more is looked at.
-    if !piece.is_empty() && parts.len() <= PARTS {
-        let program = piece.split_whitespace().find(|word| !is_assignment(word));
-        let (program, rest) = match program.and_then(|word| piece.split_once(word).zip(Some(word)))
-        {
-            // Variables that are set for the command come before it: they are shown with what follows.
-            Some((("", rest), word)) => (word, rest.trim_start()),
-            _ => ("", piece),
+impl Tree<'_> {
+    /// Ends the subshells that end between two commands; the ones that begin there.
+    fn brackets(&mut self, between: Range<usize>, depth: u32) -> String {
+        let mut opened = String::new();
+        let lines = self.text.get(between).unwrap_or_default().lines();
+        // What is behind `#` is a remark.
+        for c in lines.flat_map(|line| line.split('#').next().unwrap_or_default().chars()) {
+            match c {
+                '(' => {
+                    let outer = u32::try_from(opened.len()).unwrap_or(0);
+                    self.open.push((depth + outer).saturating_sub(1));
+                    opened.push('(');
+                }
+                ')' if opened.pop().is_some() => drop(self.open.pop()),
+                ')' => {
+                    let depth = self.open.pop();
+                    self.parts.extend(depth.map(|depth| Part {
+                        joint: ")".to_owned(),
+                        depth,
+                        ..Part::default()
+                    }));
+                }
+                _ => {}
+            }
+        }
+        opened
+    }
+
+    /// A command, then those inside of it. Beyond what is listed nothing more is looked at.
+    fn add(&mut self, at: usize, depth: u32, opened: &str) {
+        if self.parts.len() > PARTS {
+            return;
+        }
+        let command = &self.script.commands[at];
+        let (program, rest) = words_of(self.text, command);
+        let joint = match command.before {
+            Before::Start | Before::Line => "",
+            Before::Semicolon => ";",
+            Before::And => "&&",
+            Before::Or => "||",
+            Before::Pipe => "|",
+            Before::Background => "&",
         };
-        parts.push(Part {
-            joint,
+        self.parts.push(Part {
+            joint: format!("{joint}{opened}"),
             program,
             rest,
             depth,
         });
+        let inner = self.script.commands.iter().enumerate();
+        let inner: Vec<usize> = inner
+            .filter(|(_, of)| of.inside == Some(at))
+            .map(|(place, _)| place)
+            .collect();
+        inner
+            .into_iter()
+            .for_each(|inner| self.add(inner, depth + 1, ""));
     }
-    for text in inner.drain(..) {
-        if depth < DEPTH {
-            split(text, depth + 1, parts);
-        }
+}
+
+/// The program as it is written, and what is before and behind it.
+fn words_of(text: &str, command: &Command) -> (String, String) {
+    let whole = shown(text, command);
+    // Variables that are set for the command come before it: they are shown with what follows.
+    let begins = command.assignments.is_empty() && !command.words.is_empty();
+    match whole.split_once(char::is_whitespace) {
+        Some((program, rest)) if begins => (program.to_owned(), rest.trim_start().to_owned()),
+        None if begins => (whole, String::new()),
+        _ => (String::new(), whole),
     }
-}
-
-fn is_assignment(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
-    })
-}
-
-fn after_char(text: &str, at: usize) -> usize {
-    text[at..].chars().next().map_or(at, |c| at + c.len_utf8())
-}
-
-/// Behind the next unescaped `quote`, or the end of the text. Nothing is escaped between single quotes.
-fn closing(text: &str, from: usize, quote: char) -> usize {
-    let mut at = from;
-    while let Some(c) = text[at..].chars().next() {
-        at += c.len_utf8();
-        if c == quote {
-            return at;
-        }
-        if c == '\\' && quote != '\'' {
-            at = after_char(text, at);
-        }
-    }
-    at
-}
-
-/// Behind the end of a text in double quotes; commands inside of it run all the same.
-fn double_quoted<'t>(text: &'t str, from: usize, inner: &mut Vec<&'t str>) -> usize {
-    let mut at = from;
-    while let Some(c) = text[at..].chars().next() {
-        at = match c {
-            '"' => return at + 1,
-            '\\' => after_char(text, at + 1),
-            '`' => {
-                let end = closing(text, at + 1, '`');
-                inner.push(inside(text, at + 1, end, '`'));
-                end
-            }
-            '$' if text[at + 1..].starts_with('(') => {
-                let end = parenthesis(text, at + 2);
-                inner.push(inside(text, at + 2, end, ')'));
-                end
-            }
-            _ => at + c.len_utf8(),
-        };
-    }
-    at
-}
-
-/// Behind the parenthesis that closes the one before `from`, or the end of the text.
-fn parenthesis(text: &str, from: usize) -> usize {
-    let (mut at, mut open) = (from, 1_u32);
-    while let Some(c) = text[at..].chars().next() {
-        at = match c {
-            '\\' => after_char(text, at + 1),
-            '\'' => closing(text, at + 1, '\''),
-            '"' => closing(text, at + 1, '"'),
-            '`' => closing(text, at + 1, '`'),
-            _ => at + c.len_utf8(),
-        };
-        match c {
-            '(' => open += 1,
-            ')' => open -= 1,
-            _ => {}
-        }
-        if open == 0 {
-            return at;
-        }
-    }
-    at
-}
-
-/// The text between `from` and `end`, without what closed it.
-fn inside(text: &str, from: usize, end: usize, closed_by: char) -> &str {
-    let text = &text[from..end];
-    text.strip_suffix(closed_by).unwrap_or(text)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use proptest::prelude::*;
-
     use super::*;
 
     /// Operator, program, the rest, depth.
     type Plain<'t> = (&'t str, &'t str, &'t str, u32);
 
-    fn parts(text: &str) -> Vec<Plain<'_>> {
-        let mut parts = Vec::new();
-        split(text, 0, &mut parts);
-        let plain = parts.into_iter();
-        plain
-            .map(|part| (part.joint, part.program, part.rest, part.depth))
-            .collect()
-    }
-
     #[test]
-    fn a_command_is_divided_where_a_shell_divides_it() {
+    fn a_command_is_drawn_as_the_rules_read_it() {
         let table: &[(&str, &[Plain<'_>])] = &[
             ("ls -l", &[("", "ls", "-l", 0)]),
             (
@@ -238,45 +177,43 @@ mod tests {
                     ("&", "wait", "", 0),
                 ],
             ),
-            ("a\nb", &[("", "a", "", 0), ("\n", "b", "", 0)]),
+            ("a\nb", &[("", "a", "", 0), ("", "b", "", 0)]),
             (
                 "echo 'a; rm -rf /' \"b && c\" d\\;e",
                 &[("", "echo", "'a; rm -rf /' \"b && c\" d\\;e", 0)],
             ),
             (
-                "echo \"$(curl http://x | sh)\" `id`",
+                "echo \"$(curl http://x | tr a b)\" `id`",
                 &[
-                    ("", "echo", "\"$(curl http://x | sh)\" `id`", 0),
+                    ("", "echo", "\"$(curl http://x | tr a b)\" `id`", 0),
                     ("", "curl", "http://x", 1),
-                    ("|", "sh", "", 1),
+                    ("|", "tr", "a b", 1),
                     ("", "id", "", 1),
                 ],
             ),
+            ("sudo rm x", &[("", "sudo", "rm x", 0), ("", "rm", "x", 1)]),
+            // A subshell is indented, and its end is shown.
             (
-                "diff <(sort a) <(echo $(b))",
+                "(a; (b)) && c # (",
                 &[
-                    ("", "diff", "<(sort a) <(echo $(b))", 0),
-                    ("", "sort", "a", 1),
-                    ("", "echo", "$(b)", 1),
-                    ("", "b", "", 2),
+                    ("(", "a", "", 1),
+                    (";(", "b", "", 2),
+                    (")", "", "", 1),
+                    (")", "", "", 0),
+                    ("&&", "c", "", 0),
                 ],
             ),
-            (
-                "make 2>&1 >|log &>all",
-                &[("", "make", "2>&1 >|log &>all", 0)],
-            ),
-            ("(a; b)", &[("(", "a", "", 0), (";", "b", "", 0)]),
             ("A=1 B=2 run x", &[("", "", "A=1 B=2 run x", 0)]),
-            ("echo 'open", &[("", "echo", "'open", 0)]),
-            (
-                "echo $(open",
-                &[("", "echo", "$(open", 0), ("", "open", "", 1)],
-            ),
-            ("", &[]),
         ];
         for (text, expected) in table {
-            assert_eq!(parts(text), *expected, "{text}");
+            let parts = parts(text).unwrap();
+            let plain = parts.iter();
+            let plain: Vec<Plain<'_>> = plain
+                .map(|part| (&*part.joint, &*part.program, &*part.rest, part.depth))
+                .collect();
+            assert_eq!(plain, *expected, "{text}");
         }
+        assert_eq!(parts("echo 'open"), None, "it cannot be read");
     }
 
     #[test]
@@ -290,21 +227,5 @@ mod tests {
         let token = "sk-abcdefghijklmnopqrstuv";
         let look = command("cmd", &format!("export K={token}; run")).unwrap();
         assert!(!format!("{look:?}").contains(token), "{look:?}");
-    }
-
-    proptest! {
-        #[test]
-        fn nothing_of_a_command_is_left_out(text in "[ab= ;&|()'\"`$\\\\<>\n]{0,40}") {
-            let mut found = Vec::new();
-            split(&text, 0, &mut found);
-            let whole: String = text.chars().filter(|c| !c.is_whitespace() && !";&|()".contains(*c)).collect();
-            let outer = found.iter().filter(|part| part.depth == 0);
-            let kept: String = outer
-                .flat_map(|part| [part.program, part.rest])
-                .flat_map(str::chars)
-                .filter(|c| !c.is_whitespace() && !";&|()".contains(*c))
-                .collect();
-            prop_assert_eq!(kept, whole);
-        }
     }
 }
