@@ -33,7 +33,7 @@ pub fn why_not(
     let reading = Reading::of(native);
     let patterns: Vec<&CommandPattern> = patterns.iter().collect();
     let is_allowed = |command: &Command| {
-        let alone = Read::of(text.to_owned(), alone(command));
+        let alone = Read::of(text.to_owned(), alone(command), rule.matchers.shell);
         let plain = command
             .name()
             .is_some_and(|name| PLAIN.contains(&name.as_str()));
