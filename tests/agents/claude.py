@@ -72,9 +72,9 @@ class Claude:
         assert out, words
         return json.loads(out)
 
-    def told(self) -> str:
+    def reported(self) -> str:
         """What the model read of its calls."""
-        return self.model.told(self.name)
+        return self.model.reported(self.name)
 
     def ran(self, name: str = "made") -> bool:
         return (self.project / name).exists()

@@ -65,5 +65,5 @@ def refuses(code: int, out: str, words: str) -> bool:
         return not out and bool(words.strip())
     if code != 0:
         return False
-    told = json.loads(out).get("hookSpecificOutput", {})
-    return told.get("permissionDecision") == "deny" or told.get("decision", {}).get("behavior") == "deny"
+    reported = json.loads(out).get("hookSpecificOutput", {})
+    return reported.get("permissionDecision") == "deny" or reported.get("decision", {}).get("behavior") == "deny"

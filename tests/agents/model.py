@@ -83,7 +83,7 @@ class Model:
             for name, given in script["turns"][turn]
         ]
 
-    def told(self, name: str) -> str:
+    def reported(self, name: str) -> str:
         """What the model read of the calls of a script, as one text."""
         return json.dumps(self.read.get(name, []), ensure_ascii=False)
 
@@ -92,8 +92,8 @@ def script_of(text: str) -> dict | None:
     """A script, also of the prompt with which `doctor --gate NAME --run` starts a program."""
     if text.startswith("RUN "):
         return json.loads(text[4:])
-    if (told := text.removeprefix("Run this shell command once and nothing else: ")) != text:
-        return {"name": "probe", "turns": [[["Bash", {"command": told.splitlines()[0]}]]]}
+    if (reported := text.removeprefix("Run this shell command once and nothing else: ")) != text:
+        return {"name": "probe", "turns": [[["Bash", {"command": reported.splitlines()[0]}]]]}
     return None
 
 

@@ -1,4 +1,4 @@
-"""The coding agents that run here: the real ones from npm, or a stand-in that reads the same settings.
+"""The coding agents that run here: the real ones from npm, or a double that reads the same settings.
 
 Real where COUNTERSIGN_AGENT_PROGRAMS names a folder with their packages (`make agents`).
 """
@@ -173,9 +173,9 @@ class Project:
         def call(method: str, **params: object) -> dict:
             server.stdin.write(json.dumps({"id": method, "method": method, "params": params}) + "\n")
             server.stdin.flush()
-            while (told := json.loads(server.stdout.readline())).get("id") != method:
+            while (reported := json.loads(server.stdout.readline())).get("id") != method:
                 pass
-            return told["result"]
+            return reported["result"]
 
         call("initialize", clientInfo={"name": "test", "version": "1"})
         [listed] = call("hooks/list", cwds=[str(self.folder)])["data"]

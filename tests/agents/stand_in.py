@@ -30,11 +30,11 @@ def codex() -> tuple[str | None, str]:
     event = {"turn_id": "t-1", "hook_event_name": "PreToolUse", "model": "m", "permission_mode": "default"}
     event |= {"tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": "call_1"}
     code, answer, words = hook(entry["hooks"][0]["command"], CLAUDE | event)
-    told = answer.get("hookSpecificOutput", {})
-    if code == 2 or told.get("permissionDecision") == "deny":
-        return None, told.get("permissionDecisionReason", words)
-    assert "updatedInput" in told, "Codex reports an allow without updatedInput as a failed hook"
-    return told["updatedInput"]["command"], ""
+    reported = answer.get("hookSpecificOutput", {})
+    if code == 2 or reported.get("permissionDecision") == "deny":
+        return None, reported.get("permissionDecisionReason", words)
+    assert "updatedInput" in reported, "Codex reports an allow without updatedInput as a failed hook"
+    return reported["updatedInput"]["command"], ""
 
 
 def gemini() -> tuple[str | None, str]:
@@ -83,8 +83,8 @@ try {
 def opencode() -> tuple[str | None, str]:
     plugin = (home / ".config/opencode/plugin/countersign.js").read_text()
     node = ["node", "--input-type=module", "-e", PLUGIN, plugin, json.dumps(args)]
-    told = json.loads(subprocess.run(node, capture_output=True, text=True, check=True).stdout)
-    return told.get("run"), told.get("words", "")
+    reported = json.loads(subprocess.run(node, capture_output=True, text=True, check=True).stdout)
+    return reported.get("run"), reported.get("words", "")
 
 
 run, words = {"codex": codex, "gemini": gemini, "cursor": cursor, "copilot": copilot, "opencode": opencode}[name]()

@@ -19,10 +19,10 @@ def approve(desk, claude):
     request = desk.decide(claude.agent, "approve")
     assert claude.ended(process)["result"] == "done"
     assert claude.ran()
-    told = desk.receipts(claude.agent, request, 2)
-    assert [receipt["stage"] for receipt in told] == ["received", "executed"]
+    reported = desk.receipts(claude.agent, request, 2)
+    assert [receipt["stage"] for receipt in reported] == ["received", "executed"]
     [shown] = desk.cli("show", f"default/{claude.agent}/{request}")
-    assert told[1]["executed_args_digest"] == shown["request"]["args_digest"]
+    assert reported[1]["executed_args_digest"] == shown["request"]["args_digest"]
     seen = shown["request"]
     assert seen["native"]["cwd"] == str(claude.project)
     [said] = seen["history"]
@@ -34,8 +34,8 @@ def deny(desk, claude):
     desk.decide(claude.agent, "deny", "--message", "not on a Friday")
     ended = claude.ended(process)
     assert not claude.ran()
-    assert "Bash was not run, denied by" in claude.told()
-    assert "not on a Friday" in claude.told()
+    assert "Bash was not run, denied by" in claude.reported()
+    assert "not on a Friday" in claude.reported()
     assert len(ended["permission_denials"]) == 1
 
 
@@ -58,8 +58,8 @@ def edit(desk, claude):
     assert (claude.project / "made").read_text() == "as edited\n"
     assert "A person changed this Bash call before it ran." in json.dumps(claude.model.sent[claude.name])
     [shown] = desk.cli("show", f"default/{claude.agent}/{request}")
-    told = desk.receipts(claude.agent, request, 2)
-    assert told[1]["executed_args_digest"] == shown["decision"]["args_digest"]
+    reported = desk.receipts(claude.agent, request, 2)
+    assert reported[1]["executed_args_digest"] == shown["decision"]["args_digest"]
 
 
 def failing(desk, claude):
@@ -78,8 +78,8 @@ def own_deny_rule(desk, claude):
     request = desk.decide(claude.agent, "approve")
     claude.ended(process)
     assert not claude.ran()
-    told = desk.receipts(claude.agent, request, 2)[1]
-    assert (told["stage"], told["message"]) == ("refused", "not_started")
+    reported = desk.receipts(claude.agent, request, 2)[1]
+    assert (reported["stage"], reported["message"]) == ("refused", "not_started")
 
 
 def two_calls_of_one_turn(desk, claude):

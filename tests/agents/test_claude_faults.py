@@ -196,9 +196,9 @@ def play(claude: Claude, change, agent_json: Path) -> None:
     if meanwhile:
         meanwhile()
     claude.ended(process)
-    assert not claude.ran(), claude.told()
-    assert '"is_error": true' in claude.told(), "the model never called"
-    assert "seed" not in claude.told()
+    assert not claude.ran(), claude.reported()
+    assert '"is_error": true' in claude.reported(), "the model never called"
+    assert "seed" not in claude.reported()
 
 
 @pytest.fixture(scope="module")

@@ -33,9 +33,9 @@ def test_a_call_that_asks_is_answered(hook, desk, verdict, flags, decision, text
     answer = hook.answered(process)
     [shown] = desk.cli("show", f"default/{hook.agent}/{request}")
     text = text.replace("WHO", shown["decided_by"]["name"])
-    told = {"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": text}
+    reported = {"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": text}
     ended = {"continue": False, "stopReason": text} if "--terminate" in flags else {}
-    assert answer == {"hookSpecificOutput": told} | ended
+    assert answer == {"hookSpecificOutput": reported} | ended
 
 
 def test_the_request_says_what_the_event_says(hook, desk):
@@ -63,9 +63,9 @@ def test_an_edit_runs_as_edited_and_the_model_is_told(hook, desk, tmp_path):
     edited = tmp_path / "edited.json"
     edited.write_text('{"command": "make test"}')
     request = desk.decide(hook.agent, "approve", "--args", str(edited))
-    told = output(hook.answered(process))
-    assert (told["permissionDecision"], told["updatedInput"]) == ("allow", {"command": "make test"})
-    assert told["additionalContext"] == NOTE
+    reported = output(hook.answered(process))
+    assert (reported["permissionDecision"], reported["updatedInput"]) == ("allow", {"command": "make test"})
+    assert reported["additionalContext"] == NOTE
     hook.run(hook.event("PostToolUse", tool_input={"command": "make test"}, tool_response={"big": 2**70}))
     receipts = desk.receipts(hook.agent, request, 2)
     assert [receipt["stage"] for receipt in receipts] == ["received", "executed"]
@@ -110,8 +110,8 @@ def test_what_an_approval_did_not_start_is_told_when_the_session_ends(hook, desk
     hook.answered(process)
     code, out, _ = hook.run(hook.event("SessionEnd", tool_name=None, tool_input=None, reason="exit"))
     assert (code, json.loads(out)) == (0, {})
-    told = desk.receipts(hook.agent, request, 2)[1]
-    assert (told["stage"], told["message"]) == ("refused", "not_started")
+    reported = desk.receipts(hook.agent, request, 2)[1]
+    assert (reported["stage"], reported["message"]) == ("refused", "not_started")
 
 
 def test_a_killed_hook_is_resumed_and_its_answer_handed_out_once(hook, desk):
@@ -128,9 +128,9 @@ def test_a_killed_hook_is_resumed_and_its_answer_handed_out_once(hook, desk):
 
 
 def test_defer_leaves_the_request_and_the_next_run_takes_its_answer(hook, desk):
-    told = output(hook.answered(hook.start(hook.event(), "--defer")))
-    assert told["permissionDecision"] == "defer"
-    assert "one by one" in told["permissionDecisionReason"]
+    reported = output(hook.answered(hook.start(hook.event(), "--defer")))
+    assert reported["permissionDecision"] == "defer"
+    assert "one by one" in reported["permissionDecisionReason"]
     desk.decide(hook.agent, "approve")
     assert output(hook.answered(hook.start(hook.event(), "--defer")))["permissionDecision"] == "allow"
     assert desk.count(hook.agent) == 1

@@ -77,9 +77,9 @@ def test_settings_that_cannot_be_read_stay_as_they_are(desk, tmp_path):
 
 
 def test_a_framework_is_told_how_and_no_file_changes(desk):
-    [told] = desk.cli("connect", "pydantic-ai")
-    assert told["changed"] is False
-    assert told["agent_json"] in told["lines"][0]
+    [reported] = desk.cli("connect", "pydantic-ai")
+    assert reported["changed"] is False
+    assert reported["agent_json"] in reported["lines"][0]
 
 
 @pytest.fixture
@@ -97,8 +97,8 @@ def test_a_link_is_followed_and_stays_a_link(desk, home):
     link = home / ".claude/settings.json"
     link.parent.mkdir()
     link.symlink_to(real)
-    [told] = desk.cli("connect", "claude-code")
-    assert (told["file"], Path(told["backup"]).parent) == (str(real), real.parent)
+    [reported] = desk.cli("connect", "claude-code")
+    assert (reported["file"], Path(reported["backup"]).parent) == (str(real), real.parent)
     assert link.is_symlink()
     assert "hook claude-code" in real.read_text()
     desk.cli("disconnect", "claude-code")

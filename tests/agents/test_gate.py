@@ -50,10 +50,10 @@ class Gate:
     def prove(self, *words: str) -> dict:
         done = self.run("--json", "doctor", "--gate", self.name, *words)
         assert done.stdout, done.stderr
-        told = json.loads(done.stdout)
-        assert set(told) == KEYS
-        assert (done.returncode == 0) == told["holds"], told
-        return told
+        reported = json.loads(done.stdout)
+        assert set(reported) == KEYS
+        assert (done.returncode == 0) == reported["holds"], reported
+        return reported
 
     def edit(self, old: str, new: str, times: int = 1) -> None:
         text = self.file.read_text()
@@ -86,9 +86,9 @@ def gate(desk, tmp_path, request):
 
 @pytest.mark.parametrize("gate", FILES, indirect=True)
 def test_a_connected_program_is_green(gate):
-    told = gate.prove()
-    assert told == {"gate": gate.name, "holds": True, "verdict": "deny", "ran": False, "why": None, "fix": None} | {
-        "at": told["at"]
+    reported = gate.prove()
+    assert reported == {"gate": gate.name, "holds": True, "verdict": "deny", "ran": False, "why": None, "fix": None} | {
+        "at": reported["at"]
     }
     assert gate.run("doctor", "--gate", gate.name, "--file", str(gate.file)).stdout.startswith("the gate of")
 
@@ -171,8 +171,8 @@ UNIT = "a thousand times what the answer may take"
 OPEN = [
     ("claude-code", hook_removed, "no hook of Claude Code is asked"),
     ("claude-code", missing_without_on_failure, "program is missing"),
-    ("claude-code", garbage, "printed what is no JSON"),
-    ("claude-code", shell_prints, "printed what is no JSON"),
+    ("claude-code", garbage, "printed what is not JSON"),
+    ("claude-code", shell_prints, "printed what is not JSON"),
     ("claude-code", too_short, "time-out of 5 s " + SHORTER),
     ("claude-code", milliseconds_for_seconds, UNIT),
     ("claude-code", switched_off, "the settings of this project turn hooks off"),
@@ -184,11 +184,11 @@ OPEN = [
     ("codex", feature_off, "turn hooks off"),
     ("gemini", hook_removed, "no hook of Gemini CLI is asked"),
     ("gemini", missing, "program is missing"),
-    ("gemini", garbage, "printed what is no JSON"),
+    ("gemini", garbage, "printed what is not JSON"),
     ("gemini", crashes, "exit code 1"),
     ("gemini", seconds_for_milliseconds, "time-out of 3.66 s " + SHORTER),
     ("cursor", hook_removed, "no hook of Cursor is asked"),
-    ("copilot", garbage, "printed what is no JSON"),
+    ("copilot", garbage, "printed what is not JSON"),
     ("copilot", too_short, SHORTER),
     ("opencode", hook_removed, "no hook of OpenCode is asked"),
 ]
@@ -202,10 +202,10 @@ OPEN = [
 )
 def test_what_opens_a_gate_is_red_with_its_reason(gate, change, why):
     change(gate)
-    told = gate.prove()
-    assert not told["holds"]
-    assert why in told["why"]
-    assert told["fix"]
+    reported = gate.prove()
+    assert not reported["holds"]
+    assert why in reported["why"]
+    assert reported["fix"]
 
 
 @pytest.mark.parametrize(
@@ -215,8 +215,8 @@ def test_what_opens_a_gate_is_red_with_its_reason(gate, change, why):
 )
 def test_a_failure_that_the_program_takes_for_a_refusal_keeps_the_gate_shut(gate, change):
     change(gate)
-    told = gate.prove()
-    assert (told["holds"], told["verdict"], told["ran"]) == (True, "block", False)
+    reported = gate.prove()
+    assert (reported["holds"], reported["verdict"], reported["ran"]) == (True, "block", False)
 
 
 SERVER = Path(__file__).with_name("server.py")
@@ -233,18 +233,18 @@ def test_servers_of_an_mcp_configuration(desk, tmp_path):
 
     def prove(*words: str) -> dict:
         done = run("--json", "doctor", "--gate", "mcp", "--file", str(file), *words)
-        told = json.loads(done.stdout)
-        assert (done.returncode == 0) == told["holds"], told
-        return told
+        reported = json.loads(done.stdout)
+        assert (done.returncode == 0) == reported["holds"], reported
+        return reported
 
     assert run("connect", "mcp", "--file", str(file), "--server", "bank").returncode == 0
-    told = prove("--server", "bank")
-    assert (told["gate"], told["holds"], told["verdict"]) == ("mcp", True, "deny")
+    reported = prove("--server", "bank")
+    assert (reported["gate"], reported["holds"], reported["verdict"]) == ("mcp", True, "deny")
     assert "countersign_probe" not in (tmp_path / "seen").read_text()
-    told = prove()
-    assert not told["holds"]
-    assert "shop does not go through countersign mcp-proxy" in told["why"]
-    assert "countersign connect mcp" in told["fix"]
+    reported = prove()
+    assert not reported["holds"]
+    assert "shop does not go through countersign mcp-proxy" in reported["why"]
+    assert "countersign connect mcp" in reported["fix"]
     assert run("doctor", "--gate", "mcp", "--file", str(file), "--server", "none").returncode == 6
     assert run("doctor", "--gate", "no-such-program").returncode == 2
 
@@ -262,9 +262,9 @@ def test_the_program_itself_is_started_once_and_denied(desk, model, tmp_path):
     programs.mkdir()
     (programs / "claude").symlink_to(PROGRAM)
     gate.env |= environment(model) | {"PATH": f"{programs}:{gate.env['PATH']}"}
-    told = gate.prove("--run")
-    assert (told["holds"], told["verdict"], told["ran"], told["why"]) == (True, "deny", False, None)
-    assert "denied by" in model.told("probe")
+    reported = gate.prove("--run")
+    assert (reported["holds"], reported["verdict"], reported["ran"], reported["why"]) == (True, "deny", False, None)
+    assert "denied by" in model.reported("probe")
     hook_removed(gate)
-    told = gate.prove("--run")
-    assert (told["holds"], told["verdict"], told["ran"]) == (False, "allow", True)
+    reported = gate.prove("--run")
+    assert (reported["holds"], reported["verdict"], reported["ran"]) == (False, "allow", True)

@@ -1,6 +1,6 @@
 """The example of each guide, run as it is written, and what becomes of the model's call.
 
-With the real programs where they are there (`make agents`), else with a stand-in (programs.py).
+With the real programs where they are there (`make agents`), else with a double (programs.py).
 """
 
 from __future__ import annotations

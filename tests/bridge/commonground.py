@@ -1,4 +1,4 @@
-"""A stand-in for CommonGround v1r4: its two streams, its HTTP API with cards and edges, and a reporter of jobs.
+"""A double of CommonGround v1r4: its two streams, its HTTP API with cards and edges, and a reporter of jobs.
 
 It knows nothing of Countersign but the subject on which reports are asked for.
 """

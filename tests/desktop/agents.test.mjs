@@ -9,7 +9,7 @@ const button = async (page, text) => {
   await page.sees('[data-testid="confirm"]');
 };
 
-onDesk("an agent that asks is live; a pause is told everywhere, and a stop ends what waits", async (desk, page) => {
+onDesk("an agent that asks is live; a pause is reported everywhere, and a stop ends what waits", async (desk, page) => {
   const agent = await desk.agent("asks.py", JSON.stringify({ name: "pay", args: { to: "ada" }, risk: "medium" }));
   await desk.armed("pay");
   await page.press("g");
@@ -50,7 +50,7 @@ onDesk("panic is on with one chord, shown everywhere, and off only after one mor
 
 const low = (name) => JSON.stringify({ name, args: {}, risk: "low", timeout: 60 });
 
-onDesk("a timed bypass lets what waits up to its risk run, is told with its end, and is over with one click", async (desk, page) => {
+onDesk("a timed bypass lets what waits up to its risk run, is reported with its end, and is over with one click", async (desk, page) => {
   const first = await desk.agent("asks.py", low("read"), JSON.stringify({ name: "pay", args: {}, risk: "medium", timeout: 60 }));
   await page.reads("2 waiting", '[data-testid="waiting"]');
   await page.press("g");
@@ -77,7 +77,7 @@ onDesk("a timed bypass lets what waits up to its risk run, is told with its end,
   await page.reads("2 waiting", '[data-testid="waiting"]');
 });
 
-onDesk("a tool that breaks its strict mode is flagged with the path, one that runs elsewhere as beyond any gate, and a missing credential is told", async (desk, page) => {
+onDesk("a tool that breaks its strict mode is flagged with the path, one that runs elsewhere as beyond any gate, and a missing credential is reported", async (desk, page) => {
   await desk.agent("tells.py", "60");
   await page.press("g");
   await page.press("a");

@@ -197,7 +197,7 @@ onDesk("arrivals never replace the card that is being read, and the list is in d
   late.child.kill("SIGTERM");
 });
 
-onDesk("somebody else's decision is told with their name", async (desk, page) => {
+onDesk("somebody else's decision is reported with their name", async (desk, page) => {
   const agent = await desk.agent("asks.py", JSON.stringify({ name: "pay", args: {}, risk: "low" }));
   await desk.armed("pay");
   const row = JSON.parse((await desk.command("inbox", "--json")).out.trim().split("\n")[0]);
@@ -228,7 +228,7 @@ onDesk("the second of two operators sees that one has voted, not who or what, an
   await page.reads("Grace", '[data-testid="card"]');
 }, { fresh: true });
 
-onDesk("letters beside the options of an answer are no commands, and after an answer the keyboard goes on in the list", async (desk, page) => {
+onDesk("letters beside the options of an answer are not commands, and after an answer the keyboard goes on in the list", async (desk, page) => {
   const asked = await desk.agent("asks.py", JSON.stringify({
     kind: "question", text: "Which one?", options: [{ key: "a", label: "name it" }, { key: "b", label: "no" }], allowed_verdicts: ["respond"], timeout: 30,
   }));

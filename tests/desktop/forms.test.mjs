@@ -52,7 +52,7 @@ onDesk("a form is answered by the keyboard alone, nothing of it unasked, and not
   await until("what was filled in is no longer asked for", async () => (await reported(page, "Required.")) === 0);
   await page.press(KEYS.control, KEYS.enter);
   await reaches(page, "mail");
-  await until("the error is told once", async () => (await reported(page, "email")) >= 1);
+  await until("the error is reported once", async () => (await reported(page, "email")) >= 1);
   const wrong = await page.run("const e = document.activeElement; return document.getElementById(e.getAttribute('aria-describedby').split(' ')[1])?.textContent");
   assert.match(wrong, /email/);
   assert.equal(await reported(page, wrong), 1, "once, beside its field");

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { onDesk } from "./support/desk.mjs";
 import { KEYS, until } from "./support/webdriver.mjs";
 
-onDesk("a denied call is found by its words, its story tells who signed what, and the overview counts it", async (desk, page) => {
+onDesk("a denied call is found by its words, its story says who signed what, and the overview counts it", async (desk, page) => {
   const agent = await desk.agent("asks.py", JSON.stringify({ name: "pay", args: { to: "ada", note: "quarterly invoice" }, risk: "medium", reason: "Ada asked for it" }));
   await desk.armed("pay");
   await page.press("d");

@@ -78,6 +78,6 @@ onDesk("what arrives in the history moves nothing that is on screen", async (des
   const before = await until("the rows are drawn there", top);
   desk.ask("newcomer", { a: 1 });
   await page.reads("61 requests", '[data-testid="history-count"]');
-  await until("the same row stands at the same place", async () => (await top()) === before);
+  await until("the same row is at the same place", async () => (await top()) === before);
   assert.equal(await page.run("return document.querySelector('[role=listbox]').scrollTop"), 1_040);
 }, { fresh: true });

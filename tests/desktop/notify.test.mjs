@@ -1,4 +1,4 @@
-// What the desktop is told, on a session bus of its own.
+// What the desktop is reported, on a session bus of its own.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ test("a notification names the tool and the risk, and never the arguments or an 
   const bus = await SessionBus.open();
   const desk = await Desk.open({ DBUS_SESSION_BUS_ADDRESS: bus.address });
   try {
-    // Another window in front: the desk tells nothing of what its operator is looking at.
+    // Another window in front: the desk shows nothing of what its operator is looking at.
     await unfocus();
     await desk.agent("asks.py", JSON.stringify({
       name: "wire_money", args: { to: "DE02-SECRET-IBAN" }, risk: "high", reason: "<b>trust me</b>",
@@ -31,7 +31,7 @@ test("a notification names the tool and the risk, and never the arguments or an 
     const before = bus.calls.length;
     await desk.agent("asks.py", JSON.stringify({ name: "quiet", args: {}, risk: "critical" }));
     await desk.browser.reads("2 waiting", '[data-testid="waiting"]');
-    // Longer than the console gathers what it tells.
+    // Longer than the console gathers what it says.
     await new Promise((done) => setTimeout(done, 2_000));
     assert.equal(bus.calls.length, before);
   } finally {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { onDesk } from "./support/desk.mjs";
 import { until } from "./support/webdriver.mjs";
 
-onDesk("who joins is an alarm until it was read, and stands on the page of operators", async (desk, page) => {
+onDesk("who joins is an alarm until it was read, and is on the page of operators", async (desk, page) => {
   const lena = await desk.operator("lena");
   // A command that decides enters the keys of its folder.
   const { code, err } = await lena("operators", "approval", "off");

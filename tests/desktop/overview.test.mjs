@@ -108,7 +108,7 @@ const followed = async (page, place, byKey) => {
     ${byKey ? "" : "link.click();"}
     return said;`, COUNTS, place);
   if (byKey) await page.press(KEYS.enter);
-  const told = await until("the history tells how many", async () => Number(/^([\d,]+) request/.exec((await page.text('[data-testid="history-count"]')) ?? "")?.[1] ?? NaN) || false);
+  const told = await until("the history says how many", async () => Number(/^([\d,]+) request/.exec((await page.text('[data-testid="history-count"]')) ?? "")?.[1] ?? NaN) || false);
   const listed = await page.run("return document.querySelectorAll('[data-testid=history-row]').length");
   await page.press(KEYS.escape);
   await page.sees(COUNTS);

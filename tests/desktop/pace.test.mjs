@@ -18,7 +18,7 @@ onDesk("a trace of 10,000 spans opens at once and scrolls without a long frame",
   // The driver looks every 25 ms: an upper bound.
   assert.ok(opened < 2_000, `opened within ${Math.round(opened)} ms`);
   // Work is what the page does in a frame: rows and layout. Frames also hold painting, which has no graphics card here, and whatever else
-  // the machine does: they are told, not judged.
+  // the machine does: they are reported, not judged.
   const measured = await page.run(`return new Promise((done) => {
     const tree = document.querySelector("[data-testid=tree]"), work = [], frames = [];
     let last = performance.now();

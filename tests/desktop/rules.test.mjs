@@ -21,7 +21,7 @@ const rewrite = async (page, text) => {
   for (const key of text) await page.press(key === "\n" ? KEYS.enter : key);
 };
 
-onDesk("a card becomes the narrowest rule, which then decides by itself until somebody regrets it", async (desk, page) => {
+onDesk("a card becomes the narrowest rule, which then decides automatically until somebody regrets it", async (desk, page) => {
   const first = await desk.agent("asks.py", call("INV-1"));
   await desk.armed("delete_invoice");
   await page.reads("no rules: every request asks", '[data-testid="card"]');
@@ -57,7 +57,7 @@ onDesk("a card becomes the narrowest rule, which then decides by itself until so
   await page.reads("args./invoice", '[data-testid="why"]');
   await page.press(KEYS.escape);
 
-  // Its page tells the uses; the history tells which rule decided, and takes the regret.
+  // Its page shows the uses; the history tells which rule decided, and takes the regret.
   await page.press("g");
   await page.press("r");
   await page.reads("Used 2 times", '[data-testid="rule-record"]');
@@ -86,7 +86,7 @@ onDesk("a card becomes the narrowest rule, which then decides by itself until so
   await page.reads("2 waiting", '[data-testid="waiting"]');
 }, { fresh: true });
 
-onDesk("a rule that would approve what a person denied is told so, asked twice, and can run in the shadow instead", async (desk, page) => {
+onDesk("a rule that would approve what a person denied is reported so, asked twice, and can run in the shadow instead", async (desk, page) => {
   const asked = await desk.agent("asks.py", call("INV-7"));
   await desk.armed("delete_invoice");
   await page.press("d");
@@ -123,7 +123,7 @@ onDesk("a rule that would approve what a person denied is told so, asked twice, 
   await page.sees('[data-testid="rule"]');
 }, { fresh: true });
 
-onDesk("what people approved five times is suggested with its evidence, opens in the shadow, and tells who changed it since", async (desk, page) => {
+onDesk("what people approved five times is suggested with its evidence, opens in the shadow, and says who changed it since", async (desk, page) => {
   const pay = JSON.stringify({ name: "pay", args: { to: "ada", amount: 5 }, risk: "low", timeout: 60 });
   const agent = await desk.agent("asks.py", ...Array.from({ length: 5 }, () => pay));
   await page.reads("5 waiting", '[data-testid="waiting"]');
@@ -138,7 +138,7 @@ onDesk("what people approved five times is suggested with its evidence, opens in
   await page.press("u");
   await page.reads('enabled = "shadow"', '[data-testid="suggested-rule"] .cm-content');
   await page.reads("5 approved as people did", '[data-testid="preview-words"]');
-  assert.deepEqual(await rows(desk), [], "a suggestion stands nowhere");
+  assert.deepEqual(await rows(desk), [], "a suggestion is nowhere");
   await click(page, '[data-testid="rule-acts"]', "Run in shadow");
   await page.sees('[data-testid="rule"][data-state="shadow"]');
   await page.reads("version 1: made, in the shadow", '[data-testid="rule-changes"]');

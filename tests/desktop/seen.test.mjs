@@ -42,7 +42,7 @@ onDesk("however many words an agent says, its arguments keep their room and the 
 
 onDesk("a critical call of an agent that fills every field keeps its arguments in the window", async (desk, page) => {
   await desk.agent("asks.py", mail({
-    ...SAID, name: `send_${"x".repeat(2_500)}`, risk: `critical, ${"as I was told ".repeat(60)}`, effects: "irreversible", thread_id: "t".repeat(120), run_id: "r".repeat(120),
+    ...SAID, name: `send_${"x".repeat(2_500)}`, risk: `critical, ${"as I was reported ".repeat(60)}`, effects: "irreversible", thread_id: "t".repeat(120), run_id: "r".repeat(120),
     call_id: "c".repeat(120), args: { ...ARGS, password: "hunter2hunter2" }, history: Array.from({ length: 4 }, () => ({ role: "user", content: WORDS })),
   }));
   await page.sees('[data-step="read"]');

@@ -31,7 +31,7 @@ test("a locked session disarms though the window keeps its focus, and the card s
   }
 });
 
-onDesk("while the bus does not answer, what the console itself knows is told at once", async (desk, page) => {
+onDesk("while the bus does not answer, what the console itself knows is reported at once", async (desk, page) => {
   desk.ask("send_email", { to: "maria@acme.example" });
   await desk.armed("send_email");
   const { pid } = JSON.parse(await readFile(path.join(desk.data, "runtime.json"), "utf8"));

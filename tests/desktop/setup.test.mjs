@@ -40,7 +40,7 @@ onDesk("a key that a person binds and sets lets a waiting call pass, recorded wi
   assert.match(out, /"origin":\s*"setup_key"/);
 });
 
-onDesk("what is wrong is told at its field, and what others change meanwhile is told and takes nothing away", async (desk, page) => {
+onDesk("what is wrong is reported at its field, and what others change meanwhile is reported and takes nothing away", async (desk, page) => {
   await desk.agent("declares.py");
   await page.press("g");
   await page.press("s");

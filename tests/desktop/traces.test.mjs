@@ -1,11 +1,11 @@
-// What agents tell of their work, in the real window.
+// What agents report their work, in the real window.
 import assert from "node:assert/strict";
 import { onDesk } from "./support/desk.mjs";
 import { KEYS, until } from "./support/webdriver.mjs";
 
 const line = (name) => `[...document.querySelectorAll('[data-testid=line]')].find((line) => line.textContent.includes(${JSON.stringify(name)}))`;
 
-onDesk("T leads from a card to its trace and Esc back, and the wait for a person is told apart", async (desk, page) => {
+onDesk("T leads from a card to its trace and Esc back, and the wait for a person is distinguished", async (desk, page) => {
   const agent = await desk.agent("works.py", "medium");
   await desk.armed("delete_customer_data");
   await page.reads("billing.export", '[data-testid="led-here"]');
@@ -123,7 +123,7 @@ onDesk("a call with subchats shows as waiting for them, each under it and named 
   assert.equal(await page.run(`return ${line("ask the south")}.dataset.look`), "ok");
 });
 
-onDesk("each error of a market place has its state and says what is missing; what is kept elsewhere and what crashed are told", async (desk, page) => {
+onDesk("each error of a market place has its state and says what is missing; what is kept elsewhere and what crashed are reported", async (desk, page) => {
   const sent = await desk.agent("loops.py", "shapes");
   assert.equal((await sent.done).code, 0, sent.output.err);
   await openTrace(page, "all shapes");

@@ -64,7 +64,7 @@ async fn habits_are_what_people_approved_as_it_ran_and_are_learned_anew_from_his
     let agent = Agent::connect(console.agent_json()).await;
     let near = "anna@nordwind-logistlk.example";
     let known = "ben@nordwind-logistik.example";
-    // The run of what was approved failed: it is no yardstick.
+    // The run of what was approved failed: it is not a yardstick.
     agent.ask(&mail(&agent, "f1", known)).await;
     desk.show_in_state("f1", "pending");
     desk.json(&["approve", "f1", "--json"]);

@@ -76,7 +76,7 @@ describe("the registry of keys", () => {
     expect(spell(stroke(key, more))).toBe(spelled);
   });
 
-  it("prints strokes as they stand on the keys", () => {
+  it("prints strokes as they are on the keys", () => {
     expect(printKeys("Ctrl+Shift+A")).toBe("Ctrl ⇧ A");
     expect(["+", "Ctrl+Shift+.", "G T"].map(printKeys)).toEqual(["+", "Ctrl ⇧ .", "G then T"]);
   });

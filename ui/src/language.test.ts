@@ -9,8 +9,8 @@ it("a desktop without a locale has a language that formats can be asked for", ()
     ["", "en"],
     ["c_utf8", "en"],
   ];
-  for (const [told, language] of table) {
-    expect(languageOf(told)).toBe(language);
-    expect(() => new Intl.NumberFormat(languageOf(told))).not.toThrow();
+  for (const [reported, language] of table) {
+    expect(languageOf(reported)).toBe(language);
+    expect(() => new Intl.NumberFormat(languageOf(reported))).not.toThrow();
   }
 });

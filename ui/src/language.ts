@@ -2,9 +2,9 @@
  * Imported before everything else: a desktop without a locale calls its language "C", which is not a language tag,
  * and whoever asks for number formats with it throws.
  */
-export const languageOf = (told: string): string => {
+export const languageOf = (reported: string): string => {
   try {
-    return Intl.getCanonicalLocales(told)[0] ?? "en";
+    return Intl.getCanonicalLocales(reported)[0] ?? "en";
   } catch {
     return "en";
   }

@@ -241,12 +241,12 @@ mod tests {
             ..at(state, Delivery::Decided)
         };
         let now = Timestamp(1_099);
-        let (moves, stands) = (Some(now.plus_ms(-9)), Some(now.plus_ms(-10)));
+        let (moves, current) = (Some(now.plus_ms(-9)), Some(now.plus_ms(-10)));
         let stalled = Look::Stalled(Stall::NotOnBus);
         for state in [State::Rejected, State::Withdrawn, State::Expired] {
             for (moved, expected) in [
                 (moves, Look::Again(now.plus_ms(10))),
-                (stands, stalled),
+                (current, stalled),
                 (None, stalled),
             ] {
                 let look = judge_progress(&queued(state, moved), &LIMITS, now);

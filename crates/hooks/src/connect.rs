@@ -54,7 +54,7 @@ pub fn disconnect(program: Program, text: &str) -> Result<Option<String>, String
 pub(crate) fn value_of(program: Program, text: &str) -> Result<serde_json::Value, String> {
     match program {
         Program::Codex => {
-            // Its message quotes the line, where a secret may stand.
+            // Its message quotes the line, where a secret may be.
             ::toml::from_str(text).map_err(|error| error.message().to_owned())
         }
         Program::OpenCode => Ok(plugin_command(text).map_or_else(

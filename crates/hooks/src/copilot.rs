@@ -1,4 +1,4 @@
-//! Copilot CLI: `preToolUse` and `postToolUse`, told apart by the result that only the latter has.
+//! Copilot CLI: `preToolUse` and `postToolUse`, distinguished by the result that only the latter has.
 
 use countersign_sdk::Verdict;
 use countersign_wire::args_digest;

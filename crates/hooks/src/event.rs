@@ -20,7 +20,7 @@ const RESULTS: [&str; 5] = [
 pub(crate) struct Event(Map<String, Value>);
 
 impl Event {
-    /// Refuses what is no JSON object, names a key twice, or is too large, with the reason.
+    /// Refuses what is not a JSON object, names a key twice, or is too large, with the reason.
     pub(crate) fn read(input: &[u8]) -> Result<Self, String> {
         if input.len() > LARGEST {
             return Err(format!("the event is larger than {LARGEST} bytes"));

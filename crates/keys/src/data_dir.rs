@@ -388,9 +388,9 @@ mod tests {
                 writer.join().unwrap().unwrap();
             }
         });
-        let stands = fs::read(&path).unwrap();
-        assert_eq!(stands.len(), 4_096);
-        assert!(stands.iter().all(|byte| *byte == stands[0]));
+        let current = fs::read(&path).unwrap();
+        assert_eq!(current.len(), 4_096);
+        assert!(current.iter().all(|byte| *byte == current[0]));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }

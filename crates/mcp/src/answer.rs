@@ -104,11 +104,11 @@ pub(crate) fn with_notice(line: &[u8], content: &RawValue, notice: &str) -> Opti
     let start = (inside.as_ptr() as usize).checked_sub(line.as_ptr() as usize)?;
     let rest = inside.strip_prefix('[')?;
     let empty = rest.trim_start().starts_with(']');
-    let mut told = line.get(..=start)?.to_vec();
-    told.extend_from_slice(item(notice).to_string().as_bytes());
+    let mut reported = line.get(..=start)?.to_vec();
+    reported.extend_from_slice(item(notice).to_string().as_bytes());
     if !empty {
-        told.push(b',');
+        reported.push(b',');
     }
-    told.extend_from_slice(line.get(start + 1..)?);
-    Some(Bytes::from(told))
+    reported.extend_from_slice(line.get(start + 1..)?);
+    Some(Bytes::from(reported))
 }

@@ -94,7 +94,7 @@ impl Desk {
         if let Some(open) = self.open.lock().await.take()
             && !open.gate.close().await
         {
-            tracing::warn!("the console was not told everything before the time limit");
+            tracing::warn!("the console was not informed everything before the time limit");
         }
     }
 
@@ -146,7 +146,7 @@ impl Desk {
     }
 }
 
-/// A call that runs, and what is told when it is over.
+/// A call that runs, and what is shown when it is over.
 pub(crate) struct Outstanding {
     pub(crate) decision: Decision,
     pub(crate) span: CallSpan,

@@ -47,7 +47,7 @@ pub struct Remote {
 impl Remote {
     /// The server's URL, and headers that every request to it has.
     ///
-    /// Errors: what is no URL of HTTP, or no header, in words without its value.
+    /// Errors: what is not a URL of HTTP, or no header, in words without its value.
     pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self, String> {
         let url = Url::parse(url).map_err(|error| format!("no URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -145,7 +145,7 @@ impl Link {
                 tokio::spawn(async move { link.request(message, &value).await });
                 continue;
             }
-            // In their order: what the server is told before the next request.
+            // In their order: what the server is informed before the next request.
             if let Err(error) = self.post(message, &value).send().await {
                 tracing::warn!("a message to the server was lost: {}", error.without_url());
             }
@@ -285,7 +285,7 @@ impl Link {
         answers
     }
 
-    /// Hears what the server says by itself, where it offers that.
+    /// Hears what the server says unasked, where it offers that.
     async fn listen(self: Arc<Self>) {
         let mut events = Events::default();
         while !self.session.client_gone.is_cancelled() {

@@ -1,6 +1,6 @@
 //! Countersign in front of MCP servers: `countersign mcp-proxy` and `countersign mcp`.
 //!
-//! A relay of messages, not a client of its own: what is no tool call goes through byte for byte, so that no library
+//! A relay of messages, not a client of its own: what is not a tool call goes through byte for byte, so that no library
 //! reads it into types of its own and writes it anew. Refuses to send a call on that was not approved.
 
 mod answer;

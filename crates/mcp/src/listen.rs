@@ -38,7 +38,7 @@ struct Front {
     remote: bool,
 }
 
-/// Serves clients until `stop` comes; `bound` is told the address.
+/// Serves clients until `stop` comes; `bound` is reported the address.
 ///
 /// Errors: the address is not of this machine alone without `allow_remote`, or is taken.
 pub async fn listen(

@@ -53,7 +53,7 @@ pub(crate) struct Call {
 /// Why a message is not relayed.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Refused {
-    /// Null where it cannot be told.
+    /// Null where it is unknown.
     pub(crate) id: Value,
     pub(crate) code: i64,
     pub(crate) why: String,
@@ -146,7 +146,7 @@ fn sent(mut message: Map<String, Value>) -> Result<Sent, Refused> {
         Some(Value::String(method)) => method,
         Some(_) => {
             let id = id.unwrap_or_default();
-            return Err(refused(id, INVALID_REQUEST, "the method is no text"));
+            return Err(refused(id, INVALID_REQUEST, "the method is not text"));
         }
     };
     match (method.as_str(), id) {

@@ -135,12 +135,12 @@ impl Tool {
     }
 
     async fn answer(self: Arc<Self>, call: Call, gone: CancellationToken) {
-        let told = match self.decided(&call, &gone).await {
-            Some(told) => told,
+        let reported = match self.decided(&call, &gone).await {
+            Some(reported) => reported,
             None => return,
         };
         if self.waiting.lock().remove(&call.id).is_some() {
-            self.tell(answer::text(&call, &told.to_string())).await;
+            self.tell(answer::text(&call, &reported.to_string())).await;
         }
     }
 
@@ -174,11 +174,11 @@ impl Tool {
         if let Some(args) = decision.args().filter(|_| decision.allowed()) {
             return Some(json!({"behavior": "allow", "updatedInput": args}));
         }
-        let mut told = deny(&refusal_text(name, Ok(decision)));
+        let mut reported = deny(&refusal_text(name, Ok(decision)));
         if *decision.verdict() == DecisionVerdict::Terminate {
-            told["interrupt"] = true.into();
+            reported["interrupt"] = true.into();
         }
-        Some(told)
+        Some(reported)
     }
 
     fn ask(&self, name: &str, input: &Value, call: &Call) -> Ask {
@@ -224,8 +224,8 @@ impl Tool {
 fn unread(line: &[u8], refused: &Refused) -> Bytes {
     let message = countersign_wire::json_value(line).unwrap_or_default();
     if message.get("method") == Some(&json!("tools/call")) && !refused.id.is_null() {
-        let told = deny(&format!("nothing was run: {}", refused.why));
-        let item = answer::item(&told.to_string());
+        let reported = deny(&format!("nothing was run: {}", refused.why));
+        let item = answer::item(&reported.to_string());
         return answer::result_of(&refused.id, &json!({"content": [item]}));
     }
     answer::error(refused)

@@ -51,7 +51,7 @@ pub(crate) struct Running<R> {
     pub(crate) call: Call,
     /// What it runs with.
     pub(crate) arguments: Value,
-    /// What the model is told before the result.
+    /// What the model is informed before the result.
     pub(crate) notice: Option<String>,
     /// None where nobody was asked.
     pub(crate) receipt: Option<R>,
@@ -95,7 +95,7 @@ pub(crate) struct Ended {
     pub(crate) arguments: Value,
     /// The error's type; none for a result.
     pub(crate) failed: Option<String>,
-    /// The model was not told of an edit.
+    /// The model was not informed of an edit.
     pub(crate) untold: bool,
 }
 

@@ -160,7 +160,7 @@ impl Session {
             self.tasks.spawn(outstanding.report(ended));
         }
         self.tasks.close();
-        // What is not done by then is told by closing the gate.
+        // What is not done by then is shown by closing the gate.
         let _ = timeout(LAST, self.tasks.wait()).await;
         self.desk.close().await;
     }

@@ -122,7 +122,7 @@ async fn write_client(
 async fn end(server: &mut Child) -> io::Result<ExitStatus> {
     let id = server.id().and_then(|id| i32::try_from(id).ok());
     if let Some(id) = id {
-        // Fails only where it has ended by itself.
+        // Fails only where it has ended.
         let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
     }
     match timeout(ENDING, server.wait()).await {
@@ -134,7 +134,7 @@ async fn end(server: &mut Child) -> io::Result<ExitStatus> {
     }
 }
 
-/// As a shell tells it.
+/// As a shell reports it.
 fn code(status: ExitStatus) -> u8 {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)

@@ -40,7 +40,7 @@ pub(crate) struct Tools {
 struct Listing {
     id: Id,
     pages: u32,
-    /// Another change was told while it was read.
+    /// Another change was reported while it was read.
     again: bool,
     found: Vec<(String, Tool)>,
 }

@@ -115,9 +115,9 @@ impl Visitor {
     pub(crate) async fn closed(&self, id: &Id) {
         if self.streams.lock().requests.remove(id).is_some() {
             let params = json!({"requestId": id.value(), "reason": "the connection was closed"});
-            let told =
+            let reported =
                 json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-            self.send(told.to_string().as_bytes()).await;
+            self.send(reported.to_string().as_bytes()).await;
         }
     }
 

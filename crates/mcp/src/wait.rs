@@ -28,7 +28,7 @@ impl Outcome {
     }
 }
 
-/// Asks until there is an answer, `held` is over or `gone` cancelled; where the client gave a progress token it is told
+/// Asks until there is an answer, `held` is over or `gone` cancelled; where the client gave a progress token it is reported
 /// meanwhile that the call waits.
 pub(crate) async fn answer(
     gate: &Gate,
@@ -43,7 +43,7 @@ pub(crate) async fn answer(
     let mut ticks = interval(PROGRESS);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.tick().await;
-    let mut told = 0;
+    let mut reported = 0;
     loop {
         tokio::select! {
             biased;
@@ -51,10 +51,10 @@ pub(crate) async fn answer(
             answer = &mut asking => return Outcome::Answered(Box::new(answer)),
             () = &mut held => return Outcome::Held,
             _ = ticks.tick() => {
-                told += 1;
+                reported += 1;
                 if let Some(token) = token {
                     // Fails only where nobody reads any more; a client that reads slowly misses one.
-                    let _ = to_client.try_send(answer::progress(token, told));
+                    let _ = to_client.try_send(answer::progress(token, reported));
                 }
             }
         }

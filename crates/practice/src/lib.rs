@@ -1,6 +1,6 @@
 //! Practice cards: calls that people approved, with one change of a known kind, to measure whether people still look.
 //!
-//! A [`PracticeCard`] is no request and becomes none: it has no wire form, nobody signs it, and only [`make`] makes one.
+//! A [`PracticeCard`] is not a request and becomes none: it has no wire form, nobody signs it, and only [`make`] makes one.
 //! Pure: approved calls and a seed come in, cards and figures go out.
 
 mod card;

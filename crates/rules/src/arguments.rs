@@ -1,6 +1,6 @@
 //! What a rule asks of the arguments.
 //!
-//! Refuses to guess: what is missing or of another type, however deep it stands, is an error and not
+//! Refuses to guess: what is missing or of another type, however deep it is, is an error and not
 //! "different".
 
 use std::collections::BTreeMap;

@@ -11,7 +11,7 @@ use super::rule::Rule;
 
 /// What an editor leaves to the console.
 const COUNTED: [&str; 2] = ["version", "since"];
-/// Stands in front of the lines of one rule.
+/// Is in front of the lines of one rule.
 const HEADER: &str = "schema = 1\n[[rule]]\n";
 const HEADER_LINES: usize = 2;
 
@@ -49,7 +49,7 @@ pub fn write_rule(rule: &Rule) -> Result<String, NoToml> {
 pub fn read_rule(text: &str) -> Result<Rule, Vec<FileProblem>> {
     let mut rules = read_file(&format!("{HEADER}{text}")).map_err(|problems| {
         let shifted = problems.into_iter().map(|problem| {
-            // What is missing stands at the header, which the editor does not show.
+            // What is missing is at the header, which the editor does not show.
             let (line, column) = match problem.line.checked_sub(HEADER_LINES) {
                 Some(line @ 1..) => (line, problem.column),
                 _ => (1, 1),
@@ -70,7 +70,7 @@ pub fn read_rule(text: &str) -> Result<Rule, Vec<FileProblem>> {
             line: 1,
             column: 1,
             place: String::new(),
-            message: "this is more than one rule; write each one by itself".to_owned(),
+            message: "this is more than one rule; write each one alone".to_owned(),
         }]),
     }
 }

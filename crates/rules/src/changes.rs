@@ -1,6 +1,6 @@
 //! What became of one rule between two versions of its set.
 //!
-//! Refuses to read more than the rule's own words: a set that no longer can be evaluated still tells who
+//! Refuses to read more than the rule's own words: a set that no longer can be evaluated still says who
 //! changed it.
 
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ const COUNTED: [&str; 2] = ["version", "since"];
 /// What somebody did to a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It stood nowhere before.
+    /// It was nowhere before.
     Made,
     /// It is the oldest version that is known here, and not its first.
     Known,
@@ -38,7 +38,7 @@ pub struct Change {
     pub regret: bool,
 }
 
-/// A set as it stood: the canonical JSON of `{rules, regrets, …}`.
+/// A set as it was: the canonical JSON of `{rules, regrets, …}`.
 #[derive(Debug, Clone, Copy)]
 pub struct RuleSetValue<'a>(pub &'a Value);
 
@@ -121,7 +121,7 @@ mod tests {
         json!({ "id": "r", "version": version, "since": format!("s{version}"), "enabled": enabled, "name": name })
     }
 
-    fn told(
+    fn reported(
         before: Option<&Value>,
         after: &Value,
     ) -> Option<(Kind, u64, Option<Enabled>, Vec<String>)> {
@@ -185,7 +185,7 @@ mod tests {
             (Some(&nothing), &nothing, None),
         ];
         for (place, (before, after, wanted)) in table.into_iter().enumerate() {
-            assert_eq!(told(before, after), wanted, "line {place}");
+            assert_eq!(reported(before, after), wanted, "line {place}");
         }
     }
 

@@ -61,7 +61,7 @@ const OPERATORS: [&str; 16] = [
 ];
 
 /// `==`, `!=` and `in` that refuse values of different types; named so that no source can call them. Behind
-/// the two sides they are told which of these the rule itself writes: a null there is meant.
+/// the two sides they are reported which of these the rule itself writes: a null there is meant.
 pub(super) const STRICT: [(&str, &str); 3] = [
     (operators::EQUALS, "@same"),
     (operators::NOT_EQUALS, "@differs"),
@@ -84,10 +84,10 @@ pub enum ConditionFault {
     #[error("the condition calls {0}; known are {list}", list = FUNCTIONS.join(", "))]
     UnknownFunction(String),
     /// A comprehension in another one.
-    #[error("a comprehension (all, exists, map, filter) stands inside another one")]
+    #[error("a comprehension (all, exists, map, filter) is inside another one")]
     Nested,
     /// `+` in a comprehension.
-    #[error("`+` stands inside a comprehension, where it could grow without bound")]
+    #[error("`+` is inside a comprehension, where it could grow without bound")]
     Growing,
 }
 
@@ -137,8 +137,8 @@ fn parse(source: &str) -> Result<(IdedExpr, Vec<&'static str>), ConditionFault> 
     let program = Program::compile(source).map_err(|errors| {
         let first = errors.errors.first();
         let place = |at: (isize, isize)| format!("line {}, column {}", at.0, at.1 + 1);
-        let told = first.map(|error| format!("{} ({})", error.msg, place(error.pos)));
-        ConditionFault::Syntax(told.unwrap_or_default().chars().take(300).collect())
+        let reported = first.map(|error| format!("{} ({})", error.msg, place(error.pos)));
+        ConditionFault::Syntax(reported.unwrap_or_default().chars().take(300).collect())
     })?;
     let mut expression = program.expression().clone();
     let mut walk = Walk::default();
@@ -244,11 +244,11 @@ impl Walk {
         call.args
             .iter_mut()
             .try_for_each(|arg| self.expression(arg))?;
-        let told = |written: bool| IdedExpr {
+        let reported = |written: bool| IdedExpr {
             id: 0,
             expr: Expr::Literal(LiteralValue::Boolean(written.into())),
         };
-        call.args.extend(written.into_iter().map(told));
+        call.args.extend(written.into_iter().map(reported));
         Ok(())
     }
 

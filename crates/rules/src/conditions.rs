@@ -84,7 +84,7 @@ type Told = (usize, Result<bool, ConditionError>);
 struct Work {
     conditions: Vec<Arc<Condition>>,
     facts: Arc<Facts>,
-    told: SyncSender<Told>,
+    reported: SyncSender<Told>,
 }
 
 /// The threads that run conditions.
@@ -145,14 +145,14 @@ impl Conditions {
                 .for_each(|place| answers[*place] = Err(ConditionError::Busy));
             return answers;
         };
-        let (told, heard) = sync_channel(tried.len());
+        let (reported, heard) = sync_channel(tried.len());
         let work = Work {
             conditions: tried
                 .iter()
                 .map(|place| Arc::clone(&conditions[*place]))
                 .collect(),
             facts: Arc::clone(facts),
-            told,
+            reported,
         };
         if thread.try_send(work).is_err() {
             tried
@@ -168,7 +168,7 @@ impl Conditions {
                     conditions[*place].suspend(now_ms().saturating_add(SUSPENSION_MS));
                     let after = tried.iter().skip(number + 1);
                     after.for_each(|place| answers[*place] = Err(ConditionError::NoTime));
-                    // The thread ends by itself when it finds that nobody listens.
+                    // The thread ends when it finds that nobody listens.
                     return answers;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -202,7 +202,7 @@ impl Conditions {
                         Ok(context) => answer(condition, context),
                         Err(why) => Err(why.clone()),
                     };
-                    if work.told.send((place, answer)).is_err() {
+                    if work.reported.send((place, answer)).is_err() {
                         return;
                     }
                 }
@@ -241,13 +241,13 @@ fn answer(condition: &Condition, context: &Context<'_, '_>) -> Result<bool, Cond
         Ok(_) => Err(ConditionError::NoBoolean),
         Err(error) => {
             // An error of CEL may hold the arguments.
-            Err(ConditionError::Failed(told(&error)))
+            Err(ConditionError::Failed(reported(&error)))
         }
     }
 }
 
 /// What went wrong, without values of the arguments.
-fn told(error: &ExecutionError) -> String {
+fn reported(error: &ExecutionError) -> String {
     match error {
         ExecutionError::NoSuchKey(name) => format!("there is no {}", short(name)),
         ExecutionError::NoSuchOverload(error) => {

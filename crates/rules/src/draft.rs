@@ -1,6 +1,6 @@
 //! The narrowest rule that a person can make of one card.
 //!
-//! Refuses what no rule may let run by itself, and to write a secret into a rule: rules stand on every
+//! Refuses what no rule may approve, and to write a secret into a rule: rules are on every
 //! console of the realm.
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub enum DraftFault {
     /// A rule cannot name it literally.
     #[error("no rule can name this call: its tool's name is too long or holds a wildcard")]
     NoName,
-    /// A grant for a thread, and none is told.
+    /// A grant for a thread, and none is reported.
     #[error("this call names no thread; grant it until a day")]
     NoThread,
     /// Other arguments run than those of the card.
@@ -55,7 +55,7 @@ pub enum DraftFault {
     #[error("the arguments of this call cannot be named in a rule")]
     NoArguments,
     /// [`evaluate`] lets no rule cover it.
-    #[error("no rule may let this call run by itself: {}", why(*.0))]
+    #[error("no rule may approve this call: {}", why(*.0))]
     NeverCovered(Option<Matcher>),
 }
 

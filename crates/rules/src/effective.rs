@@ -5,7 +5,7 @@
 use countersign_wire::Effective;
 use serde_json::{Map, Value};
 
-/// The arguments that run; none where they are those at the gate, null where nobody can tell.
+/// The arguments that run; none where they are those at the gate, null where it is unknown.
 #[must_use]
 pub fn args_that_run(args: Option<&Value>, effective: Option<&Effective>) -> Option<Value> {
     let run = laid(args, effective?).unwrap_or(Value::Null);
@@ -29,7 +29,7 @@ fn laid(args: Option<&Value>, effective: &Effective) -> Option<Value> {
         run.entry(name).or_insert(value);
     }
     match &effective.coerced {
-        // Names alone: into what they are turned is not told.
+        // Names alone: into what they are turned is not informed.
         Some(Value::Array(names)) => names.iter().for_each(|name| {
             run.remove(name.as_str().unwrap_or_default());
         }),
@@ -42,8 +42,8 @@ fn laid(args: Option<&Value>, effective: &Effective) -> Option<Value> {
     Some(Value::Object(run))
 }
 
-fn values(told: Option<&Value>) -> Option<Map<String, Value>> {
-    match told {
+fn values(reported: Option<&Value>) -> Option<Map<String, Value>> {
+    match reported {
         None | Some(Value::Null) => Some(Map::new()),
         Some(Value::Object(values)) => Some(values.clone()),
         Some(_) => None,
@@ -52,14 +52,14 @@ fn values(told: Option<&Value>) -> Option<Map<String, Value>> {
 
 fn says_nothing(effective: &Effective) -> bool {
     let names = [&effective.injected_names, &effective.dropped_names];
-    let told = [&effective.fixed, &effective.defaults, &effective.coerced];
+    let reported = [&effective.fixed, &effective.defaults, &effective.coerced];
     let is_empty = |value: &Value| match value {
         Value::Null => true,
         Value::Object(values) => values.is_empty(),
         Value::Array(names) => names.is_empty(),
         _ => false,
     };
-    names.into_iter().flatten().all(Vec::is_empty) && told.into_iter().flatten().all(is_empty)
+    names.into_iter().flatten().all(Vec::is_empty) && reported.into_iter().flatten().all(is_empty)
 }
 
 #[cfg(test)]
@@ -129,15 +129,15 @@ mod tests {
             (json!(["a"]), json!({"fixed": {"a": 1}}), Some(Value::Null)),
             (json!(["a"]), json!({"fixed": {}}), None),
         ] {
-            let told: Effective = serde_json::from_value(effective.clone()).unwrap();
+            let reported: Effective = serde_json::from_value(effective.clone()).unwrap();
             assert_eq!(
-                args_that_run(Some(&args), Some(&told)),
+                args_that_run(Some(&args), Some(&reported)),
                 run,
                 "{args} {effective}"
             );
         }
-        let told: Effective = serde_json::from_value(json!({"defaults": {"a": 1}})).unwrap();
-        assert_eq!(args_that_run(None, Some(&told)), Some(json!({"a": 1})));
+        let reported: Effective = serde_json::from_value(json!({"defaults": {"a": 1}})).unwrap();
+        assert_eq!(args_that_run(None, Some(&reported)), Some(json!({"a": 1})));
         assert_eq!(args_that_run(Some(&json!({"a": 1})), None), None);
     }
 }

@@ -1,6 +1,6 @@
-//! The one function that judges a request: live, in a simulation, and to tell why.
+//! The one function that judges a request: live, in a simulation, and to explain why.
 //!
-//! Refuses to let an approve reach what no rule may let run by itself, and to let an order of rules matter:
+//! Refuses to let an approve reach what no rule may approve, and to let an order of rules matter:
 //! the strongest match wins.
 
 mod found;
@@ -247,7 +247,7 @@ fn look(policy: &PolicySet, cover: &Cover<'_>, left: &mut Duration) -> Vec<(usiz
     for &place in policy.places(asked.tool, setting.explain).iter() {
         let rule = &policy.rules()[place].rule;
         let probe = probe(rule, cover);
-        // A rule that only failed because it could not be read is told of, though it does not match.
+        // A rule that only failed because it could not be read is informed of, though it does not match.
         if probe.failures <= most || probe.only_unsure(rule.effect) {
             probes.push((place, probe));
         }

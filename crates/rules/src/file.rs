@@ -14,7 +14,7 @@ use super::rule::Rule;
 /// The largest rule file, 4 MiB.
 pub const FILE_MAX: usize = 4 * 1024 * 1024;
 
-/// A problem and where it stands; lines and columns from 1.
+/// A problem and where it is; lines and columns from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileProblem {
     /// Line.
@@ -97,7 +97,7 @@ fn line_column(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// Where each value stands in the file.
+/// Where each value is in the file.
 #[derive(Default)]
 struct Spans {
     at: BTreeMap<Vec<String>, Range<usize>>,
@@ -214,7 +214,7 @@ message = "Not in production."
         let list: Vec<Value> = rules.iter().map(Rule::to_json).collect();
         let kept = serde_json::json!({ "schema": 1, "rules": list });
         assert_eq!(read_set(&kept, "rules").unwrap(), rules);
-        assert_eq!(rules[1].name, "two-for-refunds", "a name is no must");
+        assert_eq!(rules[1].name, "two-for-refunds", "a name is not required");
     }
 
     /// A file with one rule that approves, some of its lines replaced.

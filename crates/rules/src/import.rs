@@ -1,7 +1,7 @@
 //! Rules from the policies of other systems.
 //!
 //! Refuses to let anything run that the other system would have asked for: what has no exact counterpart is
-//! left out where it allows, asks where it denies, and is told of either way. A file with a deny that cannot
+//! left out where it allows, asks where it denies, and is informed of either way. A file with a deny that cannot
 //! even ask gives nothing.
 
 mod again;
@@ -46,7 +46,7 @@ pub enum Source {
 /// A file to read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SourceFile {
-    /// What a person calls it; stands before each of its faults. May be empty.
+    /// What a person calls it; is before each of its faults. May be empty.
     pub label: String,
     /// Where it is: the same path is the same file when it is imported again.
     pub path: String,
@@ -187,7 +187,7 @@ impl Desk<'_> {
         self.tell((place, entry), (None, Vec::new()), Some(why.into()));
     }
 
-    /// Makes one entry's rules, or tells why an allow has none. What denies or asks and does not fit into a
+    /// Makes one entry's rules, or says why an allow has none. What denies or asks and does not fit into a
     /// rule makes every call of its tools ask.
     ///
     /// # Errors
@@ -219,7 +219,7 @@ impl Desk<'_> {
             let whole = self.rule((place, entry), Effect::Ask, parts);
             let whole = whole.map_err(|why| match self.source {
                 Source::ClaudeCode => format!("{}: {why}", claude_code::pointer(place)),
-                Source::Selectools => format!("{place}: {why}; mend it first"),
+                Source::Selectools => format!("{place}: {why}; fix it first"),
             })?;
             // An ask for every call of the tools says what a narrower one does.
             made.retain(|rule| rule.effect == Effect::Deny);

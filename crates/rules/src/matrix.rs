@@ -66,7 +66,7 @@ pub struct Matrix {
     certain: PolicySet,
     /// Rules that depend on more, without what they depend on.
     widened: PolicySet,
-    /// What stands in their place does not count; these are the rules before it.
+    /// What is in their place does not count; these are the rules before it.
     replaced: Option<Replaced>,
     now: Timestamp,
     conditions: Conditions,

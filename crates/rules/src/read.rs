@@ -27,7 +27,7 @@ const LIST_MAX: usize = 200;
 /// Patterns of commands: what a settings file of another system allows is one list.
 const COMMANDS_MAX: usize = 2_000;
 const TEXT_MAX: usize = 2_000;
-/// Problems that are told at once.
+/// Problems that are reported at once.
 const PROBLEMS_MAX: usize = 20;
 
 /// Something that is wrong in a rule set.
@@ -71,7 +71,7 @@ pub fn read_set(value: &Value, list: &'static str) -> Result<Vec<Rule>, Vec<Prob
     read(Found::default(), value, list)
 }
 
-/// Reads `{schema, rules: [...]}` as it stands in the shared policy: an empty list as matcher, which nobody can
+/// Reads `{schema, rules: [...]}` as it is in the shared policy: an empty list as matcher, which nobody can
 /// write here, matches nothing.
 pub fn read_stored(value: &Value) -> Result<Vec<Rule>, Vec<Problem>> {
     let found = Found {
@@ -96,7 +96,7 @@ struct Found {
     path: Vec<String>,
     /// Matchers that are empty lists, of the rule that is read.
     empty: Vec<String>,
-    /// Whether the rules stand in the shared policy already.
+    /// Whether the rules are in the shared policy already.
     stored: bool,
 }
 

@@ -9,11 +9,11 @@ use crate::domain::Timestamp;
 #[must_use]
 pub fn remarks(rule: &Rule, now: Timestamp) -> Vec<String> {
     let id = &rule.id;
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     if rule.is_late(now) {
         let at = rule.expires_at.map(Timestamp::rfc3339).unwrap_or_default();
-        told.push(format!(
-            "the rule {id} approves nothing: its time was over at {at}; `rules apply` takes it only where it stands already"
+        reported.push(format!(
+            "the rule {id} approves nothing: its time was over at {at}; `rules apply` takes it only where it is already"
         ));
     }
     if let Some(sum) = &rule.sum
@@ -24,7 +24,7 @@ pub fn remarks(rule: &Rule, now: Timestamp) -> Vec<String> {
             .keys()
             .any(|named| holds(named, &sum.pointer))
     {
-        told.push(format!(
+        reported.push(format!(
             "the rule {id} approves nothing: only_args leaves {} out, and sum needs it; name it under args",
             sum.pointer
         ));
@@ -32,11 +32,11 @@ pub fn remarks(rule: &Rule, now: Timestamp) -> Vec<String> {
     let reads_args = !rule.matchers.args.is_empty()
         || rule.when.as_ref().is_some_and(|when| when.contains("args"));
     if rule.effect != Effect::Approve && rule.matchers.tool.is_empty() && reads_args {
-        told.push(format!(
+        reported.push(format!(
             "the rule {id} names no tool: every call without its arguments asks, whatever approves it"
         ));
     }
-    told
+    reported
 }
 
 /// Whether the value at one JSON pointer is that at another one, or holds it.
@@ -106,13 +106,18 @@ mod tests {
             ),
         ] {
             let rule = read_rule(&format!("id = \"a\"\n{body}")).unwrap();
-            let told = remarks(&rule, Timestamp::parse("2026-01-01T00:00:00Z").unwrap());
-            assert_eq!(told.len(), usize::from(says.is_some()), "{body}: {told:?}");
+            let reported = remarks(&rule, Timestamp::parse("2026-01-01T00:00:00Z").unwrap());
+            assert_eq!(
+                reported.len(),
+                usize::from(says.is_some()),
+                "{body}: {reported:?}"
+            );
             assert!(
-                told.iter()
+                reported
+                    .iter()
                     .zip(says)
-                    .all(|(told, says)| told.contains(says)),
-                "{body}: {told:?}"
+                    .all(|(reported, says)| reported.contains(says)),
+                "{body}: {reported:?}"
             );
         }
     }

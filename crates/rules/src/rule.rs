@@ -105,7 +105,7 @@ pub struct Matchers {
     pub writes: Vec<PathPattern>,
     /// No argument beside those that `args`, `command` and `path` name.
     pub only_args: bool,
-    /// Matchers that stand in the shared policy as an empty list: the rule matches nothing.
+    /// Matchers that are in the shared policy as an empty list: the rule matches nothing.
     pub empty: Vec<String>,
 }
 
@@ -129,7 +129,7 @@ pub struct Limit {
 /// How much a rule may approve.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sum {
-    /// Where the amount stands in the arguments.
+    /// Where the amount is in the arguments.
     pub pointer: String,
     /// At most so much,
     pub max: f64,
@@ -162,7 +162,7 @@ pub struct Rule {
     pub sum: Option<Sum>,
     /// Ask: how many operators must agree.
     pub approvals: Option<u8>,
-    /// Deny: what the agent is told.
+    /// Deny: what the agent is informed.
     pub message: Option<String>,
     /// When this version was made, by the console that wrote it: a tool that changed later is not covered.
     pub since: Timestamp,

@@ -12,7 +12,7 @@ use super::read::SCHEMA;
 use super::rule::{Enabled, Rule};
 use crate::domain::Timestamp;
 
-/// Why what stands in the place of a workspace's rules does not count, and how far the rules before it hold on: none of
+/// Why what is in the place of a workspace's rules does not count, and how far the rules before it hold on: none of
 /// them approves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Replaced {

@@ -58,7 +58,7 @@ pub struct Decided<'a> {
 pub struct Suggestion {
     /// The rule, off.
     pub rule: Rule,
-    /// How many approvals it stands for.
+    /// How many approvals it represents.
     pub approvals: u64,
     /// Public keys of the people who gave them.
     pub operators: Vec<String>,

@@ -16,7 +16,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
         };
         if let Some(what) = wrong(leaf, &text) {
             let message = format!(
-                "{} is no valid {what}: its check digits, length or country are wrong.",
+                "{} is not a valid {what}: its check digits, length or country are wrong.",
                 shown(&text)
             );
             found.push(Hazard::stop(Code::BadChecksum, &leaf.at, text, message));

@@ -32,7 +32,7 @@ pub enum Code {
     SendsOut,
     /// Gives rights to everybody.
     OpensRights,
-    /// Writes what runs later by itself.
+    /// Writes what runs later on its own.
     Persists,
     /// A number whose check digits are wrong.
     BadChecksum,
@@ -50,9 +50,9 @@ pub enum Code {
     SafeguardOff,
     /// Production where another place was named before.
     ReachesProduction,
-    /// Nobody can tell what the statement does.
+    /// It is unknown what the statement does.
     UnreadableSql,
-    /// Nobody can tell what the command does.
+    /// It is unknown what the command does.
     UnreadableCommand,
     /// Asks the approver not to check.
     Presses,

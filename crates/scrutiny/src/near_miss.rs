@@ -40,7 +40,7 @@ fn of_mail(mail: &Mail, past: &Past) -> Option<String> {
     if past.knows(Kind::Value, &whole) {
         return None;
     }
-    // Names of people are near to each other; only what an eye cannot tell apart counts.
+    // Names of people are near to each other; only what an eye cannot distinguish counts.
     let eye = unicode_security::skeleton(&mail.local).collect::<String>();
     past.anywhere(Kind::Value).find_map(|(known, habit)| {
         let (local, host) = known.rsplit_once('@')?;

@@ -95,7 +95,7 @@ pub(crate) fn arguments(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         {
             continue;
         }
-        // Only where what it is in was there before: a new row of a table is no new argument.
+        // Only where what it is in was there before: a new row of a table is not a new argument.
         let parent = place.rsplit_once('/').map_or("", |(parent, _)| parent);
         if parent.contains('*') && past.count(Kind::Has, parent.trim_end_matches("/*"), "") == 0 {
             continue;

@@ -1,4 +1,4 @@
-//! Paths by what they mean on a machine: home and system folders, credentials, what runs later by itself.
+//! Paths by what they mean on a machine: home and system folders, credentials, what runs later on its own.
 
 use crate::leaf::among;
 
@@ -91,7 +91,7 @@ pub(crate) fn is_credential(path: &str) -> bool {
             || folder.iter().any(|at| full.contains(at)))
 }
 
-/// A file that something runs later by itself, and what that is.
+/// A file that something runs later on its own, and what that is.
 pub(crate) fn runs_later(path: &str) -> Option<&'static str> {
     let path = plain(path);
     let full = format!("/{}", path.trim_start_matches('/'));
@@ -125,7 +125,7 @@ pub(crate) fn runs_later(path: &str) -> Option<&'static str> {
         "/.config/autostart/",
         "/Startup/",
     ]) {
-        Some("a service that starts by itself")
+        Some("a service that starts automatically")
     } else if in_any(&["/.ssh/authorized_keys", "/etc/sudoers"]) {
         Some("who may log in")
     } else if in_any(&["/.git/hooks/", "/.husky/", "/.pre-commit-config"]) {

@@ -1,4 +1,4 @@
-//! Writes to what runs later by itself.
+//! Writes to what runs later on its own.
 
 use crate::call::Call;
 use crate::finding::{Code, Hazard};

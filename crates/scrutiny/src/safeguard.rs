@@ -9,7 +9,7 @@ use crate::leaf::Leaf;
 use crate::leaf::among;
 use crate::past::Past;
 
-/// Approved calls with the check on, after which off is no choice but a change.
+/// Approved calls with the check on, after which off is not a choice but a change.
 const ALWAYS: u32 = 3;
 
 const CHECKS: &str = "verify tls ssl secure strict check confirm safe backup dryrun validate verification confirmation checks \
@@ -26,7 +26,7 @@ const HARMLESS: &str = "reply color colour cache wrap header headers progress pa
     retries";
 const APPROVALS: &str = "require requires";
 
-/// Whether a safeguard is off; none for what is no safeguard.
+/// Whether a safeguard is off; none for what is not a safeguard.
 pub(crate) fn is_off(leaf: &Leaf<'_>) -> Option<bool> {
     let on = match leaf.value {
         Value::Bool(on) => *on,

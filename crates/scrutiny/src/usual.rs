@@ -1,4 +1,4 @@
-//! A hazard that people approved again and again is no news.
+//! A hazard that people approved again and again is not news.
 
 use crate::facts::Kind;
 use crate::finding::{Finding, Hazard, Weight};

@@ -142,7 +142,7 @@ fn of_list(list: &lists::List, past: &Past) -> Option<Finding> {
         .iter()
         .filter(|(_, element)| !before.contains(element))
         .collect();
-    // Somebody else of a known company is no news.
+    // Somebody else of a known company is not news.
     let strangers = !list.mails
         || new.iter().any(|(_, mail)| {
             mail.rsplit_once('@')

@@ -68,7 +68,7 @@ pub const ACTS: &[(&str, Place, &str)] = rows! {
 pub const WRITERS: &str = "tee cp mv ln install touch mkdir chmod chown truncate dd rm rmdir unlink rsync scp \
     remove-item set-content add-content out-file copy-item move-item new-item rename-item tee-object";
 
-/// Options that take a value of any form: a quoted expansion behind one is no option.
+/// Options that take a value of any form: a quoted expansion behind one is not an option.
 const VALUED: &[(&str, &str, &str)] = rows! {
     "git", "commit", "-m --message --author --date";
     "git", "tag", "-m --message";

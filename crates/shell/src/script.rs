@@ -189,7 +189,7 @@ impl Reason {
             Self::Nul => "the command has a NUL",
             Self::CarriageReturn => "the command has a carriage return inside a line",
             Self::Syntax => "the command cannot be read",
-            Self::NameReference => "the command makes a name stand for another one",
+            Self::NameReference => "the command makes a name represent another one",
             Self::OtherShell => "shells read the command in different ways",
             Self::Evaluated => "the command evaluates a word that may run something",
         }

@@ -52,7 +52,7 @@ pub struct PracticePerson {
     pub missed: u32,
     /// Unchanged cards that were refused.
     pub false_alarms: u32,
-    /// How well changed and unchanged cards are told apart; none of too few.
+    /// How well changed and unchanged cards are distinguished; none of too few.
     pub d_prime: Option<f64>,
     /// Lower end of its 95 % interval.
     pub low: Option<f64>,

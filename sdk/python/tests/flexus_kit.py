@@ -1,4 +1,4 @@
-"""A stand-in for `flexus_client_kit`: the shapes that its bots see. It knows nothing of Countersign."""
+"""A double of `flexus_client_kit`: the shapes that its bots see. It knows nothing of Countersign."""
 
 from __future__ import annotations
 

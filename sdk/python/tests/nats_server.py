@@ -33,8 +33,8 @@ def find_nats_server() -> str:
         return str(own)
     found = shutil.which("nats-server")
     if found:
-        told = subprocess.run([found, "-v"], capture_output=True, text=True, check=True).stdout
-        version = re.search(r"v(\d+)\.(\d+)", told)
+        reported = subprocess.run([found, "-v"], capture_output=True, text=True, check=True).stdout
+        version = re.search(r"v(\d+)\.(\d+)", reported)
         if version and (int(version[1]), int(version[2])) >= (2, 10):
             return found
     raise RuntimeError("no nats-server >= 2.10; run `make setup` or set COUNTERSIGN_NATS_SERVER")

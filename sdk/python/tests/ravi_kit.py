@@ -1,6 +1,6 @@
 """ravi's own code, of each tested version: contracts, the invoker, and tools to run with it.
 
-The packages stand in folders of the Python environment without what they depend on: of that the invoker needs nothing
+The packages are in folders of the Python environment without what they depend on: of that the invoker needs nothing
 but a logger. Imports happen while a version is in place only, because both have one name.
 """
 

@@ -24,8 +24,8 @@ async def pydantic_ai(gate: Gate, timeout: float) -> tuple[list, str]:
 
 async def langgraph(gate: Gate, timeout: float) -> tuple[list, str]:
     office = test_langgraph.gated(gate, timeout=timeout)
-    [told] = await office.run()
-    return office.ran, str(told.content)
+    [reported] = await office.run()
+    return office.ran, str(reported.content)
 
 
 ADAPTERS = [pydantic_ai, langgraph]

@@ -102,12 +102,12 @@ async def bundle(tmp_path_factory: pytest.TempPathFactory):
             while True:
                 lines = await there()
                 rows = [line for line in lines if line["type"] == "audit"]
-                told = {
+                reported = {
                     (row["action"], row["subject"])
                     for row in rows
                     if row["action"] != "policy" or "deleted" in row["detail"]
                 }
-                if wanted <= told and any(line["type"] == "anchor" for line in lines):
+                if wanted <= reported and any(line["type"] == "anchor" for line in lines):
                     break
     finally:
         await console.stop()

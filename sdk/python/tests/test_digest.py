@@ -113,7 +113,7 @@ def test_an_integer_that_a_double_cannot_hold_is_refused(number):
 @pytest.mark.parametrize("where", ["args", "metadata"])
 def test_sixty_four_levels_are_allowed_the_root_being_one(where):
     def request(levels: int):
-        value: object = "a leaf is no level"
+        value: object = "a leaf is not a level"
         for _ in range(levels - 1):
             value = [value]
         about = {where: {"x": value}}

@@ -86,15 +86,15 @@ def written(path, content: dict | bytes):
 
 async def refused(path) -> str:
     """What opening a gate with this file says; a program without an event loop gets the same."""
-    with pytest.raises(EnrolmentError) as told:
+    with pytest.raises(EnrolmentError) as reported:
         async with Gate.connect(path, connect_timeout=5):
             pass
     with pytest.raises(EnrolmentError) as again, SyncGate(path, connect_timeout=5):
         pass
-    assert str(again.value) == str(told.value)
-    assert KEY.seed[:20] not in repr(told.value)
-    assert "hunter2" not in repr(told.value)
-    return str(told.value)
+    assert str(again.value) == str(reported.value)
+    assert KEY.seed[:20] not in repr(reported.value)
+    assert "hunter2" not in repr(reported.value)
+    return str(reported.value)
 
 
 def test_an_enrolment_is_read_whole(tmp_path, caplog):
@@ -110,10 +110,10 @@ def test_an_enrolment_is_read_whole(tmp_path, caplog):
     assert KEY.seed not in repr(read)
 
 
-@pytest.mark.parametrize(("change", "told"), DAMAGED)
-async def test_a_damaged_field_opens_no_gate_and_is_named(tmp_path, change, told):
+@pytest.mark.parametrize(("change", "reported"), DAMAGED)
+async def test_a_damaged_field_opens_no_gate_and_is_named(tmp_path, change, reported):
     said = await refused(written(tmp_path / "agent.json", {**WHOLE, **change}))
-    assert told in said
+    assert reported in said
     assert str(tmp_path / "agent.json") in said
 
 

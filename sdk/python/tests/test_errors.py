@@ -45,7 +45,7 @@ def deny() -> None:
 
 def test_a_denied_call_in_a_process_of_a_pool_is_one_error_and_the_pool_goes_on():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        told = pool.submit(deny).exception()
-        assert isinstance(told, NotAllowedError)
-        assert (told.verdict, told.code, told.decision) == ("deny", "deny", DENIED)
+        reported = pool.submit(deny).exception()
+        assert isinstance(reported, NotAllowedError)
+        assert (reported.verdict, reported.code, reported.decision) == ("deny", "deny", DENIED)
         assert pool.submit(str, 1).result() == "1"

@@ -1,4 +1,4 @@
-"""Rows F1 to F13 of Flexus, with a stand-in for its kit; what the real console adds is in `test_flexus_console`."""
+"""Rows F1 to F13 of Flexus, with a double of its kit; what the real console adds is in `test_flexus_console`."""
 
 from __future__ import annotations
 
@@ -306,8 +306,8 @@ async def test_f10_a_call_waits_for_its_subchats(gate, asked, console):
 
     def started(message):
         span = json.loads(message.data)
-        told = span.get("attributes", {}).get("flexus.subchats_started")
-        return [span.get("trace_id"), span.get("span_id"), span.get("status"), told] == [
+        reported = span.get("attributes", {}).get("flexus.subchats_started")
+        return [span.get("trace_id"), span.get("span_id"), span.get("status"), reported] == [
             *ids,
             "waiting",
             ["s1", "s2"],

@@ -118,9 +118,9 @@ async def test_a_receipt_of_an_unknown_stage_or_detail_is_told_before_it_is_sent
     decision = await asking
     for tell in (gate.receipt_later, gate.receipt):
         with pytest.raises(InvalidRequestError, match="stage"):
-            await told if asyncio.iscoroutine(told := tell(decision, "excuted")) else None
+            await reported if asyncio.iscoroutine(reported := tell(decision, "excuted")) else None
         with pytest.raises(TypeError, match="mesage"):
-            await told if asyncio.iscoroutine(told := tell(decision, "executed", mesage="x")) else None
+            await reported if asyncio.iscoroutine(reported := tell(decision, "executed", mesage="x")) else None
     await gate.receipt(decision, "executed", message="x" * 3000, degraded=["slow"])
     receipt = await console.receipt(request_id, "executed")
     assert (len(receipt["message"]), receipt["degraded"]) == (2000, ["slow"])
@@ -296,9 +296,9 @@ async def test_asking_again_with_the_same_id_is_told_at_once_and_takes_nothing_b
         one = asyncio.create_task(first.ask(call(request_id)))
         await console.request(request_id)
         for gate, code in ((first, "already_waiting"), (second, "already_asked")):
-            with pytest.raises(AlreadyAskedError) as told:
+            with pytest.raises(AlreadyAskedError) as reported:
                 await asyncio.wait_for(gate.ask(call(request_id), timeout=None), SOON)
-            assert told.value.code == code
+            assert reported.value.code == code
         await second._outbox.close(1)
         assert not [m for m in console.received["withdraw"] if m.subject.endswith(request_id)]
         await console.decide(request_id)

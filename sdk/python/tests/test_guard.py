@@ -83,8 +83,8 @@ async def test_guard_does_not_run_what_differs_from_the_edit(gate, console, case
     assert ran == []
     assert (await console.receipt(rid, "refused"))["message"] == "digest_differs"
     await gate._outbox.close(5)
-    told = [json.loads(m.data)["stage"] for m in console.received["receipt"] if m.subject.endswith(rid)]
-    assert told == ["received", "refused"]
+    reported = [json.loads(m.data)["stage"] for m in console.received["receipt"] if m.subject.endswith(rid)]
+    assert reported == ["received", "refused"]
 
 
 async def test_guard_runs_an_edit_of_a_function_that_takes_any_name(gate, console):
@@ -107,9 +107,9 @@ async def test_the_answer_to_a_guarded_call_is_in_the_error(gate, console):
 
     paying, rid = await asked(console, pay())
     await console.decide(rid, "respond", response={"content": "use a credit note"})
-    with pytest.raises(NotAllowedError) as told:
+    with pytest.raises(NotAllowedError) as reported:
         await paying
-    assert told.value.decision.response == {"content": "use a credit note"}
+    assert reported.value.decision.response == {"content": "use a credit note"}
 
 
 def read_later():
@@ -192,15 +192,15 @@ def test_guard_and_sync_gate_take_what_they_hand_on():
     assert GateOptions.__annotations__.keys() == constructing
 
 
-@pytest.mark.parametrize(("raised", "told"), [(OSError("x"), OSError), (StopIteration("x"), RuntimeError)])
-async def test_guard_reports_a_function_that_raised(gate, console, raised, told):
+@pytest.mark.parametrize(("raised", "reported"), [(OSError("x"), OSError), (StopIteration("x"), RuntimeError)])
+async def test_guard_reports_a_function_that_raised(gate, console, raised, reported):
     @gate.guard("fail", risk="low")
     def fail() -> None:
         raise raised
 
     failing, rid = await asked(console, fail())
     await console.decide(rid)
-    with pytest.raises(told):
+    with pytest.raises(reported):
         await asyncio.wait_for(failing, SOON)
     assert (await console.receipt(rid, "failed"))["message"] == type(raised).__name__
 

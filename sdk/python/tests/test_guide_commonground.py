@@ -1,4 +1,4 @@
-"""The guide as a reader follows it: its files with the real program, its example with a stand-in for CommonGround."""
+"""The guide as a reader follows it: its files with the real program, its example with a double of CommonGround."""
 
 from __future__ import annotations
 

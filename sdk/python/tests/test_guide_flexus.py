@@ -1,4 +1,4 @@
-"""The example of docs/guides/flexus.md as a program of its own, with the stand-in for Flexus' kit."""
+"""The example of docs/guides/flexus.md as a program of its own, with the double of Flexus' kit."""
 
 from __future__ import annotations
 

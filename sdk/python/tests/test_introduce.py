@@ -29,7 +29,7 @@ async def own(tmp_path):
 
 
 def hellos(console, gate: Gate) -> list[dict]:
-    """What this gate said of itself, checked against the contract, without what is in every hello."""
+    """What this gate said about itself, checked against the contract, without what is in every hello."""
     said = [json.loads(message.data) for message in console.received["hello"]]
     mine = [body for body in said if body.get("instance_id") == gate._instance_id]
     for body in mine:

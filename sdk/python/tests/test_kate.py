@@ -135,7 +135,7 @@ async def test_k4_an_edit_that_is_no_object_does_not_run(kate, console, world, n
     body = await only(console, working, "modify", edited_args=[1], args_digest=args_digest([1]))
     await working
     assert (notes.ran, world.executed) == ([], [])
-    assert world.read() == [("call_1_0", f"{name} was not run: its arguments are no object")]
+    assert world.read() == [("call_1_0", f"{name} was not run: its arguments are not an object")]
     assert (await console.receipt(body["request_id"], "refused"))["message"] == "invalid_args"
 
 

@@ -92,13 +92,13 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("reported", [True, False])
 @pytest.mark.parametrize("code", ERRORS)
-async def test_k6_errors_have_states_of_their_own(bench, console, world, code, told):
+async def test_k6_errors_have_states_of_their_own(bench, console, world, code, reported):
     kind, word, status = ERRORS[code]
     world.status, world.result, world.turns = MISSING, (code, {"detail": "x"}), [[("weather", BERLIN)]]
     async with KateClient("key", base_url=world.url) as client:
-        read = (lambda: client.tools.status(AGENT)) if told else None
+        read = (lambda: client.tools.status(AGENT)) if reported else None
         async with KateGate.connect(bench.enrolment(), timeout=20, status=read) as kate:
             before = len(console.received["hello"])
             working = start(kate, world, "openai")
@@ -108,12 +108,12 @@ async def test_k6_errors_have_states_of_their_own(bench, console, world, code, t
             hellos = [json.loads(message.data) for message in console.received["hello"][before:]]
     [tool] = of(spans, "tool")
     assert (tool["status"], tool["error"]["type"], tool["error"]["code"]) == (status, kind, word)
-    assert tool["error"].get("missing_keys") == (["KEY"] if code == 428 and told else None)
+    assert tool["error"].get("missing_keys") == (["KEY"] if code == 428 and reported else None)
     receipt = await console.receipt(body["request_id"], "failed")
     assert (receipt["message"], receipt["executed_args_digest"]) == (kind, body["args_digest"])
     assert world.read()[0][1] == f"Error: tool 'weather' failed with {kind}"
     said = [hello["credentials"] for hello in hellos if "credentials" in hello]
-    assert said == ([MISSING] * (2 if code == 428 else 1) if told else [])
+    assert said == ([MISSING] * (2 if code == 428 else 1) if reported else [])
 
 
 async def test_k6_a_result_without_success_and_an_exception_of_a_local_tool(kate, console, world):

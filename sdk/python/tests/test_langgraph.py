@@ -105,8 +105,8 @@ async def test_approved_it_runs_once_with_what_was_approved(desk, gate):
     assert [said["role"] for said in request["history"]] == ["user", "assistant", "assistant"]
     assert office.ran == []
     await desk.approve(card)
-    [told] = await ended(run)
-    assert (office.ran, told.content, told.status) == ([("ada", 1)], "paid ada 1", "success")
+    [reported] = await ended(run)
+    assert (office.ran, reported.content, reported.status) == ([("ada", 1)], "paid ada 1", "success")
     assert (await desk.receipt(card, "executed"))["executed_args_digest"] == args_digest({"to": "ada", "n": 1})
     span = await desk.span(card, "ok")
     assert (span["tool_name"], span["call_id"]) == ("pay", "call_0_0")
@@ -117,10 +117,10 @@ async def test_an_edit_is_what_runs_and_the_model_is_told(desk, gate):
     run = asyncio.create_task(office.run())
     card = await desk.card(run)
     await desk.approve(card, {"to": "eve", "n": 2})
-    [told] = await ended(run)
+    [reported] = await ended(run)
     assert office.ran == [("eve", 2)]
     notice = 'A person changed this call before it ran. It ran with {"to": "eve", "n": 2}.\n'
-    assert told.content == notice + "paid eve 2"
+    assert reported.content == notice + "paid eve 2"
     assert (await desk.receipt(card, "executed"))["executed_args_digest"] == args_digest({"to": "eve", "n": 2})
 
 
@@ -131,9 +131,9 @@ async def test_an_edit_that_validation_refuses_does_not_run(desk, gate):
     code, _, _ = await desk.console.run("approve", card.id, "--args", '{"day": 7}')
     assert code == 6
     await desk.approve(card, {"day": "someday"})
-    [told] = await ended(run)
-    assert (office.ran, told.status) == ([], "error")
-    assert "valid date" in told.content
+    [reported] = await ended(run)
+    assert (office.ran, reported.status) == ([], "error")
+    assert "valid date" in reported.content
     receipt = await desk.receipt(card, "refused")
     assert (receipt["message"], receipt["executed_args_digest"]) == ("invalid_args", None)
 
@@ -156,14 +156,14 @@ async def test_any_other_answer_is_what_the_model_reads(desk, gate, verdict):
     run = asyncio.create_task(office.run())
     card = await desk.card(run)
     await answer(desk, card)
-    [told] = await ended(run)
-    assert (office.ran, told.content, told.status) == ([], text, status)
+    [reported] = await ended(run)
+    assert (office.ran, reported.content, reported.status) == ([], text, status)
     assert [receipt["stage"] for receipt in (await desk.shown(card.id))["receipts"]] == ["received"]
 
 
 async def test_nobody_answers_in_time(gate):
-    [told] = await ended(gated(gate, timeout=0.3).run())
-    assert (told.content, told.status) == ("pay was not run, expired: nobody answered in time", "error")
+    [reported] = await ended(gated(gate, timeout=0.3).run())
+    assert (reported.content, reported.status) == ("pay was not run, expired: nobody answered in time", "error")
 
 
 async def test_a_rule_allows_without_asking(desk, gate):
@@ -181,9 +181,9 @@ async def test_the_calls_of_a_turn_ask_at_once_and_are_answered_in_any_order(des
     assert groups == [{"id": "call_0_0", "index": 0, "size": 2}, {"id": "call_0_0", "index": 1, "size": 2}]
     await desk.approve(second)
     await desk.deny(first, "no")
-    told = await ended(run)
+    reported = await ended(run)
     assert office.ran == [("x",), ("eve", 2)]
-    assert [one.content for one in told] == ["pay was not run, denied by Ada: no", "x", "paid eve 2"]
+    assert [one.content for one in reported] == ["pay was not run, denied by Ada: no", "x", "paid eve 2"]
 
 
 async def test_only_what_matches_asks(gate):
@@ -218,9 +218,9 @@ async def test_arguments_that_the_tool_does_not_take_are_not_run(desk, gate):
     run = asyncio.create_task(office.run())
     card = await desk.card(run)
     await desk.approve(card)
-    [told] = await ended(run)
+    [reported] = await ended(run)
     assert office.ran == []
-    assert "valid integer" in told.content
+    assert "valid integer" in reported.content
     receipt = await desk.receipt(card, "refused")
     assert (receipt["message"], receipt["executed_args_digest"]) == ("invalid_args", None)
 
@@ -241,8 +241,8 @@ async def test_a_secret_stands_in_no_text_of_a_card_and_in_no_log(desk, gate, ca
     assert "hidden: 40 characters" in (shown := await desk.console.done("show", card.id))
     assert SECRET not in shown
     await desk.deny(card)
-    [told] = await ended(run)
+    [reported] = await ended(run)
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("countersign")]
     assert SECRET not in "".join(ours)
-    assert SECRET not in told.content
+    assert SECRET not in reported.content
     assert SECRET not in desk.console.log.read_text()

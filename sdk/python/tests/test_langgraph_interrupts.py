@@ -63,9 +63,9 @@ async def test_all_calls_of_all_interrupts_ask_at_once_and_resume_the_graph(desk
     await desk.respond(bob, "paid by hand")
     await desk.approve(ada)
     command = await ended(answering)
-    told = read(await office.agent.ainvoke(command, about))
+    reported = read(await office.agent.ainvoke(command, about))
     assert sorted(office.ran) == [("ada", 1), ("eve", 2)]
-    content = {message.tool_call_id: message.content for message in told}
+    content = {message.tool_call_id: message.content for message in reported}
     assert content["call_0_0"] == "paid ada 1"
     assert content["call_0_1"] == "paid by hand"
     assert content["call_0_2"].endswith("pay was not run, skipped by Ada (not a refusal)")
@@ -82,8 +82,8 @@ async def test_exactly_what_the_middleware_allows_is_offered(desk, gate, mode):
     card = await desk.card(answering)
     assert card.request["allowed_verdicts"] == ["approve", "deny", "skip"]
     await desk.deny(card, "no")
-    [told] = read(await office.agent.ainvoke(await ended(answering), about))
-    assert "pay was not run, denied by Ada: no" in told.content
+    [reported] = read(await office.agent.ainvoke(await ended(answering), about))
+    assert "pay was not run, denied by Ada: no" in reported.content
     assert office.ran == []
 
 
@@ -105,8 +105,8 @@ async def test_a_callback_tells_what_became_of_the_calls(desk, gate, mode):
 @MODES
 async def test_nobody_answers_in_time(gate, mode):
     office, about = reviewed(mode), config(f"silence-{mode}")
-    [told] = read(await ended(run_until_done(office.agent, {"messages": [("user", "x")]}, about, gate, timeout=0.3)))
-    assert "pay was not run, expired: nobody answered in time" in told.content
+    [reported] = read(await ended(run_until_done(office.agent, {"messages": [("user", "x")]}, about, gate, timeout=0.3)))
+    assert "pay was not run, expired: nobody answered in time" in reported.content
     assert office.ran == []
 
 
@@ -134,9 +134,9 @@ async def test_an_edit_that_the_schema_refuses_is_not_sent(desk, gate, monkeypat
     first, second = await desk.cards(2, answering)
     await desk.approve(first, {"to": "eve", "n": "many"})
     await desk.approve(second)
-    told = read(await office.agent.ainvoke(await ended(answering), about))
+    reported = read(await office.agent.ainvoke(await ended(answering), about))
     assert office.ran == [("ada", 1)]
-    assert "'many' is not of type 'integer'" in told[0].content
+    assert "'many' is not of type 'integer'" in reported[0].content
     assert (await desk.receipt(first, "refused"))["message"] == "invalid_args"
 
 

@@ -38,8 +38,8 @@ def test_every_text_stands_once_under_the_names_of_those_that_have_it(tmp_path):
     one = package(tmp_path, "one", LICENSE="Be  kind.\n", NOTICE="By Ada.")
     two = package(tmp_path, "two", LICENSE="Be kind.", c_src__engine__COPYING="Of the engine.")
     text = NOTICES.notices([two, one])
-    for told in ("Be  kind.", "By Ada.", "Of the engine."):
-        assert text.count(told) == 1, told
+    for reported in ("Be  kind.", "By Ada.", "Of the engine."):
+        assert text.count(reported) == 1, reported
     names = ["one 1.2.3 (MIT), https://example.org/one", "two 1.2.3 (MIT), https://example.org/two"]
     assert "\n".join(names) in text.split("Be  kind.")[0]
 

@@ -103,9 +103,9 @@ async def test_the_sdk_sends_a_trace_and_its_tree_appears(listening, transport):
 
 def answers(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
     """A model that asks for the weather once and then repeats the answer."""
-    told = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
-    if told:
-        return ModelResponse(parts=[TextPart(f"It is {told[0].content}.")])
+    reported = [part for part in messages[-1].parts if isinstance(part, ToolReturnPart)]
+    if reported:
+        return ModelResponse(parts=[TextPart(f"It is {reported[0].content}.")])
     return ModelResponse(parts=[ToolCallPart("weather", {"city": "Oslo"}, tool_call_id="call_oslo")])
 
 

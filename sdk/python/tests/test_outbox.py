@@ -244,15 +244,15 @@ async def test_a_hello_that_the_bus_refuses_is_a_warning(caplog):
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-@pytest.mark.parametrize(("takes", "told"), [(0, ["3 messages"]), (1, ["2 messages"]), (3, [])])
-async def test_steps_of_a_trace_that_closing_drops_are_counted_in_the_log(caplog, takes, told):
+@pytest.mark.parametrize(("takes", "reported"), [(0, ["3 messages"]), (1, ["2 messages"]), (3, [])])
+async def test_steps_of_a_trace_that_closing_drops_are_counted_in_the_log(caplog, takes, reported):
     bus = AwayBus(takes)
     queue = SpanQueue(bus, "countersign.v1.event.a.b", io_timeout=1)
     for number in range(3):
         queue.put(bytes([number]))
     await queue.close(0.01)
     assert bus.taken == [bytes([number]) for number in range(takes)]
-    assert [record.getMessage().partition(" for ")[0] for record in caplog.records] == told
+    assert [record.getMessage().partition(" for ")[0] for record in caplog.records] == reported
 
 
 async def test_a_step_of_a_trace_after_the_end_is_dropped_and_the_log_says_so(caplog):

@@ -62,8 +62,8 @@ async def test_an_edit_is_what_runs_and_the_model_is_told(desk, gate):
     await desk.approve(card, {"to": "eve", "n": 2})
     await ended(run)
     assert office.ran == [("eve", 2)]
-    told = 'A person changed this call before it ran. It ran with {"to": "eve", "n": 2}.\n'
-    assert office.read[0].content == told + "paid eve 2"
+    reported = 'A person changed this call before it ran. It ran with {"to": "eve", "n": 2}.\n'
+    assert office.read[0].content == reported + "paid eve 2"
     assert (await desk.receipt(card, "executed"))["executed_args_digest"] == args_digest({"to": "eve", "n": 2})
 
 
@@ -72,8 +72,8 @@ async def test_an_edit_is_told_before_a_result_that_is_no_text(desk, gate):
     run = office.start()
     await desk.approve(await desk.card(run), {"who": "eve"})
     await ended(run)
-    told = 'A person changed this call before it ran. It ran with {"who": "eve"}.\n{"who":"eve"}'
-    assert office.read[0].content == told
+    reported = 'A person changed this call before it ran. It ran with {"who": "eve"}.\n{"who":"eve"}'
+    assert office.read[0].content == reported
 
 
 async def test_an_edit_that_validation_refuses_does_not_run(desk, gate):

@@ -169,6 +169,6 @@ async def test_r10_where_tools_come_from_and_references(kit, gate, console):
 
 def test_skills_are_told_without_their_instructions(kit):
     skill = kit.contract.Skill(name="mailing", instructions="SECRET", description="d", allowed_tools=("mail",))
-    [told] = skills_of([skill])
-    assert told == {"name": "mailing", "version": "1", "description": "d", "allowed_tools": ["mail"]}
-    assert skills_of({"mailing": skill}) == [told]
+    [reported] = skills_of([skill])
+    assert reported == {"name": "mailing", "version": "1", "description": "d", "allowed_tools": ["mail"]}
+    assert skills_of({"mailing": skill}) == [reported]

@@ -1,4 +1,4 @@
-"""Rows S5 and S10e: what selectools is told, and what a real console lets a person answer."""
+"""Rows S5 and S10e: what selectools is reported, and what a real console lets a person answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from test_selectools import STRICT
 HOOKS = ["confirm", "confirm_async", "handle", "handle_async"]
 
 
-def told(enrolment, hook: str, args: dict) -> asyncio.Future:
+def reported(enrolment, hook: str, args: dict) -> asyncio.Future:
     """What a hook of the gate gives selectools."""
 
     def work() -> object:
@@ -39,7 +39,7 @@ def told(enrolment, hook: str, args: dict) -> asyncio.Future:
 
 @pytest.mark.parametrize("hook", HOOKS)
 async def test_s5_a_yes_is_exactly_true(bench, console, hook):
-    working, body = await one(console, lambda: told(bench.enrolment(), hook, dict(ARGS)))
+    working, body = await one(console, lambda: reported(bench.enrolment(), hook, dict(ARGS)))
     await console.decide(body["request_id"])
     assert await asyncio.wait_for(working, SOON) is True
 
@@ -56,7 +56,7 @@ ANSWERS = {
 @pytest.mark.parametrize("hook", HOOKS)
 async def test_s5_anything_else_raises(bench, console, hook, case):
     args = dict(ARGS)
-    working, body = await one(console, lambda: told(bench.enrolment(), hook, args))
+    working, body = await one(console, lambda: reported(bench.enrolment(), hook, args))
     await console.decide(body["request_id"], **ANSWERS[case])
     with pytest.raises(CountersignError):
         await asyncio.wait_for(working, SOON)
@@ -65,7 +65,7 @@ async def test_s5_anything_else_raises(bench, console, hook, case):
 
 @pytest.mark.parametrize("hook", HOOKS)
 async def test_s5_no_card_takes_a_response(desk, hook):
-    working = told(desk.agent_json, hook, dict(ARGS))
+    working = reported(desk.agent_json, hook, dict(ARGS))
     card = await desk.card(working)
     assert "respond" not in card.request["allowed_verdicts"]
     code, _, _ = await desk.console.run("respond", card.id, "--content", "done by hand")

@@ -38,8 +38,8 @@ def run(office: Office, *, asynchronous: bool, cacheable: bool = False, **settin
 
 
 def stages(console, body) -> list[str]:
-    told = [json.loads(m.data) for m in console.received["receipt"] if m.subject.endswith(body["request_id"])]
-    return [receipt["stage"] for receipt in told]
+    reported = [json.loads(m.data) for m in console.received["receipt"] if m.subject.endswith(body["request_id"])]
+    return [receipt["stage"] for receipt in reported]
 
 
 @pytest.mark.parametrize("asynchronous", [False, True])

@@ -35,11 +35,11 @@ def test_a_loop_that_cannot_be_made_is_told(bench, monkeypatch):
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr("asyncio.events.new_event_loop", none)
-    told: list[Exception | None] = []
-    thread = threading.Thread(target=lambda: told.append(outcome(SyncGate(bench.enrolment()).__enter__)), daemon=True)
+    reported: list[Exception | None] = []
+    thread = threading.Thread(target=lambda: reported.append(outcome(SyncGate(bench.enrolment()).__enter__)), daemon=True)
     thread.start()
     ends(thread)
-    [error] = told
+    [error] = reported
     assert isinstance(error, OSError)
 
 
@@ -137,18 +137,18 @@ async def test_in_a_forked_child_every_call_fails_at_once_and_the_parent_goes_on
             process.kill()
     assert (process.returncode, err.decode()) == (0, "")
     *child, parent = out.decode().splitlines()
-    told = "the gate belongs to the process that opened it; open one after the fork"
+    reported = "the gate belongs to the process that opened it; open one after the fork"
     works = ("ask", "withdraw", "introduce", "receipt", "receipt_later", "span")
-    assert child == [f"{name} {told}" for name in works]
+    assert child == [f"{name} {reported}" for name in works]
     assert parent == "the child ended with 0"
     await console.receipt(request_id, "executed")
 
 
 async def test_closing_ends_what_other_threads_wait_for(bench, console, request_id):
-    told: dict[str, Exception | None] = {}
+    reported: dict[str, Exception | None] = {}
 
     def note(name: str, work) -> None:
-        told[name] = outcome(work)
+        reported[name] = outcome(work)
 
     gate = SyncGate(bench.enrolment())
     await asyncio.to_thread(gate.__enter__)
@@ -163,7 +163,7 @@ async def test_closing_ends_what_other_threads_wait_for(bench, console, request_
     await asyncio.to_thread(gate.__exit__, None, None, None)
     for thread in threads:
         await asyncio.to_thread(ends, thread)
-    assert [type(told[name]) for name in works] == [GateClosedError, GateClosedError]
+    assert [type(reported[name]) for name in works] == [GateClosedError, GateClosedError]
     with pytest.raises(GateClosedError):
         gate.call(asyncio.sleep(0))
     gate.span({})
@@ -181,8 +181,8 @@ async def test_the_gates_own_loop_is_not_asked_to_wait_for_itself(bench):
 
             return gate.call(on_the_loop())
 
-    told = await asyncio.wait_for(asyncio.to_thread(work), SOON)
-    assert [error.code for error in told] == ["own_loop", "own_loop"]
+    reported = await asyncio.wait_for(asyncio.to_thread(work), SOON)
+    assert [error.code for error in reported] == ["own_loop", "own_loop"]
 
 
 async def test_a_gate_that_is_not_open_says_what_to_do(bench):

@@ -107,15 +107,15 @@ async def test_a_server_that_hangs_up_on_a_certificate_is_told_as_such(bench, tm
 
 
 @pytest.mark.parametrize(
-    ("host", "days", "told"), [("127.0.0.1", -1, "expired"), ("elsewhere.example", 1, "127.0.0.1")]
+    ("host", "days", "reported"), [("127.0.0.1", -1, "expired"), ("elsewhere.example", 1, "127.0.0.1")]
 )
-async def test_an_expired_or_foreign_certificate_is_named(bench, tmp_path, host, days, told):
+async def test_an_expired_or_foreign_certificate_is_named(bench, tmp_path, host, days, reported):
     authority = Authority(tmp_path)
     server = TlsServer(tmp_path, bench, authority.issue(host, days=days))
     try:
         url = f"tls://127.0.0.1:{server.port}"
         said = await refused(replace(bench.enrolment(), nats_url=url, tls_ca=authority.ca), BusTlsError)
-        assert told in said
+        assert reported in said
     finally:
         server.stop()
 

@@ -282,12 +282,12 @@ async def test_a_question_is_withdrawn_whatever_ended_the_wait(gate, console, mo
 @pytest.mark.parametrize("code", [10008, 10023, 10047, 10077])
 async def test_a_bus_that_is_busy_for_a_moment_is_asked_again(gate, console, monkeypatch, request_id, code):
     """A server that says so is hard to have; its words come in place of the first acknowledgement."""
-    request, told = gate._bus._client.request, False
+    request, reported = gate._bus._client.request, False
 
     async def busy(subject, payload, **options):
-        nonlocal told
-        if ".request." in subject and not told:
-            told = True
+        nonlocal reported
+        if ".request." in subject and not reported:
+            reported = True
             return SimpleNamespace(data=json.dumps({"error": {"code": 503, "err_code": code}}).encode())
         return await request(subject, payload, **options)
 
@@ -295,7 +295,7 @@ async def test_a_bus_that_is_busy_for_a_moment_is_asked_again(gate, console, mon
     asking = asyncio.create_task(gate.ask(call(request_id), timeout=20))
     await console.decide(request_id)
     assert (await asking).allowed
-    assert told
+    assert reported
 
 
 async def test_a_question_that_nobody_could_take_is_not_withdrawn(gate, console, monkeypatch, request_id):

@@ -34,8 +34,8 @@ async def test_a_withdrawn_ask_ends_without_a_console(gate, console, request_id,
     await gate.withdraw(request_id, "changed my mind")
     decision = await asyncio.wait_for(asking, SOON)
     assert (decision.verdict, decision.origin, decision.allowed) == ("withdrawn", "agent", False)
-    told = await console.until("withdraw", lambda m: m.subject.endswith(request_id))
-    assert json.loads(told.data) == {"v": 1, "reason": "changed my mind"}
+    reported = await console.until("withdraw", lambda m: m.subject.endswith(request_id))
+    assert json.loads(reported.data) == {"v": 1, "reason": "changed my mind"}
 
 
 @pytest.mark.parametrize("way", ["withdraw", "cancel"])

@@ -117,7 +117,7 @@ pub(crate) enum Command {
     Ask(Ask),
     /// Serve the tool `approve` over MCP, for `claude -p --permission-prompt-tool mcp__countersign__approve`.
     Mcp(Mcp),
-    /// Stand in front of an MCP server: its tools' calls wait for a person, everything else goes through.
+    /// Be in front of an MCP server: its tools' calls wait for a person, everything else goes through.
     ///
     /// Ends with the server's exit code.
     McpProxy(McpProxy),
@@ -201,7 +201,7 @@ pub(crate) enum Command {
     Alarms(Alarms),
     /// Practice cards in the window: calls that people approved, one in four as it was, the others with one change.
     ///
-    /// They are no requests: nothing of them runs, and nothing but the report shows them.
+    /// They are not requests: nothing of them runs, and nothing but the report shows them.
     #[command(subcommand)]
     Practice(Practice),
     /// Check the hash chain of the audit log.

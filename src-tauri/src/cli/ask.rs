@@ -88,11 +88,11 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
     if stopped && !delivered && answer.as_ref().is_ok_and(taken_back) {
         return Err(Failure::new(
             ErrorCode::BusUnreachable,
-            "the bus was not told that the request is taken back: where it was stored, its card stays until its deadline and can be answered, for nobody",
+            "the bus was not informed that the request is taken back: where it was stored, its card stays until its deadline and can be answered, for nobody",
         ));
     }
     if !delivered {
-        tracing::warn!("the console was not told everything before the time limit");
+        tracing::warn!("the console was not informed everything before the time limit");
     }
     match &answer {
         Ok(decision) => tell(out, decision),
@@ -209,15 +209,15 @@ pub(super) fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<P
 }
 
 fn tell(out: Output, decision: &Decision) -> Result<(), Failure> {
-    let told = match (out.json, decision.args()) {
+    let reported = match (out.json, decision.args()) {
         (true, _) => as_json(decision).and_then(|json| Ok(out.json_line(&json)?)),
         (false, Some(args)) => out.json_line(args).map_err(Failure::from),
         (false, None) => Ok(()),
     };
     if decision.allowed() {
-        return told.map_err(unread);
+        return reported.map_err(unread);
     }
-    Failure::answered(told, Err(not_allowed(decision)))
+    Failure::answered(reported, Err(not_allowed(decision)))
 }
 
 /// A caller that did not get the arguments would run its own, which a person may have edited.
@@ -267,12 +267,12 @@ fn as_json(decision: &Decision) -> Result<Value, Failure> {
             "origin": who_ended(decision.verdict()),
         }),
     };
-    let mut told: Map<String, Value> = DECISION
+    let mut reported: Map<String, Value> = DECISION
         .iter()
         .map(|name| ((*name).to_owned(), Value::Null))
         .collect();
     if let Value::Object(wire) = wire {
-        told.extend(wire);
+        reported.extend(wire);
     }
     let gate = [
         ("workspace", json!(key.workspace.to_string())),
@@ -290,8 +290,8 @@ fn as_json(decision: &Decision) -> Result<Value, Failure> {
         ("stream_seq", json!(decision.sequence())),
         ("fault", json!(decision.fault().map(|fault| fault.as_str()))),
     ];
-    told.extend(gate.map(|(name, value)| (name.to_owned(), value)));
-    Ok(Value::Object(told))
+    reported.extend(gate.map(|(name, value)| (name.to_owned(), value)));
+    Ok(Value::Object(reported))
 }
 
 /// Who decided where the agent itself knows the end and no decision counts (protocol, section 5).

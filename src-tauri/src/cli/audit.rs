@@ -61,7 +61,7 @@ fn tell(out: Output, found: &Verification) -> Result<(), Failure> {
     }
     for at in &found.restores {
         let lost = match at.lost_up_to.filter(|last| *last > at.from_seq) {
-            Some(last) => format!("rows {} to {last} of before are lost", at.from_seq + 1),
+            Some(last) => format!("rows {} to {last} from earlier are lost", at.from_seq + 1),
             None => "nothing is known to be lost".to_owned(),
         };
         let row = at.row;

@@ -48,10 +48,10 @@ pub(crate) async fn make(settings: &Settings, out: Output, backup: Backup) -> Re
     if shows {
         let _ = write!(std::io::stderr(), "\r     \r");
     }
-    told(out, &wanted, &made?)
+    announced(out, &wanted, &made?)
 }
 
-fn told(out: Output, wanted: &BackupOptions, made: &BackupMade) -> Result<(), Failure> {
+fn announced(out: Output, wanted: &BackupOptions, made: &BackupMade) -> Result<(), Failure> {
     let file = wanted.file.display().to_string();
     let info = &made.info;
     if out.json {
@@ -95,7 +95,7 @@ pub(crate) async fn bring_back(
         done.info.made_at, done.audit_rows
     ))?;
     if let Some(kept) = kept {
-        out.line(&format!("what stood in the folder is kept in {kept}"))?;
+        out.line(&format!("what was in the folder is kept in {kept}"))?;
     }
     if let Some(why) = &done.read_only {
         out.line(&wrong(&format!("it will decide nothing: {why}")))?;

@@ -25,7 +25,7 @@ use super::failure::Failure;
 use super::output::{Output, plain, wrong};
 
 const CLAIMS_ARE_SIGNED_BY: &str = "\
-# Sign `accounts` with the operator's key and each of `users` with its account's key. Names of accounts stand for \
+# Sign `accounts` with the operator's key and each of `users` with its account's key. Names of accounts represent \
 their public keys. Every import needs the token of an activation that CORE signs for AGENTS.
 # An agent's JWT goes into a .creds file that its agent.json names as nats_creds; the seed stays in agent.json.";
 const ONE_FOLDER: &str = "# this names the console and the agents of one data folder; with several consoles put the users of each into the same accounts";
@@ -74,7 +74,7 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
         .collect();
     let names: Vec<&str> = found.streams.iter().map(|stream| stream.name).collect();
     let realm = found.realm.to_string();
-    let told = if out.json {
+    let reported = if out.json {
         out.json_line(&json!({ "realm": realm, "streams": names, "differences": differences }))
     } else {
         out.line(&format!("realm {realm}: {}", names.join(", ")))
@@ -84,7 +84,7 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
         true => Ok(()),
         false => Err(Failure::Told(ErrorCode::Failed)),
     };
-    Failure::answered(told.map_err(Failure::from), answer)
+    Failure::answered(reported.map_err(Failure::from), answer)
 }
 
 async fn made(bus: &Bus, known: Option<Uuid>, replicas: usize) -> Result<BusIdentity, Fault> {

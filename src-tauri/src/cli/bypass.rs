@@ -42,7 +42,9 @@ async fn on(
     let risk = Risk::from_word(up_to);
     let up_to = risk.ok_or_else(|| {
         let words = "safe, low, medium, high, critical";
-        Failure::usage(format!("--up-to: {up_to:?} is no risk; use one of {words}"))
+        Failure::usage(format!(
+            "--up-to: unknown risk {up_to:?}; use one of {words}"
+        ))
     })?;
     let lasting = when::lasting("--for", lasting)?;
     let (set, until, known) = deciding_here(settings, async |app| {

@@ -221,9 +221,9 @@ fn production(listed: Option<Vec<String>>) -> Result<Production, Failure> {
         return Ok(Production::default());
     };
     let read = names.iter().map(|name| {
-        let told = |error| format!("production in config.toml, {name:?}: {error}");
+        let reported = |error| format!("production in config.toml, {name:?}: {error}");
         name.parse()
-            .map_err(|error| Failure::environment(told(error)))
+            .map_err(|error| Failure::environment(reported(error)))
     });
     Ok(Production::Listed(read.collect::<Result<_, _>>()?))
 }

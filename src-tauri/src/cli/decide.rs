@@ -212,8 +212,8 @@ async fn report(
             line.insert("stream_seq".to_owned(), json!(seq));
         }
         line.insert("note".to_owned(), json!(note));
-        let told = out.json_line(&Value::Object(line));
-        return told.map_err(|error| Failure::untold(error, &text));
+        let announced = out.json_line(&Value::Object(line));
+        return announced.map_err(|error| Failure::untold(error, &text));
     }
     out.line(&text)
         .map_err(|error| Failure::untold(error, &text))?;
@@ -240,7 +240,7 @@ fn voted(
         row.votes,
         row.approvals_required,
     );
-    let told = if out.json {
+    let announced = if out.json {
         let mut line = fields(row);
         line.insert(
             "vote".to_owned(),
@@ -250,7 +250,7 @@ fn voted(
     } else {
         out.line(&text)
     };
-    told.map_err(|error| Failure::untold(error, &text))?;
+    announced.map_err(|error| Failure::untold(error, &text))?;
     if let Some(advice) = Approvals::of(row).and_then(|approvals| approvals.advice()) {
         out.remark(&advice);
     }

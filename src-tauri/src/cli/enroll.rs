@@ -57,7 +57,7 @@ pub(crate) async fn enroll(
     }
     if replaced {
         out.remark(&format!(
-            "{agent} was enrolled before: its former login ends, and an agent.json of before is no longer good"
+            "{agent} was already enrolled: its old credentials are revoked; replace the old agent.json"
         ));
     }
     if in_force {

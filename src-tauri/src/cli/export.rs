@@ -68,10 +68,10 @@ async fn write(app: &App, out: Output, wanted: &Export) -> Result<(), Failure> {
     let count = pages(app, wanted, &mut to, shows).await?;
     to.flush()?;
     unfinished.finish(file)?;
-    told(out, file, count, shows)
+    reported(out, file, count, shows)
 }
 
-fn told(out: Output, file: &Path, count: u64, shows: bool) -> Result<(), Failure> {
+fn reported(out: Output, file: &Path, count: u64, shows: bool) -> Result<(), Failure> {
     if shows {
         // Progress may go unread.
         let _ = write!(io::stderr(), "\r      \r");

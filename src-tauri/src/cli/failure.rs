@@ -49,8 +49,11 @@ impl Failure {
 
     /// How a command ends whose exit code is an answer of its own: the code stays the same whether or not anybody read
     /// its output.
-    pub(crate) fn answered(told: Result<(), Self>, answer: Result<(), Self>) -> Result<(), Self> {
-        match (told, answer) {
+    pub(crate) fn answered(
+        announced: Result<(), Self>,
+        answer: Result<(), Self>,
+    ) -> Result<(), Self> {
+        match (announced, answer) {
             (Ok(()) | Err(Self::NobodyReads), answer) => answer,
             (Err(_), Err(refused @ (Self::Reported { .. } | Self::Waiting(_)))) => Err(refused),
             (Err(untold), _) => Err(untold),
@@ -153,9 +156,9 @@ mod tests {
             Err(Failure::Waiting(_)) => 6,
         };
         let unread = || Err(Failure::NobodyReads);
-        let told = || Err(Failure::Told(ErrorCode::Failed));
+        let announced = || Err(Failure::Told(ErrorCode::Failed));
         assert_eq!(code(Failure::answered(unread(), Ok(()))), 0);
-        assert_eq!(code(Failure::answered(unread(), told())), 1);
+        assert_eq!(code(Failure::answered(unread(), announced())), 1);
         assert_eq!(code(Failure::answered(unread(), Err(denied()))), 5);
         assert_eq!(code(Failure::answered(Err(full()), Err(denied()))), 5);
         assert_eq!(code(Failure::answered(Err(full()), Ok(()))), 1);
@@ -165,7 +168,7 @@ mod tests {
     fn what_was_done_is_named_where_it_could_not_be_printed() {
         let of = |kind| Failure::untold(io::Error::from(kind), "approved a/b/c");
         let Failure::Reported { code, message } = of(io::ErrorKind::StorageFull) else {
-            panic!("nothing is told");
+            panic!("nothing is reported");
         };
         assert_eq!(code, ErrorCode::Failed);
         assert!(

@@ -37,12 +37,12 @@ pub(crate) async fn run(
         Err(_) if name == MCP => of_servers(wanted).await?,
         Err(why) => return Err(Failure::usage(format!("no gate {name:?}: {why}, or mcp"))),
     };
-    let told = tell(out, name, &proof);
+    let reported = tell(out, name, &proof);
     let answer = match proof.holds {
         true => Ok(()),
         false => Err(Failure::Told(ErrorCode::Failed)),
     };
-    Failure::answered(told, answer)
+    Failure::answered(reported, answer)
 }
 
 /// The probe of a program in the folder in which this runs.

@@ -127,7 +127,7 @@ fn fault(code: RejectionCode) -> &'static str {
     match code {
         RejectionCode::TooLarge => "larger than a decision can be",
         RejectionCode::TooDeep => "nested deeper than the protocol allows",
-        RejectionCode::DuplicateKey => "the same key stands twice in one object",
+        RejectionCode::DuplicateKey => "the same key is there twice in one object",
         RejectionCode::IntegerOutOfRange => {
             "an integer beyond 2^53-1, which not every agent reads exactly; write it as text"
         }

@@ -152,7 +152,9 @@ async fn indexed(app: &App, out: Output) -> Result<u64, Fault> {
 pub(crate) fn names(agent: &str) -> Result<(Option<String>, String), Failure> {
     let wrong = |error: NameError| {
         let form = "write AGENT for every workspace, or WORKSPACE/AGENT";
-        Failure::usage(format!("--agent: {agent:?} is no agent; {form} ({error})"))
+        Failure::usage(format!(
+            "--agent: {agent:?} is not an agent; {form} ({error})"
+        ))
     };
     if agent.contains('/') {
         let key: AgentKey = agent.parse().map_err(wrong)?;
@@ -180,7 +182,7 @@ fn signers(app: &App, name: &str) -> Result<Vec<String>, Failure> {
         (false, _) => Ok(keys),
         (true, true) => Ok(vec![name.to_owned()]),
         (true, false) => Err(Failure::usage(format!(
-            "--by: {name:?} is no operator here; `countersign operators list` shows names and keys"
+            "--by: {name:?} is not an operator here; `countersign operators list` shows names and keys"
         ))),
     }
 }
@@ -188,7 +190,7 @@ fn signers(app: &App, name: &str) -> Result<Vec<String>, Failure> {
 fn verdict(word: &str) -> Result<String, Failure> {
     match DecisionVerdict::from_word(word) {
         DecisionVerdict::Other(_) => Err(Failure::usage(format!(
-            "--verdict: {word:?} is no verdict; use one of approve, modify, deny, skip, respond, escalate, terminate, expired, withdrawn, rejected"
+            "--verdict: unknown verdict {word:?}; use one of approve, modify, deny, skip, respond, escalate, terminate, expired, withdrawn, rejected"
         ))),
         known => Ok(known.as_str().to_owned()),
     }
@@ -200,7 +202,7 @@ fn origin(word: &str) -> Result<String, Failure> {
         .ok_or_else(|| {
             let words = "operator, rule, setup_key, timeout, agent, system";
             Failure::usage(format!(
-                "--origin: {word:?} is no origin; use one of {words}"
+                "--origin: unknown origin {word:?}; use one of {words}"
             ))
         })
 }

@@ -79,7 +79,7 @@ fn line(operator: &OperatorPractice) -> String {
             "d′ {:.2} ({:.2} to {:.2})",
             found.d_prime, found.low, found.high
         ),
-        None => "d′: too few to tell".to_owned(),
+        None => "d′: too few".to_owned(),
     };
     format!(
         "{}: {} of {changed} changes caught, {} false alarms on {} unchanged cards, {d_prime}",

@@ -18,11 +18,11 @@ const REMARK_EVERY: u64 = 5_000;
 /// Recovers, or shows what would be done.
 pub(crate) async fn run(settings: &Settings, out: Output, dry_run: bool) -> Result<(), Failure> {
     let recovery = deciding(settings, async |app| {
-        let mut told = 0;
+        let mut reported = 0;
         let progress = |so_far: &Recovery| {
             let done = so_far.decisions.done() + so_far.votes.done();
-            if done / REMARK_EVERY > told {
-                told = done / REMARK_EVERY;
+            if done / REMARK_EVERY > reported {
+                reported = done / REMARK_EVERY;
                 let known = so_far.decisions.known + so_far.votes.known;
                 out.remark(&format!("{done} of {known} decisions and votes looked at"));
             }

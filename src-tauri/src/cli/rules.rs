@@ -65,10 +65,11 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
 
 fn read(file: &Path) -> Result<Vec<Rule>, Failure> {
     let text = input::text_of(file)?;
-    read_file(&text).map_err(|problems| Failure::new(ErrorCode::InvalidArgs, told(file, &problems)))
+    read_file(&text)
+        .map_err(|problems| Failure::new(ErrorCode::InvalidArgs, announced(file, &problems)))
 }
 
-fn told(file: &Path, problems: &[FileProblem]) -> String {
+fn announced(file: &Path, problems: &[FileProblem]) -> String {
     let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
     format!("{}: {}", file.display(), lines.join("; "))
 }
@@ -79,10 +80,10 @@ fn check(out: Output, file: &Path) -> Result<(), Failure> {
     let now = BusClock::new().now();
     let remarks: Vec<String> = rules.iter().flat_map(|rule| remarks(rule, now)).collect();
     if out.json {
-        let told = json!({ "ok": true, "rules": rules.len(), "remarks": remarks });
-        return Ok(out.json_line(&told)?);
+        let announced = json!({ "ok": true, "rules": rules.len(), "remarks": remarks });
+        return Ok(out.json_line(&announced)?);
     }
-    out.line(&format!("{} rules, nothing to mend", rules.len()))?;
+    out.line(&format!("{} rules, no problems", rules.len()))?;
     for remark in &remarks {
         out.remark(remark);
     }
@@ -128,7 +129,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
                 out.line(&format!("{:<24} last error: {}", "", plain(&error)))?;
             }
             if let Some(regrets) = set.regrets.get(&rule.id) {
-                out.line(&regret::told(regrets))?;
+                out.line(&regret::announced(regrets))?;
             }
         }
         if set.rules.is_empty() && !out.json {
@@ -306,14 +307,14 @@ async fn simulate(
         let at = |text: String| when::parse("--since", &text, app.now());
         let since = since.map(at).transpose()?;
         let terminal = !out.json && std::io::stderr().is_terminal();
-        let told = |Progress { done, of }: Progress| {
+        let announced = |Progress { done, of }: Progress| {
             if terminal {
                 // Progress may go unread.
                 let _ = write!(std::io::stderr(), "\r{done} of {of} requests");
             }
             true
         };
-        let found = app.simulate_rules(workspace, rules, since, told).await;
+        let found = app.simulate_rules(workspace, rules, since, announced).await;
         if terminal {
             let _ = writeln!(std::io::stderr());
         }

@@ -142,7 +142,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
     }
     if keys.is_empty() && unreadable.is_empty() && !out.json {
         out.line(&format!(
-            "no agent of workspace {workspace} declares setup keys; what a hello got wrong is told by `countersign agents`"
+            "no agent of workspace {workspace} declares setup keys; what a hello got wrong is shown by `countersign agents`"
         ))?;
     }
     Ok(())

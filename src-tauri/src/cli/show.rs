@@ -79,9 +79,9 @@ pub(crate) async fn run(settings: &Settings, out: Output, show: &Show) -> Result
     let (lines, revealed) = reading(settings, true, async |app| {
         let story = app.show(id).await?;
         let now = app.now();
-        let lines = told(app, out, &story, secrets, now).await?;
+        let lines = announced(app, out, &story, secrets, now).await?;
         let opened = secrets == Secrets::Revealed
-            && lines != told(app, out, &story, Secrets::Hidden, now).await?;
+            && lines != announced(app, out, &story, Secrets::Hidden, now).await?;
         Ok((lines, opened.then(|| subject(&story))))
     })
     .await?;
@@ -102,7 +102,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, show: &Show) -> Result
 }
 
 /// What is printed, line by line.
-async fn told(
+async fn announced(
     app: &App,
     out: Output,
     story: &RequestStory,
@@ -265,16 +265,16 @@ fn alarm(alarm: &Alarm) -> Value {
 }
 
 /// The decision on the bus instead of the one that is kept here.
-fn on_bus(stands: &Contradicting, secrets: Secrets) -> Value {
-    let said = json_value(&stands.raw).unwrap_or_default();
+fn on_bus(current: &Contradicting, secrets: Secrets) -> Value {
+    let said = json_value(&current.raw).unwrap_or_default();
     let text = |value: &Value| value.as_str().map(|text| secrets.line(text));
     json!({
         "decision_id": text(&said["decision_id"]),
         "verdict": text(&said["verdict"]),
         "by": text(&said["decided_by"]["name"]),
         "message": text(&said["message"]),
-        "stored_at": Timestamp(stands.at).rfc3339(),
-        "stream_seq": stands.stream_seq,
+        "stored_at": Timestamp(current.at).rfc3339(),
+        "stream_seq": current.stream_seq,
     })
 }
 

@@ -42,10 +42,10 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     let keys = format!("in the {}: {}", kept.place.as_str(), plain(&kept.why));
     let idle = idle.map(|why| ("by itself", wrong(&format!("nothing: {}", plain(&why)))));
     let more = idle.into_iter().chain([("keys", keys)]);
-    let mut told = lines(&status);
+    let mut reported = lines(&status);
     // Under the first line, which is the bus.
-    told.splice(1..1, not_met.map(|why| ("", wrong(&plain(&why)))));
-    for (name, value) in told.into_iter().chain(more) {
+    reported.splice(1..1, not_met.map(|why| ("", wrong(&plain(&why)))));
+    for (name, value) in reported.into_iter().chain(more) {
         out.line(&format!("{name:<11}{value}"))?;
     }
     let mut streams = table(&["STREAM", "ON THE BUS", "READ HERE"]);

@@ -27,8 +27,8 @@ pub(crate) async fn tell_soon(settings: &Settings, out: Output) -> Result<(), Fa
     if !runs && settings.nats_url.is_none() {
         return Ok(());
     }
-    let told = reading(settings, true, async |app| tell(app, out).await);
-    tokio::time::timeout(BUS_LIMIT, told)
+    let reported = reading(settings, true, async |app| tell(app, out).await);
+    tokio::time::timeout(BUS_LIMIT, reported)
         .await
         .unwrap_or(Ok(()))
 }

@@ -26,7 +26,7 @@ const AT_ONCE: i64 = 500;
 /// How often it is looked whether a console runs whose log there is to follow.
 const RUNS_LOOK: Duration = Duration::from_secs(1);
 
-const NOBODY: &str = "no console runs in this folder, so nothing is followed until `countersign serve` or the window does; then this goes on by itself";
+const NOBODY: &str = "no console runs in this folder, so nothing is followed until `countersign serve` or the window does; then this continues automatically";
 
 /// Follows until SIGTERM or SIGINT.
 pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
@@ -67,7 +67,7 @@ async fn follow(app: &App, out: Output) -> Result<(), Failure> {
             if out.json {
                 out.json_line(&event(row, line))?;
             } else {
-                out.line(&told(row, line))?;
+                out.line(&announced(row, line))?;
             }
         }
     }
@@ -151,7 +151,7 @@ fn row_code(row: &Row) -> Option<String> {
     Some(detail.get("code")?.as_str()?.to_owned())
 }
 
-fn told(row: &Row, line: Option<&LineRow>) -> String {
+fn announced(row: &Row, line: Option<&LineRow>) -> String {
     let at = row.at.get(11..19).unwrap_or_default();
     let subject = line.map_or_else(
         || plain(&row.subject),
@@ -213,6 +213,6 @@ mod tests {
             subject: "acme/bot/r1".to_owned(),
             detail: r#"{"why":"panic is on"}"#.to_owned(),
         };
-        assert!(told(&row, None).ends_with(": panic is on"));
+        assert!(announced(&row, None).ends_with(": panic is on"));
     }
 }

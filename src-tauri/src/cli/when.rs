@@ -17,7 +17,7 @@ pub(crate) fn parse(flag: &str, text: &str, now: Timestamp) -> Result<Timestamp,
         .or_else(|| age(text).map(|ms| now.plus_ms(-ms)))
         .ok_or_else(|| {
             Failure::usage(format!(
-                "{flag}: {text:?} is no time; write 2026-11-21T12:00:00Z, 2026-11-21, or an age such as 90s, 30m, 12h, 7d"
+                "{flag}: {text:?} is not a time; write 2026-11-21T12:00:00Z, 2026-11-21, or an age such as 90s, 30m, 12h, 7d"
             ))
         })
 }
@@ -27,7 +27,7 @@ pub(crate) fn lasting(flag: &str, text: &str) -> Result<Duration, Failure> {
     let ms = age(text).and_then(|ms| u64::try_from(ms).ok());
     ms.map(Duration::from_millis).ok_or_else(|| {
         Failure::usage(format!(
-            "{flag}: {text:?} is no length of time; write 90s, 30m or 1h"
+            "{flag}: {text:?} is not a length of time; write 90s, 30m or 1h"
         ))
     })
 }

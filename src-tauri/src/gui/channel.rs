@@ -245,10 +245,10 @@ mod tests {
 
     /// How long a batch stays open while `event` comes every millisecond, `times` times.
     async fn open_for(event: AppEvent, times: usize) -> Option<Duration> {
-        let (told, mut events) = broadcast::channel(256);
+        let (reported, mut events) = broadcast::channel(256);
         let flow = async {
             for _ in 0..times {
-                let _ = told.send(event.clone());
+                let _ = reported.send(event.clone());
                 sleep(Duration::from_millis(1)).await;
             }
             std::future::pending::<()>().await;

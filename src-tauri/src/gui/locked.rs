@@ -26,17 +26,17 @@ const OWN_SESSION: &str = "/org/freedesktop/login1/session/auto";
 
 /// Follows both until it is ended.
 pub(crate) async fn run(shell: AppHandle) {
-    let told = &shell.state::<Desk>().locked;
-    let (saver, logind) = tokio::join!(follow_saver(told), follow_logind(told));
+    let reported = &shell.state::<Desk>().locked;
+    let (saver, logind) = tokio::join!(follow_saver(reported), follow_logind(reported));
     for ended in [saver, logind] {
         // No session bus, no logind: a console under a window manager alone has neither.
         if let Err(error) = ended {
-            tracing::debug!(%error, "the desktop does not tell whether its session is locked");
+            tracing::debug!(%error, "the desktop does not report whether its session is locked");
         }
     }
 }
 
-async fn follow_saver(told: &watch::Sender<Locked>) -> Result<(), zbus::Error> {
+async fn follow_saver(reported: &watch::Sender<Locked>) -> Result<(), zbus::Error> {
     let Some(bus) = connected(Connection::session()).await? else {
         return Ok(());
     };
@@ -47,13 +47,13 @@ async fn follow_saver(told: &watch::Sender<Locked>) -> Result<(), zbus::Error> {
     let mut signals = MessageStream::for_match_rule(rule, &bus, Some(QUEUED)).await?;
     while let Some(signal) = signals.next().await {
         if let Some(active) = saver_active(&signal?) {
-            set(told, |told| told.by_saver = active);
+            set(reported, |reported| reported.by_saver = active);
         }
     }
     Ok(())
 }
 
-async fn follow_logind(told: &watch::Sender<Locked>) -> Result<(), zbus::Error> {
+async fn follow_logind(reported: &watch::Sender<Locked>) -> Result<(), zbus::Error> {
     let Some(bus) = connected(Connection::system()).await? else {
         return Ok(());
     };
@@ -67,7 +67,7 @@ async fn follow_logind(told: &watch::Sender<Locked>) -> Result<(), zbus::Error> 
     let mut signals = MessageStream::for_match_rule(rule, &bus, Some(QUEUED)).await?;
     loop {
         let hint = locked_hint(&bus).await?;
-        set(told, |told| told.by_logind = hint);
+        set(reported, |reported| reported.by_logind = hint);
         // The session that it names does not matter: the own one is looked at.
         match signals.next().await {
             Some(signal) => drop(signal?),
@@ -101,11 +101,11 @@ fn saver_active(signal: &Message) -> Option<bool> {
     is_saver.then(|| signal.body().deserialize().ok()).flatten()
 }
 
-fn set(told: &watch::Sender<Locked>, change: impl FnOnce(&mut Locked)) {
-    told.send_if_modified(|told| {
-        let before = *told;
-        change(told);
-        *told != before
+fn set(reported: &watch::Sender<Locked>, change: impl FnOnce(&mut Locked)) {
+    reported.send_if_modified(|reported| {
+        let before = *reported;
+        change(reported);
+        *reported != before
     });
 }
 
@@ -134,12 +134,12 @@ mod tests {
 
     #[test]
     fn either_of_the_two_is_enough_and_an_end_of_one_is_no_end_of_the_other() {
-        let (told, seen) = watch::channel(Locked::default());
-        set(&told, |told| told.by_saver = true);
-        set(&told, |told| told.by_logind = true);
-        set(&told, |told| told.by_saver = false);
+        let (reported, seen) = watch::channel(Locked::default());
+        set(&reported, |reported| reported.by_saver = true);
+        set(&reported, |reported| reported.by_logind = true);
+        set(&reported, |reported| reported.by_saver = false);
         assert!(seen.borrow().is_on());
-        set(&told, |told| told.by_logind = false);
+        set(&reported, |reported| reported.by_logind = false);
         assert!(!seen.borrow().is_on());
     }
 }

@@ -56,8 +56,8 @@ pub(crate) async fn run(shell: AppHandle) {
     let desk = shell.state::<Desk>();
     let mut events = desk.app.subscribe();
     // What was active before the window opened is shown in the window.
-    let mut told = Told::default();
-    told.fresh(desk.app.standing_alarms().await.ok());
+    let mut announced = Told::default();
+    announced.fresh(desk.app.standing_alarms().await.ok());
     loop {
         let mut news = News::default();
         match events.recv().await {
@@ -69,7 +69,7 @@ pub(crate) async fn run(shell: AppHandle) {
         drain(&mut events, &mut news);
         let level = *desk.notify_level.borrow();
         if news.status {
-            let fresh = told.fresh(desk.app.standing_alarms().await.ok());
+            let fresh = announced.fresh(desk.app.standing_alarms().await.ok());
             if level != NotifyLevel::Off {
                 for alarm in fresh.iter().take(ALARMS) {
                     show(words::alarm(alarm), Urgency::Critical, None).await;
@@ -113,8 +113,8 @@ impl Told {
     fn fresh(&mut self, now: Option<Vec<Alarm>>) -> Vec<Alarm> {
         let Some(now) = now else { return Vec::new() };
         let name = |alarm: &Alarm| (alarm.code.clone(), alarm.subject.clone());
-        let stands = now.iter().map(name).collect();
-        match self.0.replace(stands) {
+        let current = now.iter().map(name).collect();
+        match self.0.replace(current) {
             Some(before) => {
                 let fresh = now.into_iter();
                 fresh
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn an_alarm_is_told_once_also_where_it_could_not_be_read_in_between() {
-        let mut told = Told::default();
+        let mut announced = Told::default();
         for (now, fresh) in [
             (None, &[][..]),
             (Some(&["before"][..]), &[]),
@@ -183,7 +183,7 @@ mod tests {
             (Some(&["before", "new"]), &["new"]),
         ] {
             let now = now.map(|codes| codes.iter().map(|code| alarm(code)).collect());
-            let codes: Vec<String> = told
+            let codes: Vec<String> = announced
                 .fresh(now)
                 .into_iter()
                 .map(|alarm| alarm.code)

@@ -75,11 +75,11 @@ impl Previews {
         }
         let app = app.clone();
         tokio::spawn(async move {
-            let told = Arc::clone(&running);
+            let reported = Arc::clone(&running);
             let progress = move |Progress { done, of }: Progress| {
-                told.done.store(done, Ordering::SeqCst);
-                told.of.store(of, Ordering::SeqCst);
-                !told.cancelled.load(Ordering::SeqCst)
+                reported.done.store(done, Ordering::SeqCst);
+                reported.of.store(of, Ordering::SeqCst);
+                !reported.cancelled.load(Ordering::SeqCst)
             };
             let found = app.preview_rule(&workspace, rule, since, progress).await;
             let ended = found.map_err(|error| error.to_string());

@@ -95,11 +95,11 @@ impl Suggested {
 }
 
 async fn search(app: App, walk: Arc<Walk>) {
-    let told = |looked| {
+    let reported = |looked| {
         walk.looked.store(looked, Ordering::SeqCst);
         walk.asked_at.lock().elapsed() < LEFT
     };
-    let found = app.suggest_rules(&walk.workspace, told).await;
+    let found = app.suggest_rules(&walk.workspace, reported).await;
     let found = found.map(Arc::new).map_err(|error| error.to_string());
     *walk.ended.lock() = Some((Instant::now(), found));
     walk.done.notify_waiters();

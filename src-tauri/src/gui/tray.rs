@@ -85,8 +85,8 @@ async fn look(desk: &Desk) -> Option<Face> {
 }
 
 async fn show(tray: &Handle<Item>, face: Face) {
-    let told = timeout(LIMIT, tray.update(|item| item.face = face)).await;
-    if !matches!(told, Ok(Some(()))) {
+    let reported = timeout(LIMIT, tray.update(|item| item.face = face)).await;
+    if !matches!(reported, Ok(Some(()))) {
         tracing::debug!("the desktop did not take the tray's news");
     }
 }

@@ -22,7 +22,7 @@ const SPACE_PX: i32 = 24;
 /// # Errors
 /// As [`App::start`]; `ErrorCode::Environment` when the update was stopped.
 pub(super) fn started(runtime: &Runtime, options: Options) -> Result<App, Fault> {
-    let told = options.updates.subscribe();
+    let reported = options.updates.subscribe();
     let mut start = pin!(App::start(options));
     let mut window: Option<Notice> = None;
     loop {
@@ -33,7 +33,7 @@ pub(super) fn started(runtime: &Runtime, options: Options) -> Result<App, Fault>
             }
             return ended;
         }
-        let step = told.borrow().clone();
+        let step = reported.borrow().clone();
         if let Some(step) = &step {
             if window.is_none() {
                 window = Notice::open();

@@ -30,13 +30,13 @@ pub(super) async fn run(app: App, collector: Collector, mut stop: watch::Receive
     }
     let mut wait = FIRST_RETRY;
     while !*stop.borrow() {
-        let told = tell_page(&app, &collector).await;
+        let reported = tell_page(&app, &collector).await;
         let next = async {
-            match &told {
+            match &reported {
                 Ok(true) => {}
                 Ok(false) => something_changes(&mut events).await,
                 Err(error) => {
-                    tracing::warn!(%error, retry_in_s = wait.as_secs(), "answers are not told to the collector");
+                    tracing::warn!(%error, retry_in_s = wait.as_secs(), "answers are not informed to the collector");
                     tokio::time::sleep(wait).await;
                 }
             }
@@ -46,7 +46,7 @@ pub(super) async fn run(app: App, collector: Collector, mut stop: watch::Receive
             _ = stop.wait_for(|stop| *stop) => return,
             () = next => {}
         }
-        wait = match told {
+        wait = match reported {
             Ok(_) => FIRST_RETRY,
             Err(_) => (wait * 2).min(LONGEST_RETRY),
         };

@@ -1,4 +1,4 @@
-"""Asks what it is told, all at once, runs what may run, and prints one line of JSON for each end.
+"""Asks what it is reported, all at once, runs what may run, and prints one line of JSON for each end.
 
 Each argument is a JSON object: the fields of a `ToolCall`, or of what `kind` says, and `timeout` in seconds.
 Refuses to run anything else than the decided arguments.

@@ -1,4 +1,4 @@
-"""Declares setup keys of both polarities and every type, then asks what it is told, as `asks.py` does, and stays.
+"""Declares setup keys of both polarities and every type, then asks what it is reported, as `asks.py` does, and stays.
 
 Each argument is a JSON object: the fields of a `ToolCall`. Refuses to run anything.
 """

@@ -109,7 +109,7 @@ def subchats(gate: Gate, done: bool) -> None:
     span(gate, CHATS, 4, 3, "tool", "sales.list", (3, 5), thread_id="ft_north")
     span(gate, CHATS, 5, 2, "agent", "ask the south", (2, None), thread_id="ft_south")
     span(gate, CHATS, 6, 5, "tool", "sales.sum", (4, None), thread_id="ft_south")
-    # A run inside the same conversation is no subchat.
+    # A run inside the same conversation is not a subchat.
     span(gate, CHATS, 7, 1, "agent", "proof-read", (2, 3), thread_id="ft_main")
 
 

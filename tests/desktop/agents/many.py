@@ -1,4 +1,4 @@
-"""Sends one trace of as many spans as it is told: a root, chains below it, and tools below each.
+"""Sends one trace of as many spans as it is reported: a root, chains below it, and tools below each.
 
 Refuses to ask for anything.
 """

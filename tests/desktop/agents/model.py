@@ -1,4 +1,4 @@
-"""A selectools agent whose model is a script: it calls one tool and prints what it is told of the outcome.
+"""A selectools agent whose model is a script: it calls one tool and prints what it is informed of the outcome.
 
 Refuses to run the tool without the gate's approval.
 """

@@ -133,7 +133,7 @@ export class Browser {
 
   /** A picture of the whole display as it is now, PNG: the driver's own takes a minute where the page is drawn without layers. */
   async picture() {
-    // Without two frames the picture may show what stood there before.
+    // Without two frames the picture may show what was there before.
     await this.run("window.framesSeen = 0; requestAnimationFrame(() => requestAnimationFrame(() => { window.framesSeen = 2; })); return 1");
     await until("two frames", () => this.run("return window.framesSeen === 2"));
     const { stdout } = await promisify(execFile)("import", ["-silent", "-window", "root", "png:-"], { encoding: "buffer", maxBuffer: 1 << 26 });

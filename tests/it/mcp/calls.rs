@@ -205,15 +205,15 @@ fn a_client_that_wants_to_hear_of_progress_hears_that_its_call_waits() {
     let mut client = Client::initialized(&desk, &[]);
     client.send(&json!({"id": 1, "method": "tools/call",
         "params": {"name": "pay", "arguments": {}, "_meta": {"progressToken": "t"}}}));
-    let told = client.answer();
-    assert_eq!(told["method"], "notifications/progress");
-    assert_eq!(told["params"]["progressToken"], "t");
+    let announced = client.answer();
+    assert_eq!(announced["method"], "notifications/progress");
+    assert_eq!(announced["params"]["progressToken"], "t");
     assert_eq!(
-        told["params"]["message"],
+        announced["params"]["message"],
         "waits for a person in Countersign"
     );
     assert!(
-        told["params"]["progress"]
+        announced["params"]["progress"]
             .as_f64()
             .is_some_and(|progress| progress > 0.0)
     );

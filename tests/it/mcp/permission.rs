@@ -7,7 +7,7 @@ use super::{Client, waiting};
 use crate::desk::{Console, Desk};
 
 /// The JSON in the one text of an answer.
-fn told(client: &Client) -> Value {
+fn reported(client: &Client) -> Value {
     let answer = client.answer();
     let content = &answer["result"]["content"];
     assert_eq!(content.as_array().map(Vec::len), Some(1), "{answer}");
@@ -52,7 +52,7 @@ fn what_a_person_answers_is_what_claude_code_may_do() {
     assert_eq!(request["agent"]["framework_version"], "2.1.331");
     desk.run(&["approve", &id]).success();
     assert_eq!(
-        told(&client),
+        reported(&client),
         json!({"behavior": "allow", "updatedInput": bash["input"]})
     );
     let shown = desk.show_when(&id, |shown| shown["delivery"] == "received");
@@ -75,7 +75,7 @@ fn what_a_person_answers_is_what_claude_code_may_do() {
     desk.run_with(r#"{"n":2}"#, &["approve", &id, "--args", "-"])
         .success();
     assert_eq!(
-        told(&client),
+        reported(&client),
         json!({"behavior": "allow", "updatedInput": {"n": 2}})
     );
 
@@ -87,15 +87,15 @@ fn what_a_person_answers_is_what_claude_code_may_do() {
         let id = waiting(&desk);
         desk.run(&[&["deny", id.as_str()], arguments].concat())
             .success();
-        let told = told(&client);
-        assert_eq!(told["behavior"], "deny");
-        let message = told["message"].as_str().expect("a text");
+        let reported = reported(&client);
+        assert_eq!(reported["behavior"], "deny");
+        let message = reported["message"].as_str().expect("a text");
         assert!(
             message.starts_with("Bash was not run, denied by Test Operator"),
             "{message}"
         );
         assert!(message.ends_with(": no"), "{message}");
-        assert_eq!(told.get("interrupt").is_some(), interrupt);
+        assert_eq!(reported.get("interrupt").is_some(), interrupt);
     }
 
     // Unreadable is denied, and nobody is asked.
@@ -106,12 +106,12 @@ fn what_a_person_answers_is_what_claude_code_may_do() {
         json!([]),
     ] {
         client.call(6, "approve", &arguments);
-        assert_eq!(told(&client)["behavior"], "deny");
+        assert_eq!(reported(&client)["behavior"], "deny");
     }
     client.call(7, "other", &bash);
-    assert_eq!(told(&client)["behavior"], "deny");
+    assert_eq!(reported(&client)["behavior"], "deny");
     client.write(b"{\"id\":8,\"method\":\"tools/call\",\"params\":{\"name\":\"approve\",\"arguments\":{\"tool_name\":\"Bash\",\"input\":{\"a\":1,\"a\":2}}}}\n");
-    assert_eq!(told(&client)["behavior"], "deny");
+    assert_eq!(reported(&client)["behavior"], "deny");
 
     // Taken back with the call, and with the client.
     client.call(9, "approve", &bash);

@@ -64,12 +64,12 @@ fn ten_thousand_messages_that_are_no_tool_calls_arrive_byte_for_byte() {
     let agent = desk.path().join("agent.json").display().to_string();
     let mut client = Client::start(&desk, &["--agent-json", &agent], &said);
     client.write(&sent);
-    let mut told = Vec::new();
-    while told.len() < said.len() {
-        told.extend(client.line());
-        told.push(b'\n');
+    let mut reported = Vec::new();
+    while reported.len() < said.len() {
+        reported.extend(client.line());
+        reported.push(b'\n');
     }
-    assert!(told == said, "what the server says");
+    assert!(reported == said, "what the server says");
     let read = eventually(|| {
         let read = client.read();
         (read.len() >= sent.len()).then_some(read).ok_or("not all")

@@ -100,7 +100,7 @@ describe("the record of a tool", () => {
       "This tool by acme/billing-bot, last 90 days",
       "No earlier call of it by this agent.",
     ],
-  ])("stands beside its next call", async (answer, title, words) => {
+  ])("is beside its next call", async (answer, title, words) => {
     const console = await desk([row({ deadlineMs: FAR })], [card({ deadlineMs: FAR })], {
       answers: { tool_record: () => answer },
     });
@@ -109,7 +109,7 @@ describe("the record of a tool", () => {
     expect(console.argsOf("tool_record")).toEqual([{ key: card().key }]);
   });
 
-  it("is not told of a question", async () => {
+  it("is not informed of a question", async () => {
     const console = await one({ kind: "question", tool: null, args: null }, { kind: "question", tool: [] });
     await armed();
     expect(console.argsOf("tool_record")).toEqual([]);
@@ -178,7 +178,7 @@ describe("a lost console", () => {
 });
 
 describe("notifications", () => {
-  it("are told to the console at start and with every choice", async () => {
+  it("are reported to the console at start and with every choice", async () => {
     const console = await one();
     await waitFor(() => {
       expect(console.argsOf("notify")).toEqual([{ level: "all" }]);

@@ -48,7 +48,7 @@ const PanicOn = ({ onClose, isLast }: PanicProps) => {
           : on
             ? "Panic is on: no console approves anything automatically. Everything waits for a person; denials " +
               "still go out. The same key turns it off."
-            : "Telling every console…"}
+            : "Sending to every console…"}
       </div>
     </Overlay>
   );

@@ -124,7 +124,7 @@ describe("agents", () => {
       });
     fireEvent.click(within(brakes()).getByText("Pause…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
-    await screen.findByText("Telling the bus…");
+    await screen.findByText("Sending to the bus…");
     press("Escape");
     await waitFor(() => {
       expect(screen.queryByTestId("confirm")).toBeNull();
@@ -140,7 +140,7 @@ describe("agents", () => {
     expect(screen.queryByText("Stop acme/bot?")).not.toBeNull();
   });
 
-  it("are told not to be stopped where they were not, also to who has closed the question by then", async () => {
+  it("are reported not to be stopped where they were not, also to who has closed the question by then", async () => {
     const console = await open([agent()]);
     let fails!: () => void;
     console.answers.brake = () =>
@@ -151,7 +151,7 @@ describe("agents", () => {
       });
     fireEvent.click(within(brakes()).getByText("Stop…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
-    await screen.findByText("Telling the bus…");
+    await screen.findByText("Sending to the bus…");
     press("Escape");
     await waitFor(() => {
       expect(screen.queryByTestId("confirm")).toBeNull();
@@ -159,9 +159,9 @@ describe("agents", () => {
     act(() => {
       fails();
     });
-    const told = await screen.findByTestId("late-failure");
-    expect(told.textContent).toContain("Stop acme/bot? It failed: the bus cannot be reached");
-    fireEvent.click(within(told).getByText("Seen"));
+    const reported = await screen.findByTestId("late-failure");
+    expect(reported.textContent).toContain("Stop acme/bot? It failed: the bus cannot be reached");
+    fireEvent.click(within(reported).getByText("Seen"));
     expect(screen.queryByTestId("late-failure")).toBeNull();
   });
 
@@ -178,7 +178,7 @@ describe("agents", () => {
     expect(
       screen.getAllByTestId("tool").map((tool) => within(tool).queryByTestId("target")?.textContent ?? null),
     ).toEqual(["typed: its name", "typed: /table", null]);
-    const answers = ["this is no JSON pointer", null];
+    const answers = ["this is not a JSON pointer", null];
     console.answers.choose_target = () => {
       const problem = answers.shift();
       if (typeof problem === "string") throw new CallError("invalid_args", problem);
@@ -195,7 +195,7 @@ describe("agents", () => {
     fireEvent.change(choice, { target: { value: "other" } });
     fireEvent.change(await screen.findByLabelText("JSON pointer to the argument"), { target: { value: "iban" } });
     fireEvent.click(screen.getByTestId("confirm-yes"));
-    await screen.findByText("this is no JSON pointer");
+    await screen.findByText("this is not a JSON pointer");
     fireEvent.change(choice, { target: { value: "/iban" } });
     fireEvent.click(screen.getByTestId("confirm-yes"));
     await waitFor(() => {

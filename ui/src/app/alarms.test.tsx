@@ -6,14 +6,14 @@ import { CallError } from "../ipc/transport";
 import type { AlarmItem, StatusView } from "../ipc/generated";
 import { App } from "./App";
 
-const told = (alarms: readonly AlarmItem[]): StatusView["alarms"] =>
+const reported = (alarms: readonly AlarmItem[]): StatusView["alarms"] =>
   alarms
     .filter(({ seen }) => seen === null)
     .map(({ id, code, subject, atMs }) => ({ id, code, subject, atMs, sentence: "" }));
 
 const open = async (alarms: AlarmItem[]): Promise<FakeConsole> => {
   const console = fakeConsole({
-    status: status({ alarms: told(alarms) }),
+    status: status({ alarms: reported(alarms) }),
     answers: { alarms_list: () => ({ alarms }) },
   });
   render(<App transport={console} />);
@@ -67,10 +67,10 @@ describe("alarms", () => {
     expect(within(item("void_vote")).getByRole<HTMLButtonElement>("button").disabled).toBe(false);
   });
 
-  it("are read again when a new one is told", async () => {
+  it("are read again when a new one is reported", async () => {
     const console = await open([]);
     console.answers.alarms_list = () => ({ alarms: [alarm({ id: 9, code: "operator_waits", request: null })] });
-    console.send(batch(1, [], { status: status({ alarms: told([alarm({ id: 9, code: "operator_waits" })]) }) }));
+    console.send(batch(1, [], { status: status({ alarms: reported([alarm({ id: 9, code: "operator_waits" })]) }) }));
     await waitFor(() => {
       expect(item("operator_waits")).toBeTruthy();
     });

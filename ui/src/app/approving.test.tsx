@@ -174,14 +174,14 @@ describe("the ways of high and critical", () => {
     await one({ risk: "critical", path: "critical" });
     const field = await screen.findByLabelText<HTMLInputElement>("Type the tool’s name");
     expect(field.placeholder).toBe("the tool’s name");
-    for (const [typed, told] of [
+    for (const [typed, reported] of [
       ["delete", ""],
       ["delete invoice", "Character 7 does not match."],
       ["delete_invoice", ""],
       ["delete_invoices", "Character 15 does not match."],
     ] as const) {
       fireEvent.change(field, { target: { value: typed } });
-      expect(screen.getByTestId("differs").textContent).toBe(told);
+      expect(screen.getByTestId("differs").textContent).toBe(reported);
     }
   });
 

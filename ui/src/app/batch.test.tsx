@@ -144,7 +144,7 @@ describe("several calls of one tool", () => {
     expect([decided(console), screen.getByTestId("batch").dataset["count"]]).toEqual([[], "2"]);
   });
 
-  it("are told apart by the arguments that differ, here and below the list", async () => {
+  it("are distinguished by the arguments that differ, here and below the list", async () => {
     const console = await two({ cards: [{ args: argsOf(1) }, { args: argsOf(2) }] });
     await waitFor(() => {
       expect(screen.getAllByTestId("differs").map((one) => one.textContent)).toEqual([
@@ -188,7 +188,7 @@ describe("several calls of one tool", () => {
     expect(screen.queryByTestId("batch")).toBeNull();
   });
 
-  it("tell of each that was refused, and go on with the others", async () => {
+  it("report each that was refused, and go on with the others", async () => {
     const console = await two();
     console.answers.decide = ({ key }) => {
       if (key === "a/b/1") throw new CallError("already_decided", "ann denied it at 12:04:31");
@@ -257,7 +257,7 @@ describe("several calls of one tool", () => {
     await screen.findByRole("button", { name: /^Undo(?! all)/u });
   });
 
-  it("tell of one that is answered elsewhere meanwhile, and keep the reason that is typed for the others", async () => {
+  it("report one that is answered elsewhere meanwhile, and keep the reason that is typed for the others", async () => {
     const console = await two();
     press("d");
     fireEvent.change(await screen.findByLabelText("Reason for the agent"), { target: { value: "not today" } });

@@ -116,13 +116,13 @@ describe("what was decided without a person", () => {
     ],
   ])("names %s and where it is", async (_, more, words, href) => {
     await open({ state: "decided", decision: { ...decision, ...more } });
-    const told = screen.getByTestId("decision");
-    expect(told.textContent?.toLowerCase()).toContain(words.toLowerCase());
-    expect(within(told).getByRole("link").getAttribute("href")).toBe(href);
+    const reported = screen.getByTestId("decision");
+    expect(reported.textContent?.toLowerCase()).toContain(words.toLowerCase());
+    expect(within(reported).getByRole("link").getAttribute("href")).toBe(href);
   });
 });
 
-const told = (place: HTMLElement): void => {
+const reported = (place: HTMLElement): void => {
   const other = within(place).getByTestId("on-bus");
   for (const part of ["denied by Gr", "U+202E", "#7", "Agents read this one", "not this quarter"])
     expect(other.textContent).toContain(part);
@@ -151,14 +151,14 @@ describe("another decision on the bus than this console keeps", () => {
   };
   const ladder = [{ rung: "on_bus" as const, state: "bad" as const, atMs: 0, detail: shown("#7") }];
 
-  it("is told on the card", async () => {
+  it("is shown on the card", async () => {
     await open({ state: "decided", decision, onBus, ladder });
-    told(screen.getByTestId("card"));
+    reported(screen.getByTestId("card"));
   });
 
-  it("is told in the story", async () => {
+  it("is shown in the story", async () => {
     window.location.hash = "#/history/request?key=acme%2Fbot%2Fr8";
     render(<App transport={fakeConsole({ answers: { request_story: () => story({ decision, onBus, ladder }) } })} />);
-    told(await screen.findByTestId("story"));
+    reported(await screen.findByTestId("story"));
   });
 });

@@ -8,7 +8,7 @@ import type { RuleText, SavedRule } from "../ipc/generated";
 import { App } from "./App";
 
 describe("what is shown without having been chosen", () => {
-  it("stays though an agent comes that stands before it", async () => {
+  it("stays though an agent comes that is before it", async () => {
     window.location.hash = "#/agents";
     const agents = [agent({ key: "acme/b", agent: "b" })];
     render(<App transport={fakeConsole({ answers: { agents_list: () => ({ agents: [...agents], serverMs: 0 }) } })} />);
@@ -102,7 +102,7 @@ describe("a rule that is edited", () => {
       expect(save.disabled).toBe(false);
     });
     fireEvent.click(save);
-    await screen.findByText("Telling the bus…");
+    await screen.findByText("Sending to the bus…");
     await typed("# two\n");
     console.answers.rule_text = () => text({ version: 4, text: 'id = "small"\neffect = "ask"\n# one\n' });
     list[0] = ruleRow({ version: 4 });
@@ -132,7 +132,7 @@ describe("a rule that is edited", () => {
     });
   });
 
-  it("is told as saved once it is, also where it cannot be read again", async () => {
+  it("is shown as saved once it is, also where it cannot be read again", async () => {
     const list = [ruleRow()];
     const console = await rules(list, {
       save_rule: () => ({ id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null }),
@@ -167,7 +167,7 @@ describe("a rule that is edited", () => {
       expect(save.disabled).toBe(false);
     });
     fireEvent.click(save);
-    await screen.findByText("Telling the bus…");
+    await screen.findByText("Sending to the bus…");
     const own = text({ version: 4, text: 'id = "small"\neffect = "ask"\n# one\n' });
     const reading = later<RuleText>();
     console.answers.rule_text = () => reading.promise;
@@ -184,7 +184,7 @@ describe("a rule that is edited", () => {
     expect(screen.queryByTestId("conflict")).toBeNull();
     saved.resolve({ id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null });
     await waitFor(() => {
-      expect(screen.queryByText("Telling the bus…")).toBeNull();
+      expect(screen.queryByText("Sending to the bus…")).toBeNull();
     });
     expect([screen.queryByTestId("conflict"), screen.queryByText(/changed, not saved/), await shownText()]).toEqual([
       null,
@@ -198,7 +198,7 @@ describe("a rule that is edited", () => {
     const list = [ruleRow(), ruleRow({ id: "other" })];
     const console = await rules(list, { save_rule: () => saved.promise });
     await saves("# one\n");
-    await screen.findByText("Telling the bus…");
+    await screen.findByText("Sending to the bus…");
     await goes("j", "other");
     await goes("k", "small");
     await typed("# two\n");

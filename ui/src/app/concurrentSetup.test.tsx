@@ -49,7 +49,7 @@ describe("a setup form", () => {
     console.answers.setup_save = () => saved.promise;
     fireEvent.change(screen.getByLabelText("limit"), { target: { value: "5" } });
     fireEvent.click(screen.getByTestId("setup-save"));
-    await screen.findByText("Telling the bus…");
+    await screen.findByText("Sending to the bus…");
     fireEvent.change(screen.getByLabelText("limit"), { target: { value: "55" } });
     fireEvent.change(screen.getByLabelText("other"), { target: { value: "7" } });
     const chosen = { json: "5", fits: true, by: shown("maria"), atMs: 0 };
@@ -81,8 +81,8 @@ describe("a setup form", () => {
       setupKey({ key: "greeting", kind: "string_multiline", default: shown("Dear\n  all,") }),
     ]);
     expect(screen.getByRole("radiogroup", { name: "allow" })).toBeTruthy();
-    const told = screen.getAllByTestId("setup-default")[1];
-    expect(told?.textContent).toBe("Dear\n  all,");
-    expect(told?.querySelector(".shown-block")).not.toBeNull();
+    const reported = screen.getAllByTestId("setup-default")[1];
+    expect(reported?.textContent).toBe("Dear\n  all,");
+    expect(reported?.querySelector(".shown-block")).not.toBeNull();
   });
 });

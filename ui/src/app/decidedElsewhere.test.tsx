@@ -151,7 +151,7 @@ const arrives = (console: FakeConsole, number: number, more: Partial<InboxRow> =
 const said = (): string => screen.getByTestId("arrivals").textContent ?? "";
 
 describe("arrivals", () => {
-  it("are said also while more keep coming, and never what stood there at the start", async () => {
+  it("are said also while more keep coming, and never what was there at the start", async () => {
     const console = await desk({}, { risk: "critical", path: "critical" });
     await pause(1_600);
     expect(said()).toBe("");

@@ -64,7 +64,7 @@ describe("letters", () => {
     ["a choice of a snooze", "s", () => screen.getByRole("button", { name: /^Back/ })],
     ["a button of an edit", "e", () => screen.getByRole("button", { name: /^Compare/ })],
     ["nothing", "d", () => undefined],
-  ])("are no commands while the focus is on %s and its panel is open", async (_, key, place) => {
+  ])("are not commands while the focus is on %s and its panel is open", async (_, key, place) => {
     const call = key === "r" ? { ...question, allowed: [...question.allowed] } : {};
     const console = fakeConsole({
       rows: KEYS.map((of, nth) => row({ key: of, seq: nth, deadlineMs: FAR + nth })),

@@ -200,7 +200,7 @@ const narrowed = async (answers: FakeConsole["answers"]): Promise<FakeConsole> =
 describe("an export", () => {
   const view = { file: shown("history⟨U+202E⟩.csv"), done: 1_500, ended: false, trouble: null };
 
-  it("asks for exactly what is filtered, tells how far it is, and can be cancelled", async () => {
+  it("asks for exactly what is filtered, says how far it is, and can be cancelled", async () => {
     let cancelled = false;
     const console = await narrowed({
       start_export: () => ({ number: 3 }),
@@ -250,7 +250,7 @@ describe("an export", () => {
 });
 
 describe("a story", () => {
-  it("tells what was asked, who signed what, the votes, the rule and the audit rows", async () => {
+  it("says what was asked, who signed what, the votes, the rule and the audit rows", async () => {
     await open("#/history/request?key=acme%2Fbot%2Fr1", {
       request_story: () =>
         story({
@@ -264,7 +264,7 @@ describe("a story", () => {
             payload: { offset: 0, total: 2, next: null, text: shown("{}"), hex: "7b7d" },
           },
           votes: [
-            { by: shown("Grace"), keyTail: "7Q2F", verdict: shown("approve"), atMs: 0, stands: true, mine: false },
+            { by: shown("Grace"), keyTail: "7Q2F", verdict: shown("approve"), atMs: 0, current: true, mine: false },
           ],
           rule: { id: shown("refunds-1"), name: shown("Small refunds"), version: 3, policyDigest: shown("sha256:aa") },
           audit: [{ seq: 48, hash: "ab".repeat(32), action: "decide", actor: shown("UABC"), atMs: 0 }],

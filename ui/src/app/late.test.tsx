@@ -256,7 +256,7 @@ const saving = async (): Promise<(saved: SavedRule) => Promise<void>> => {
     expect(off.disabled).toBe(false);
   });
   fireEvent.click(off);
-  await screen.findByText("Telling the bus…");
+  await screen.findByText("Sending to the bus…");
   return answer.give;
 };
 const SAVED: SavedRule = { id: "small", version: 4, conflict: null, gone: false, denied: null, waiting: null };

@@ -9,7 +9,7 @@ import { App } from "./App";
 
 const DENIED: DeniedCalls = { count: 2, calls: [] };
 const LIMITS = new CallError("verdict_not_allowed", "others approve less");
-const told = (): (string | undefined)[] =>
+const reported = (): (string | undefined)[] =>
   screen.queryAllByTestId("late-failure").map((one) => one.querySelector("span")?.textContent ?? undefined);
 const elsewhere = async (): Promise<void> => {
   for (const key of ["g", "h"]) press(key);
@@ -25,7 +25,7 @@ const closes = async (): Promise<void> => {
   });
 };
 
-describe("what was not done is told to who has left the place by then:", () => {
+describe("what was not done is reported to who has left the place by then:", () => {
   const answers: [string, Partial<SavedRule> | CallError, string][] = [
     [
       "that it would let run what people denied",
@@ -62,7 +62,7 @@ describe("what was not done is told to who has left the place by then:", () => {
     if (answer instanceof CallError) answered.reject(answer);
     else answered.resolve(asSaved(answer));
     await waitFor(() => {
-      expect(told()).toEqual([`Turn off the rule small? ${why}`]);
+      expect(reported()).toEqual([`Turn off the rule small? ${why}`]);
     });
   });
 
@@ -75,7 +75,7 @@ describe("what was not done is told to who has left the place by then:", () => {
     await elsewhere();
     answered.resolve({ denied: DENIED, waiting: null });
     await waitFor(() => {
-      expect(told()).toEqual([
+      expect(reported()).toEqual([
         "Remove the rule small? Nothing was changed: it would let run 2 calls that people denied.",
       ]);
     });
@@ -120,7 +120,7 @@ describe("what was not done is told to who has left the place by then:", () => {
     if (answer instanceof CallError) answered.reject(answer);
     else answered.resolve(answer);
     await waitFor(() => {
-      expect(told()).toEqual([`Save the setup of acme/bot? ${why}`]);
+      expect(reported()).toEqual([`Save the setup of acme/bot? ${why}`]);
     });
   });
 
@@ -143,9 +143,9 @@ describe("what was not done is told to who has left the place by then:", () => {
     await elsewhere();
     answered.resolve({ suspended: null, denied: { count: null, calls: [] } });
     await waitFor(() => {
-      expect(told()).toEqual([
+      expect(reported()).toEqual([
         "This automatic decision was wrong? Nothing was changed: whether calls that people denied would run could " +
-          "not be told in time.",
+          "not be determined in time.",
       ]);
     });
   });
@@ -159,13 +159,13 @@ it("a late answer opens no dialog for who has closed the one that asked", async 
   await closes();
   answered.resolve({ denied: DENIED, waiting: null });
   await waitFor(() => {
-    expect(told()).toHaveLength(1);
+    expect(reported()).toHaveLength(1);
   });
   await settle();
   expect(screen.queryByRole("dialog")).toBeNull();
 });
 
-it("each late failure is told until it was seen, also where another one follows", async () => {
+it("each late failure is reported until it was seen, also where another one follows", async () => {
   const answered = later<SavedRule>();
   await rules([ruleRow(), ruleRow({ id: "other" })], {
     save_rule: ({ text }) =>
@@ -181,13 +181,13 @@ it("each late failure is told until it was seen, also where another one follows"
   answered.resolve(asSaved());
   const both = ["Turn off the rule small? It failed: one", "Save the rule other? It failed: two"];
   await waitFor(() => {
-    expect(told()).toEqual(both);
+    expect(reported()).toEqual(both);
   });
   fireEvent.click(within(screen.getAllByTestId("late-failure")[0] as HTMLElement).getByText("Seen"));
-  expect(told()).toEqual(both.slice(1));
+  expect(reported()).toEqual(both.slice(1));
 });
 
-it("a try of a dialog that is closed tells the next dialog nothing that would be accepted in it", async () => {
+it("a try of a dialog that is closed gives the next dialog nothing that would be accepted in it", async () => {
   const tries: ReturnType<typeof later<RemovedRule>>[] = [];
   const console = await rules([ruleRow()], {
     remove_rule: () => {
@@ -206,7 +206,7 @@ it("a try of a dialog that is closed tells the next dialog nothing that would be
     await Promise.resolve();
   });
   await waitFor(() => {
-    expect(told()).toEqual(["Remove this rule? It failed: others approve less"]);
+    expect(reported()).toEqual(["Remove this rule? It failed: others approve less"]);
   });
   expect(screen.getByTestId("confirm-yes").textContent).toBe("Remove");
   await yes();

@@ -19,7 +19,7 @@ const open = async (operators: OperatorLine[], approval = false, hash = "#/opera
 const rows = (): readonly string[] => screen.queryAllByTestId("operator-row").map((row) => row.textContent ?? "");
 
 describe("the operators", () => {
-  it("are a row for each key, who waits first, and tell who, since when, by whom and how far", async () => {
+  it("are a row for each key, who waits first, and show who, since when, by whom and how far", async () => {
     await open([
       operator({ mine: true, joined: true, by: shown("maria"), seenMs: 99_000 }),
       operator({

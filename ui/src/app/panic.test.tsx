@@ -40,7 +40,7 @@ describe("a bypass", () => {
     expect(console.argsOf("bypass")).toEqual([{ agent: "acme/bot", grant: null }]);
   });
 
-  it("that could not be ended is told also to who has left its agent by then", async () => {
+  it("that could not be ended is reported also to who has left its agent by then", async () => {
     const bypass = { agent: "acme/bot", upTo: "low" as const, untilMs: 600_000, by: shown("ann") };
     const console = await open([agent({ key: "acme/bot" })], { status: status({ bypasses: [bypass] }) });
     let fails!: () => void;
@@ -99,7 +99,7 @@ describe("panic", () => {
         });
       });
     press(">", chord);
-    await screen.findByText("Telling every console…");
+    await screen.findByText("Sending to every console…");
     press("Escape");
     await waitFor(() => {
       expect(screen.queryByTestId("panic-dialog")).toBeNull();
@@ -138,7 +138,7 @@ describe("panic", () => {
   it("asked for once more says nothing of what was asked before", async () => {
     const { fails } = await left();
     press(">", chord);
-    await screen.findByText("Telling every console…");
+    await screen.findByText("Sending to every console…");
     fails(0);
     await act(async () => {
       await new Promise((done) => {
@@ -147,7 +147,7 @@ describe("panic", () => {
     });
     expect([screen.queryByTestId("late-failure"), screen.getByTestId("panic-dialog").textContent]).toEqual([
       null,
-      "Telling every console…",
+      "Sending to every console…",
     ]);
     fails(1);
     await screen.findByText(/Panic is not on: the bus cannot be reached/);

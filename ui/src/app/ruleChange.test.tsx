@@ -225,7 +225,7 @@ describe("a change of the rules", () => {
       { timeout: 3_000 },
     );
     fireEvent.click(off);
-    expect((await screen.findByTestId("denied-calls")).textContent).toContain("could not be told in time");
+    expect((await screen.findByTestId("denied-calls")).textContent).toContain("could not be determined in time");
     fireEvent.click(screen.getByTestId("confirm-yes"));
     expect((await screen.findByTestId("limits")).textContent).toContain("others approve less");
     fireEvent.click(screen.getByTestId("confirm-yes"));
@@ -254,7 +254,7 @@ describe("a change of the rules", () => {
     });
   });
 
-  it("are not removed with what changes for others where that was told in a dialog that is closed", async () => {
+  it("are not removed with what changes for others where that was reported in a dialog that is closed", async () => {
     let fails!: () => void;
     const console = await open([ruleRow()], {
       remove_rule: () =>

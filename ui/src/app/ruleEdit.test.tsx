@@ -25,7 +25,7 @@ const version = (wanted: number): Promise<void> =>
   }, AGAIN);
 const saved = (): Promise<void> =>
   waitFor(() => {
-    expect(screen.queryByText("Telling the bus…")).toBeNull();
+    expect(screen.queryByText("Sending to the bus…")).toBeNull();
   });
 
 it("dropped changes are no longer on screen either", async () => {
@@ -123,7 +123,7 @@ it("an editor that was opened meanwhile knows the own saving, rewritten or liste
   await clicks("Turn off");
   await goes("j", "other");
   await goes("k", "small");
-  expect(screen.getByText("Telling the bus…")).toBeTruthy();
+  expect(screen.getByText("Sending to the bus…")).toBeTruthy();
   const written = `${FIRST}enabled = "off"\n# mine\n`;
   console.answers.rule_text = () => text({ version: 4, text: written });
   list[0] = ruleRow({ version: 4, state: "off" });
@@ -162,7 +162,7 @@ it("what was typed meanwhile knows the own saving, though no editor was open at 
   });
 });
 
-it("the same change by somebody else is no conflict, and leaves the editor as it is", async () => {
+it("the same change by somebody else is not a conflict, and leaves the editor as it is", async () => {
   const list = [ruleRow()];
   const console = await rules(list);
   await typed("# mine\n");

@@ -75,7 +75,7 @@ const near = (id: string, matcher: string) => ({
 });
 
 describe("beside a card", () => {
-  it("a rule for another tool or agent alone is not told as a near one: W lists it", async () => {
+  it("a rule for another tool or agent alone is not informed as a near one: W lists it", async () => {
     await onCard({
       why: () => ({
         decided: null,

@@ -46,7 +46,7 @@ describe("the rules", () => {
     });
   });
 
-  it("tell of a change by somebody else, and lose neither text", async () => {
+  it("report a change by somebody else, and lose neither text", async () => {
     const console = await open([ruleRow({ state: "off" })], {
       save_rule: ({ seenVersion }) =>
         seenVersion === 3
@@ -63,7 +63,7 @@ describe("the rules", () => {
     await ready("Enable");
     fireEvent.click(screen.getByText("Run in shadow"));
     const conflict = await screen.findByTestId("conflict");
-    expect(conflict.textContent).toContain("version 4 stands");
+    expect(conflict.textContent).toContain("version 4 is active");
     expect(conflict.textContent).toContain('effect = "deny"');
     expect(screen.getByTestId("rule-desk").querySelector(".cm-content")?.textContent).toContain("approve");
     fireEvent.click(within(conflict).getByText("Put mine over it"));

@@ -115,7 +115,7 @@ describe("what differs from the right call", () => {
     expect(screen.getByRole("heading", { name: /What differs from the call that Ann approved on/ })).toBeTruthy();
   });
 
-  it("is told apart in red where a person denied a like call", async () => {
+  it("is distinguished in red where a person denied a like call", async () => {
     const denied = { key: "acme/billing-bot/r0", atMs: -172_800_000, by: shown("lena"), why: shown("wrong account") };
     await one({ denied });
     expect(screen.getByTestId("denied-before").textContent).toBe("lena denied a call like this 2 d ago: wrong account");

@@ -200,7 +200,7 @@ describe("what changes on a card", () => {
     expect(console.argsOf("decide")[0]).toMatchObject({ revealed: [0], typed: "delete_invoice" });
   });
 
-  it("disarms it: messages that are unfolded, and what is told of its tool late", async () => {
+  it("disarms it: messages that are unfolded, and what is informed of its tool late", async () => {
     const late: { tell?: (record: ToolRecordView) => void } = {};
     const history = ["one", "two", "three"].map((content) => ({ role: shown("user"), content: shown(content) }));
     const console = await desk(

@@ -52,7 +52,7 @@ it("single keys work on a radio button, and its arrows move nothing else", async
 });
 
 describe("settings of the console", () => {
-  it("tell which bus it is and what is insecure about it", async () => {
+  it("show which bus it is and what is insecure about it", async () => {
     await open(
       { ownServer: false, login: "creds", allowSingleAccount: true },
       { url: "nats://bus.example:4222", insecure: ["no_tls"] },
@@ -69,12 +69,12 @@ describe("settings of the console", () => {
     }
   });
 
-  it("tell who signs", async () => {
+  it("show who signs", async () => {
     await open();
     expect((await screen.findByLabelText("Operator and keys")).textContent).toContain("UHUMAN");
   });
 
-  it("tell how long what is kept, and hold no control that does nothing", async () => {
+  it("show how long what is kept, and hold no control that does nothing", async () => {
     await open({
       retention: [
         { kind: "requests", days: 400, mib: null },

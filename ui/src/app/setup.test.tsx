@@ -104,7 +104,7 @@ describe("a setup form", () => {
     expect(screen.queryByTestId("setup-save")).toBeNull();
   });
 
-  it("tells what is wrong beside its field, with the path, and keeps what was typed", async () => {
+  it("says what is wrong beside its field, with the path, and keeps what was typed", async () => {
     const console = await open(
       withKeys([setupKey({ key: "limit", kind: "int" }), setupKey({ key: "rows", kind: "list_dict" })]),
     );
@@ -121,7 +121,7 @@ describe("a setup form", () => {
     expect([field("rows").value, field("rows").getAttribute("aria-invalid")]).toEqual(['[{"size": "x"}]', "true"]);
   });
 
-  it("tells of a conflict, loses nothing typed, and saves only after the person kept it", async () => {
+  it("reports a conflict, loses nothing typed, and saves only after the person kept it", async () => {
     const theirs = { json: "9", fits: true, by: shown("ann"), atMs: 60_000 };
     const newer = withKeys(
       [

@@ -15,7 +15,7 @@ const open = async (more: Partial<StatusView> = {}, answers: FakeConsole["answer
 };
 
 describe("the status bar", () => {
-  it("tells what is approved without a person, and nothing where nothing is", async () => {
+  it("says what is approved without a person, and nothing where nothing is", async () => {
     await open();
     expect(screen.queryByTestId("approving")).toBeNull();
     expect(screen.queryByTestId("today")).toBeNull();
@@ -37,7 +37,7 @@ describe("the status bar", () => {
     expect(screen.getByTestId("approving").textContent).toMatch(/^2 rules approving, 1 bypass until \d\d:\d\d$/u);
   });
 
-  it("tells of no bypass under panic: none of them counts then", async () => {
+  it("reports no bypass under panic: none of them counts then", async () => {
     await open({
       panic: shown("ann"),
       bypasses: [{ agent: "acme/bot", upTo: "low", untilMs: 60_000, by: shown("ann") }],
@@ -46,7 +46,7 @@ describe("the status bar", () => {
     expect(screen.queryByTestId("approving")).toBeNull();
   });
 
-  it("tells how quickly people decide since the operator's midnight, anew after each decision", async () => {
+  it("says how quickly people decide since the operator's midnight, anew after each decision", async () => {
     let decided = 1;
     const console = await open(
       {},

@@ -144,7 +144,7 @@ describe("suggested rules", () => {
 });
 
 describe("a rule's page", () => {
-  it("tells the last change at once and the others on demand, each with who made it", async () => {
+  it("shows the last change at once and the others on demand, each with who made it", async () => {
     await open({
       rule_changes: () => ({
         more: false,

@@ -133,7 +133,7 @@ describe("a trace", () => {
     expect(within(screen.getByRole("treeitem", { selected: true })).getByText("502")).toBeTruthy();
   });
 
-  it("names subchats, and says whether a call waits for them, for a decision, or for what nobody told", async () => {
+  it("names subchats, and says whether a call waits for them, for a decision, or for what nobody reported", async () => {
     const waiting = { endMs: null, look: "waiting" } as const;
     await openTree({
       tree: traceTree([
@@ -170,7 +170,7 @@ describe("a trace", () => {
     expect(said[1]).toMatch(/^subchatask the north/);
   });
 
-  it("tells the time that was waited for a decision, and zooms with keys", async () => {
+  it("shows the time that was waited for a decision, and zooms with keys", async () => {
     await openTree();
     expect(screen.getByTestId("trace-sum").textContent).toContain(
       "4 lines, 1.0 s, of which 600 ms waiting for a decision",
@@ -219,7 +219,7 @@ describe("a span", () => {
         output: [
           { type: "text", text: shown("three rows"), cut: 2_048, shortened: { type: "compressed", from: 9_000 } },
           { type: "image", mime: "image/png", data: "AA==", width: 20, height: 10 },
-          { type: "wrong", mime: shown("image/svg+xml"), why: "its bytes are no image" },
+          { type: "wrong", mime: shown("image/svg+xml"), why: "its bytes are not an image" },
           { type: "reference", name: shown("art_1") },
         ],
         artifacts: [
@@ -248,10 +248,10 @@ describe("a span", () => {
     expect(within(detail).getByTestId("chain").textContent).toContain("billing.exporttimeout1 min 0 s");
     // Bytes from the bus only: nothing on the page has an address to fetch from.
     expect(detail.querySelectorAll("img, a[href], iframe, object")).toHaveLength(0);
-    expect(detail.textContent).toContain("not drawn: its bytes are no image");
+    expect(detail.textContent).toContain("not drawn: its bytes are not an image");
   });
 
-  it("shows what it used by itself beside the sum of all below it", async () => {
+  it("shows what it used alone beside the sum of all below it", async () => {
     const usage = { tokensCharged: 1_204, executionTimeMs: 0, inputTokens: 0, outputTokens: 0, costUsd: 0.5 };
     await openTree({
       tree: traceTree([traceLine({ usage })]),
@@ -300,6 +300,6 @@ describe("the list of traces", () => {
 
   it("says what appears there while it is empty", async () => {
     await open("#/traces");
-    await screen.findByText("No agent has told what it did yet.");
+    await screen.findByText("No agent has reported what it did yet.");
   });
 });

@@ -20,8 +20,8 @@ it.each(["why", "tool_record", "led_here"] as const)(
       />,
     );
     const body = await screen.findByTestId("card-body");
-    const told = await within(body).findByRole("alert");
-    expect(told.textContent).toBe("Could not be read: the store is busy");
+    const reported = await within(body).findByRole("alert");
+    expect(reported.textContent).toBe("Could not be read: the store is busy");
     await waitFor(() => {
       expect(within(body).getAllByRole("alert")).toHaveLength(1);
     });

@@ -11,7 +11,7 @@ describe("a verdict that was given", () => {
   it.each([
     ["expired", "it expired before your answer counted"],
     ["withdrawn", "its agent took it back before your answer counted"],
-    ["void", "what stands in its place does not verify"],
+    ["void", "what is in its place does not verify"],
   ] as const)(
     "is not in force when its request is %s while it is held, and nobody was first",
     async (verdict, words) => {
@@ -44,7 +44,7 @@ describe("a verdict that was given", () => {
     expect(console.argsOf("undo")).toEqual([]);
   });
 
-  it("is told as a vote that stands while others are waited for, not as a failure", async () => {
+  it("is shown as a vote that counts while others are waited for, not as a failure", async () => {
     const votes = { required: 2, given: 0, apart: 0, mine: false };
     const console = await desk({ votes: { count: votes, votes: [] } }, { votes });
     console.answers.decide = () => ({ state: "pending", verdict: "approve", releaseMs: null });
@@ -55,7 +55,7 @@ describe("a verdict that was given", () => {
     expect(screen.queryByText(/was not taken/u)).toBeNull();
   });
 
-  it("goes from held to a vote that stands when it is one of several", async () => {
+  it("goes from held to a vote that counts when it is one of several", async () => {
     const votes = { required: 2, given: 0, apart: 0, mine: false };
     const console = await desk({ votes: { count: votes, votes: [] } }, { votes });
     await approved(console);
@@ -88,7 +88,7 @@ describe("a verdict that was given", () => {
     });
   });
 
-  it("is told when its operator comes back from another screen", async () => {
+  it("is shown when its operator comes back from another screen", async () => {
     const console = await desk();
     await approved(console);
     go("o");
@@ -130,7 +130,7 @@ describe("a verdict that was given", () => {
     expect(entry().textContent).toContain("approval undone");
   });
 
-  it("is told to a screen reader once for each step, without the seconds", async () => {
+  it("is read to a screen reader once for each step, without the seconds", async () => {
     const console = await desk();
     await approved(console);
     const said = screen.getByTestId("sent-said");

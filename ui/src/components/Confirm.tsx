@@ -30,7 +30,7 @@ export const Confirm = ({
   children,
   verb,
   dangerous = false,
-  doing = "Telling the bus…",
+  doing = "Sending to the bus…",
   onConfirm,
   onClose,
 }: ConfirmProps) => {

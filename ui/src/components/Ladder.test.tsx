@@ -31,7 +31,7 @@ it.each([
   expect(screen.getByTestId("ladder").textContent).toBe(words);
 });
 
-it("a step, a decision and a vote of another day are told with their day, in another year with that too", () => {
+it("a step, a decision and a vote of another day are reported with their day, in another year with that too", () => {
   const atMs = new Date(2025, 10, 3, 14, 20, 7).getTime();
   const desk = createDesk(fakeConsole());
   vi.spyOn(desk, "now").mockReturnValue(new Date(2026, 10, 23).getTime());
@@ -66,7 +66,7 @@ it.each([
     "1 vote is for something else and not counted here: another operator has to approve what one of them did, or " +
       "somebody denies it.",
   ],
-])("of votes that do not count together %d are told", (apart, words) => {
+])("of votes that do not count together %d are reported", (apart, words) => {
   render(<Votes votes={{ count: { required: 2, given: 1, apart, mine: true }, votes: [] }} />);
   expect(screen.queryByTestId("votes-apart")?.textContent ?? null).toBe(words);
 });

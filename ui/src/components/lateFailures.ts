@@ -9,14 +9,14 @@ interface LateFailure {
 
 /** Whoever was away for long sees the newest. */
 const MOST = 20;
-let told = 0;
+let reported = 0;
 
 /** What failed, or was not done, after its place was left; each stays until it was seen. */
 export const lateFailures = createStore<readonly LateFailure[]>([]);
 
 export const tellLate = (title: string, why: string): void => {
-  told += 1;
-  lateFailures.set([...lateFailures.get(), { number: told, title, why }].slice(-MOST));
+  reported += 1;
+  lateFailures.set([...lateFailures.get(), { number: reported, title, why }].slice(-MOST));
 };
 
 export const seenLate = (number: number): void => {

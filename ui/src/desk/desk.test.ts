@@ -28,7 +28,7 @@ const connected = async (
 };
 
 describe("the status", () => {
-  it("that was told while an older one was read is not taken back by it", async () => {
+  it("that was reported while an older one was read is not taken back by it", async () => {
     const { console, desk } = await connected();
     let answer!: (status: StatusView) => void;
     console.answers.status = () =>
@@ -42,7 +42,7 @@ describe("the status", () => {
     expect(desk.view().status).toMatchObject({ panic: shown("maria"), locked: true });
   });
 
-  it("that cannot be read is told, until it is read again or told", async () => {
+  it("that cannot be read is reported, until it is read again or told", async () => {
     const { console, desk } = await connected();
     const trouble = (): string | undefined => desk.view().statusError?.message;
     const seen: (string | undefined)[] = [];
@@ -56,7 +56,7 @@ describe("the status", () => {
     expect([...seen, trouble()]).toEqual(["the store is busy", undefined, "the store is busy", undefined]);
   });
 
-  it("is read with every beat where nothing tells of it", async () => {
+  it("is read with every beat where nothing reports it", async () => {
     const { console, desk } = await connected();
     console.send(batch(1, [], { status: status({ lag: 1 }) }));
     console.answers.status = () => status({ lag: 2 });
@@ -66,7 +66,7 @@ describe("the status", () => {
 });
 
 describe("the list", () => {
-  it("that cannot be read is told, and read again", async () => {
+  it("that cannot be read is reported, and read again", async () => {
     const { console, desk } = await connected({ inbox_snapshot: fails });
     expect([desk.view().listError?.message, desk.view().lost]).toEqual(["the store is busy", null]);
     console.answers.inbox_snapshot = () => ({ number: 1, rows: [row()], serverMs: 0 });

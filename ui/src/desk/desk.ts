@@ -54,7 +54,7 @@ export const createDesk = (transport: Transport): Desk => {
   let clock: Clock = noClock;
   let snapshotRunning = false;
   /** How many batches have brought the status. */
-  let told = 0;
+  let reported = 0;
   let attempts = 0;
   const timers = new Set<ReturnType<typeof setTimeout>>();
   let stopChannel: (() => void) | null = null;
@@ -101,11 +101,11 @@ export const createDesk = (transport: Transport): Desk => {
   };
 
   const readStatus = async (): Promise<void> => {
-    const before = told;
+    const before = reported;
     try {
       const status = await call("status", {});
       // It waits for the bus: what arrived meanwhile is newer.
-      set(told === before ? { status, statusError: null } : { statusError: null });
+      set(reported === before ? { status, statusError: null } : { statusError: null });
     } catch (thrown) {
       set({ statusError: toCallError(thrown) });
       throw thrown;
@@ -133,7 +133,7 @@ export const createDesk = (transport: Transport): Desk => {
 
   const onBatch = (batch: InboxBatch): void => {
     const applied = applyBatch(view.inbox, batch);
-    if (batch.status !== null) told += 1;
+    if (batch.status !== null) reported += 1;
     set(
       batch.status === null
         ? { inbox: applied.state }

@@ -2879,7 +2879,7 @@ missed: number,
  */
 falseAlarms: number, 
 /**
- * How well changed and unchanged cards are told apart; none of too few.
+ * How well changed and unchanged cards are distinguished; none of too few.
  */
 dPrime: number | null, 
 /**

@@ -51,12 +51,12 @@ pub(super) async fn raise_unreadable(
 /// Raises the new alarms of a code and ends those that are over, for checks that run again and again. Active alarms
 /// stay as they are: a person may have acknowledged them.
 pub(super) async fn keep_to(shared: &Shared, code: AlarmCode, now: &[String]) -> Result<(), Fault> {
-    let stand = alarms::of_code(&shared.reader, code.as_str()).await?;
-    let over = stand.iter().filter(|announced| !now.contains(announced));
+    let known = alarms::of_code(&shared.reader, code.as_str()).await?;
+    let over = known.iter().filter(|announced| !now.contains(announced));
     let over = over
         .cloned()
         .map(|subject| Job::LowerAlarm { code, subject });
-    let new = now.iter().filter(|subject| !stand.contains(subject));
+    let new = now.iter().filter(|subject| !known.contains(subject));
     let new = new.cloned().map(|subject| Job::Alarm { code, subject });
     for job in over.chain(new) {
         let sent = shared.jobs.send(job).await;

@@ -49,7 +49,7 @@ pub struct OperatorPractice {
     pub figures: Figures,
 }
 
-/// Writes it. Only the switch is audited: a verdict on a practice card is no decision.
+/// Writes it. Only the switch is audited: a verdict on a practice card is not a decision.
 pub(super) async fn keep(
     ledger: &Ledger,
     batch: &mut Batch<'_>,

@@ -105,9 +105,9 @@ impl App {
         let key = PolicyKey::Rules(workspace.clone());
         let writer = self.policy_writer().await?;
         for attempt in 0..TRIES {
-            let stands = self.current_policy(&key).await?;
-            let revision = stands.revision;
-            let (before, author) = self.before(workspace, stands, change).await?;
+            let value = self.current_policy(&key).await?;
+            let revision = value.revision;
+            let (before, author) = self.before(workspace, value, change).await?;
             let now = self.now();
             let (after, mut done) = before.set.after(change, now)?;
             done.rules.clone_from(&after.rules);
@@ -155,20 +155,20 @@ impl App {
     pub(super) async fn before(
         &self,
         workspace: &WorkspaceName,
-        stands: CurrentValue,
+        value: CurrentValue,
         change: &RulesChange,
     ) -> Result<(Before, Option<(String, Timestamp)>), Fault> {
-        let revision = stands.revision;
-        let read = stands.payload.map(|payload| read(&payload, revision));
+        let revision = value.revision;
+        let read = value.payload.map(|payload| read(&payload, revision));
         if let Some(Ok(set)) = read {
-            return Ok((Before { set, stands: true }, stands.author));
+            return Ok((Before { set, stands: true }, value.author));
         }
         let last = last_readable(self.reader(), workspace).await?;
         let last = last.map(|(_, set)| set).unwrap_or_default();
         let last = RuleSet { revision, ..last };
         let unreadable = match read {
             Some(Err(why)) => Some(why),
-            _ if stands.exists => Some(unreadable("they do not verify")),
+            _ if value.exists => Some(unreadable("they do not verify")),
             // Nobody signs a deletion, so what they denied is denied still.
             _ if revision > 0 && !last.rules.is_empty() => Some(unreadable("they were deleted")),
             _ => None,

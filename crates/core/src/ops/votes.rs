@@ -31,7 +31,7 @@ struct Given<'a> {
 }
 
 /// Whether a vote counts by what was known when it was stored.
-fn stands(ledger: &Ledger, record: &RequestRecord, given: &Given<'_>) -> bool {
+fn counts(ledger: &Ledger, record: &RequestRecord, given: &Given<'_>) -> bool {
     let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
         return false;
     };
@@ -93,7 +93,7 @@ pub(super) async fn apply(
             NewVote {
                 request: record.map(|record| record.id),
                 key: vote.key.clone(),
-                stands: record.map(|record| stands(ledger, record, &given)),
+                stands: record.map(|record| counts(ledger, record, &given)),
                 mine: voter == me,
                 body: vote.body.clone(),
                 payload: message.raw.clone(),
@@ -199,14 +199,14 @@ pub(super) async fn join_orphans(
         let Some(record) = orphan.request_key().and_then(|key| records.get(&key)) else {
             continue;
         };
-        let stands = stands(ledger, record, &given(&orphan));
-        votes::adopt(batch.tx, orphan.id, record.id, stands).await?;
+        let counted = counts(ledger, record, &given(&orphan));
+        votes::adopt(batch.tx, orphan.id, record.id, counted).await?;
         ledger.counts.orphaned_votes -= 1;
         let actor = ledger.identity.auto_key().to_string();
-        let detail = json!({ "stands": stands, "stream_seq": orphan.stream_seq });
+        let detail = json!({ "stands": counted, "stream_seq": orphan.stream_seq });
         batch.record(actor, "vote_judged", record.key.to_string(), detail);
         batch.gathered.touched.push(record.id);
-        if stands {
+        if counted {
             counted.push(record.id);
         } else {
             alarm(ledger, batch, &record.key).await?;

@@ -120,7 +120,7 @@ fn each(
     Ok(root.to_string())
 }
 
-/// What stands behind a proxy of ours: the command's words, or `--url` and the address.
+/// What is behind a proxy of ours: the command's words, or `--url` and the address.
 fn undone(entry: &Value) -> Option<Vec<String>> {
     let words = words("", &entry["args"]);
     let is_ours = entry["command"].as_str()?.rsplit('/').next() == Some("countersign")

@@ -35,7 +35,7 @@ pub(super) fn connect(text: &str, wanted: &Wanted) -> Result<String, String> {
                 Item::Table(table)
             })
             .as_table_mut()
-            .ok_or("hooks is no table")?;
+            .ok_or("hooks is not a table")?;
         all.entry(event)
             .or_insert(Item::ArrayOfTables(ArrayOfTables::new()))
             .as_array_of_tables_mut()
@@ -52,7 +52,7 @@ pub(super) fn disconnect(text: &str) -> Result<String, String> {
 }
 
 fn read(text: &str) -> Result<DocumentMut, String> {
-    // Its message quotes the line, where a secret may stand.
+    // Its message quotes the line, where a secret may be.
     text.parse::<DocumentMut>()
         .map_err(|error| error.message().to_owned())
 }
@@ -77,7 +77,7 @@ fn remove(settings: &mut DocumentMut) -> Result<(), String> {
     let Some(hooks) = settings.get_mut("hooks") else {
         return Ok(());
     };
-    let hooks = hooks.as_table_mut().ok_or("hooks is no table")?;
+    let hooks = hooks.as_table_mut().ok_or("hooks is not a table")?;
     let mut empty = Vec::new();
     for (event, entries) in hooks.iter_mut() {
         if let Some(entries) = entries.as_array_of_tables_mut() {

@@ -71,11 +71,11 @@ fn answered(program: Program, hook: &Configured, out: &str) -> Effect {
     if out.trim().is_empty() && !matches!(program, Program::Cursor | Program::OpenCode) {
         return Effect::Open("the hook had no objection".to_owned());
     }
-    let told = serde_json::from_str::<Value>(out)
+    let reported = serde_json::from_str::<Value>(out)
         .ok()
         .filter(Value::is_object);
-    let Some(told) = told else {
-        let how = "the hook printed what is no JSON";
+    let Some(reported) = reported else {
+        let how = "the hook printed what is not JSON";
         // Only these two take that for a failure.
         return match hook.blocks && matches!(program, Program::Cursor | Program::OpenCode) {
             true => Effect::Blocked(how.to_owned()),
@@ -85,27 +85,27 @@ fn answered(program: Program, hook: &Configured, out: &str) -> Effect {
             )),
         };
     };
-    let own = &told["hookSpecificOutput"];
+    let own = &reported["hookSpecificOutput"];
     let (decision, words) = match program {
         Program::ClaudeCode if own["decision"]["behavior"].is_string() => {
             (&own["decision"]["behavior"], &own["decision"]["message"])
         }
-        Program::ClaudeCode if told["continue"] == false => {
-            return Effect::Denied(text(&told["stopReason"]));
+        Program::ClaudeCode if reported["continue"] == false => {
+            return Effect::Denied(text(&reported["stopReason"]));
         }
-        Program::Codex if told["continue"] == false => {
+        Program::Codex if reported["continue"] == false => {
             let why = "the hook ends the run, which makes Codex run the call";
             return Effect::Open(why.to_owned());
         }
         Program::ClaudeCode | Program::Codex => {
             (&own["permissionDecision"], &own["permissionDecisionReason"])
         }
-        Program::Cursor => (&told["permission"], &told["agent_message"]),
+        Program::Cursor => (&reported["permission"], &reported["agent_message"]),
         Program::Copilot => (
-            &told["permissionDecision"],
-            &told["permissionDecisionReason"],
+            &reported["permissionDecision"],
+            &reported["permissionDecisionReason"],
         ),
-        Program::Gemini | Program::OpenCode => (&told["decision"], &told["reason"]),
+        Program::Gemini | Program::OpenCode => (&reported["decision"], &reported["reason"]),
     };
     match decision.as_str() {
         // A deferred call does not run before it was asked about again.

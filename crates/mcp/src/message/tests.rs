@@ -124,8 +124,8 @@ fn what_may_be_read_in_two_ways_is_refused() {
         (deep.as_str(), INVALID_REQUEST, json!(7)),
     ] {
         let refused = read(line.as_bytes());
-        let told = refused.map_err(|refused| (refused.code, refused.id));
-        assert_eq!(told, Err((code, id)), "{line}");
+        let reported = refused.map_err(|refused| (refused.code, refused.id));
+        assert_eq!(reported, Err((code, id)), "{line}");
     }
 }
 

@@ -120,9 +120,10 @@ impl<R> Relay<R> {
             return Steps::pass();
         }
         let notice = running.notice.take();
-        let told = notice.as_deref().zip(outcome.content);
-        let told = told.and_then(|(notice, content)| answer::with_notice(line, content, notice));
-        if told.is_none() {
+        let reported = notice.as_deref().zip(outcome.content);
+        let reported =
+            reported.and_then(|(notice, content)| answer::with_notice(line, content, notice));
+        if reported.is_none() {
             running.notice = notice;
         }
         let failed = match (head.error, outcome.is_error) {
@@ -132,8 +133,8 @@ impl<R> Relay<R> {
         };
         let report = ended(*running, failed.as_deref());
         Steps {
-            pass: told.is_none(),
-            to_client: told,
+            pass: reported.is_none(),
+            to_client: reported,
             then: report.map_or(Then::Nothing, |(r, ended)| Then::Report(r, ended)),
             ..Steps::stop()
         }

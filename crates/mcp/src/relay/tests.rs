@@ -82,8 +82,8 @@ fn ids_of_two_types_are_two_and_one_that_is_not_over_is_refused() {
     asked(&mut relay, &pay(json!(1)));
     asked(&mut relay, &pay(json!("1")));
     let steps = relay.sent_by_client(&line(&pay(json!(1))));
-    let told = String::from_utf8(steps.to_client.unwrap_or_default().to_vec());
-    assert!(!steps.pass && told.is_ok_and(|told| told.contains("-32600")));
+    let announced = String::from_utf8(steps.to_client.unwrap_or_default().to_vec());
+    assert!(!steps.pass && announced.is_ok_and(|announced| announced.contains("-32600")));
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_cancelled_call_never_goes_on_and_one_that_runs_is_cancelled_by_the_server()
 
 #[test]
 fn an_edit_is_told_before_the_result_and_every_other_byte_stays() {
-    for (result, told) in [
+    for (result, announced) in [
         (
             r#"{"content": [ {"type":"text"} ],"structuredContent":{"n":1e2}}"#,
             Some(
@@ -129,11 +129,11 @@ fn an_edit_is_told_before_the_result_and_every_other_byte_stays() {
         approve(&mut relay, call, json!({"n": 2}), Some("edited"));
         let message = format!(r#" {{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
         let steps = relay.sent_by_server(message.as_bytes());
-        let expected = told.map(|told| message.replace(result, told));
+        let expected = announced.map(|announced| message.replace(result, announced));
         let found = steps.to_client.as_deref().map(String::from_utf8_lossy);
         assert_eq!(found.as_deref(), expected.as_deref());
-        assert_eq!(steps.pass, told.is_none());
-        assert_eq!(reported(steps).untold, told.is_none(), "{result}");
+        assert_eq!(steps.pass, announced.is_none());
+        assert_eq!(reported(steps).untold, announced.is_none(), "{result}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Words that stand for a state.
+//! Words that represent a state.
 
 use countersign_scrutiny::is_production;
 use serde_json::Value;

@@ -448,7 +448,7 @@ fn lower_name(word: &Word) -> bool {
         .is_some_and(|name| name.starts_with('-') || name.chars().any(|c| c.is_ascii_lowercase()))
 }
 
-/// For each word the place of the literal that it matched; none where the words are no match.
+/// For each word the place of the literal that it matched; none where the words are not a match.
 fn aligned(pattern: &[Element], rest: bool, words: &[Word]) -> Option<Vec<Option<usize>>> {
     let tail = |words: &[Word]| (rest || words.is_empty()).then(|| vec![None; words.len()]);
     let Some((first, others)) = pattern.split_first() else {

@@ -103,7 +103,7 @@ fn runs(command: &Command, part: &Part, shell: Shell) -> bool {
             .iter()
             .any(|word| word.could(|known| name.is(known), |_| false));
     }
-    // A name of which nothing is known is asked about; it is no match of every rule.
+    // A name of which nothing is known is asked about; it is not a match of every rule.
     if first.dynamic && first.gives.is_empty() && first.text.is_empty() {
         return false;
     }

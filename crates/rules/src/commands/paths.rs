@@ -210,7 +210,7 @@ fn resolved(value: &str, place: &Place) -> Option<(Root, Vec<String>)> {
         Root::Relative => split(&format!("{}/{value}", place.cwd.as_deref()?)),
         _ => split(value),
     };
-    // Above its home there is no telling.
+    // Above its home nothing is known.
     (!parts.iter().any(|part| part == "..")).then_some((root, parts))
 }
 

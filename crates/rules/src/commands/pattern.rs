@@ -2,7 +2,7 @@
 
 use countersign_shell::{Before, Command, Redirection, Shell, Word, on_windows, plain_name, read};
 
-/// What stands for `*` while a pattern is read as a command.
+/// What represents `*` while a pattern is read as a command.
 const STAR: char = '\u{f8ff}';
 
 /// One word of a pattern.

@@ -89,7 +89,7 @@ fn kind(value: &Cel) -> &'static str {
 }
 
 /// Whether two values are the same, each with whether the rule itself writes it. Items of other types are an
-/// error wherever they stand; only a null that is written may meet one.
+/// error wherever they are; only a null that is written may meet one.
 fn equal(
     operator: &'static str,
     (a, a_written): (&Cel, bool),
@@ -131,7 +131,7 @@ fn is_among(
 ) -> Result<bool, ExecutionError> {
     match list {
         Cel::List(items) => {
-            // A null that is written is meant, whatever stands beside it.
+            // A null that is written is meant, whatever is beside it.
             let is_null = |of: &Cel| matches!(of, Cel::Null);
             if list_written && is_null(a) && items.iter().any(is_null) {
                 return Ok(true);

@@ -61,7 +61,7 @@ pub enum Matcher {
 }
 
 impl Matcher {
-    /// The word for it; of an argument the pointer stands behind `args`.
+    /// The word for it; of an argument the pointer is behind `args`.
     #[must_use]
     pub fn word(self, rule: &Rule) -> String {
         let word = match self {

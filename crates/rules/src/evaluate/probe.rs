@@ -1,6 +1,6 @@
 //! What one rule's matchers find in a request.
 //!
-//! Refuses to let an approve reach what no rule may let run by itself.
+//! Refuses to let an approve reach what no rule may approve.
 
 use std::cell::OnceCell;
 
@@ -97,7 +97,7 @@ impl Cover<'_> {
         stops.any(|stop| stop.always || !named(&stop.at))
     }
 
-    /// The first reason for which nothing may let this run by itself, critical calls aside.
+    /// The first reason for which nothing may approve this, critical calls aside.
     pub(super) fn never(&self, since: Timestamp) -> Option<Matcher> {
         let asked = self.asked;
         let hidden = || {

@@ -22,7 +22,7 @@ const FAMILIES: [&[&str]; 2] = [
     &["Edit", "Write", "MultiEdit", "NotebookEdit"],
     &["Read", "Grep", "Glob", "LS", "NotebookRead"],
 ];
-/// The argument of a tool that its specifier is about; `name:value` is no test of it.
+/// The argument of a tool that its specifier is about; `name:value` is not a test of it.
 const PRIMARY: [(&str, &str); 9] = [
     ("Bash", "command"),
     ("PowerShell", "command"),
@@ -103,8 +103,8 @@ fn one_file(
             "defaultMode" => "here every call that no rule approves asks",
             _ => "only allow, ask and deny have a counterpart",
         };
-        let told: String = value.to_string().chars().take(200).collect();
-        desk.leave(key, &told, why);
+        let reported: String = value.to_string().chars().take(200).collect();
+        desk.leave(key, &reported, why);
     }
     faults
 }

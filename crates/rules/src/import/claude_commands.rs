@@ -180,7 +180,7 @@ fn says(words: &str, more: bool) -> String {
 /// Where the shell expands a word of it: its commands up to such a word, with whatever follows. None where it
 /// expands none; empty where a program is not known or the text cannot be read.
 fn beginnings(specifier: &str, shell: Shell) -> Option<String> {
-    // A star of the entry is no expansion.
+    // A star of the entry is not an expansion.
     let script = read(&base(specifier).0.replace('*', "x"), shell);
     if script.unreadable.is_some() {
         return Some(String::new());

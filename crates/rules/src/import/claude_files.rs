@@ -93,7 +93,7 @@ fn allowed(specifier: &str, folder: Option<&str>) -> Result<Vec<String>, &'stati
     }
 }
 
-/// The path, and what is below it where that is meant. None where it is no pattern.
+/// The path, and what is below it where that is meant. None where it is not a pattern.
 fn readable(path: String, with_below: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     // Within a name several stars are one.
     let part = |part: &str| match part {

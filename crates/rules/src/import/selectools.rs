@@ -114,11 +114,11 @@ fn deny_when(desk: &mut Desk<'_>, place: &str, entry: &Map<String, Value>) -> Re
         Some(_) => Err(format!("{place}.{name} must be a text")),
     };
     let (tool, arg, pattern) = (text("tool", "*")?, text("arg", "")?, text("pattern", "")?);
-    let told = format!("{tool}: {arg} = {pattern}");
+    let reported = format!("{tool}: {arg} = {pattern}");
     if entry.get("arg").is_none() {
         desk.leave(
             place,
-            &told,
+            &reported,
             "it names no argument, so it never denies anything",
         );
         return Ok(());
@@ -153,5 +153,5 @@ fn deny_when(desk: &mut Desk<'_>, place: &str, entry: &Map<String, Value>) -> Re
             "the pattern has no exact counterpart: every call that may be meant asks",
         ),
     };
-    desk.carry((place, &told), vec![(effect, parts)], Some(note))
+    desk.carry((place, &reported), vec![(effect, parts)], Some(note))
 }

@@ -11,14 +11,14 @@ use serde_json::value::RawValue;
 /// Reads a text. A byte order mark before it is skipped.
 ///
 /// # Errors
-/// Every fault, for a person: why it is no JSON, or each key that is written again in its object, as a JSON
+/// Every fault, for a person: why it is not JSON, or each key that is written again in its object, as a JSON
 /// pointer with both places.
 pub fn read_json(text: &str) -> Result<Value, Vec<String>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let whole: &RawValue =
-        serde_json::from_str(text).map_err(|error| vec![format!("it is no JSON: {error}")])?;
+        serde_json::from_str(text).map_err(|error| vec![format!("it is not JSON: {error}")])?;
     let value = countersign_wire::json_value(text.as_bytes())
-        .ok_or_else(|| vec!["it is no JSON that can be kept".to_owned()])?;
+        .ok_or_else(|| vec!["it is not JSON that can be kept".to_owned()])?;
     let mut faults = Vec::new();
     walk(text, whole, "", &mut faults);
     match faults.is_empty() {

@@ -160,9 +160,9 @@ proptest! {
                 _ => {}
             }
         }
-        let told = found.entries.len();
+        let reported = found.entries.len();
         let given = allow.len() + review.len() + deny.len() + when.len();
-        prop_assert_eq!(told, given, "every entry is told of");
+        prop_assert_eq!(reported, given, "every entry is informed of");
     }
 }
 
@@ -351,12 +351,12 @@ fn a_deny_that_does_not_fit_into_a_rule_asks_for_every_call_of_its_tool() {
         (Source::Selectools, json!({"allow": ["x"], "deny": [""]})),
         (Source::ClaudeCode, claude("d".repeat(300))),
     ] {
-        let told = read_one(source, &file, &[]).unwrap_err().join("; ");
+        let reported = read_one(source, &file, &[]).unwrap_err().join("; ");
         let place = match source {
             Source::Selectools => "deny[0]",
             Source::ClaudeCode => "/permissions/deny/0",
         };
-        assert!(told.contains(place), "{told}");
+        assert!(reported.contains(place), "{reported}");
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// `subject` matches a pattern in which `*` is any run of characters, of any kind. The condition is an error
-/// for what is no text. `?` and `[` stand for one of several characters.
+/// for what is not text. `?` and `[` represent one of several characters.
 pub(super) fn matches(subject: &str, pattern: &str) -> Held {
     let plain: String = pattern
         .chars()

@@ -98,7 +98,7 @@ pub(super) fn args(found: &mut Found, map: &Map<String, Value>) -> BTreeMap<Stri
         for (pointer, value) in map {
             found.at(pointer.as_str(), |found| {
                 if !is_pointer(pointer) {
-                    found.add("is no JSON pointer; write \"/name\"");
+                    found.add("is not a JSON pointer; write \"/name\"");
                 }
                 if let Some(test) = arg_test(found, value) {
                     tests.insert(pointer.clone(), test);
@@ -276,7 +276,7 @@ fn by_pointer<T>(
         for pointer in map.keys() {
             if !is_pointer(pointer) {
                 found.at(pointer.as_str(), |found| {
-                    found.add("is no JSON pointer; write \"/name\"");
+                    found.add("is not a JSON pointer; write \"/name\"");
                 });
             }
             lists.insert(pointer.clone(), texts(found, map, (pointer, most), &read));

@@ -98,7 +98,7 @@ struct Alike {
     calls: BTreeSet<usize>,
 }
 
-/// Matchers of the commands among these that repeat, and what they stand for; none where none do.
+/// Matchers of the commands among these that repeat, and what they represent; none where none do.
 pub(super) fn patterns(
     approved: &Calls,
     denied: Option<&Calls>,
@@ -150,7 +150,7 @@ pub(super) fn patterns(
             .zip(&refused_read)
             .find(|of| covered((of.0, of.1)));
         let Some((call, _)) = wrong else { break };
-        // The pattern of it that stands for the fewest goes.
+        // The pattern of it that represents the fewest goes.
         let keys: Vec<Vec<String>> = read(call.text(), shell)
             .commands
             .iter()

@@ -1,6 +1,6 @@
 //! Calls of one agent and tool that look alike.
 //!
-//! Refuses to keep a secret: arguments that hold one are told apart by their digest alone.
+//! Refuses to keep a secret: arguments that hold one are distinguished by their digest alone.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,11 +10,11 @@ use super::Decided;
 use crate::domain::Timestamp;
 use crate::rule::ArgTest;
 
-/// Values of one argument that a rule lists; more are no narrow rule.
+/// Values of one argument that a rule lists; more are not a narrow rule.
 const VALUES_MAX: usize = 5;
 /// How often each of them was approved; a value that does not repeat will not match again.
 const REPEATS_MIN: u64 = 2;
-/// Different calls of a group that are told apart.
+/// Different calls of a group that are distinguished.
 const DIGESTS_MAX: usize = 1_000;
 const SAMPLES: usize = 5;
 

@@ -132,7 +132,7 @@ fn a_few_values_are_listed_and_a_denial_of_others_leaves_the_exact_ones() {
     let many: Vec<_> = (0..20)
         .map(|n| (to(&n.to_string()), Verdict::Approve))
         .collect();
-    assert_eq!(suggest(&many), [], "many values are no narrow rule");
+    assert_eq!(suggest(&many), [], "many values are not a narrow rule");
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn nothing_is_suggested_that_a_rule_says_or_none_may_say() {
     assert!(!found.is_empty() && found.iter().all(|of| of.rule.matchers.args.is_empty()));
     assert!(
         !format!("{found:?}").contains("hunter2"),
-        "no secret stands in a rule"
+        "no secret is in a rule"
     );
 }
 

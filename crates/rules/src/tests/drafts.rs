@@ -95,7 +95,7 @@ proptest! {
             let other_asked = Asked { args: Some(other), args_digest: Some(&other_digest), ..asked };
             prop_assert_eq!(word(&policy, &judge(&policy, &other_asked)), "ask", "{} by {:?}", other, drafted);
         }
-        // What stands in the editor is the rule itself.
+        // What is in the editor is the rule itself.
         let text = write_rule(&drafted).unwrap();
         prop_assert!(!text.replace('\n', " ").chars().any(countersign_wire::is_hostile));
         let read = read_rule(&text).map_err(|problems| TestCaseError::fail(format!("{problems:?} {text}")))?;

@@ -4,13 +4,13 @@ use countersign_wire::{Effective, Sha256Digest, args_digest};
 
 use super::*;
 
-fn told(effective: Value) -> Effective {
+fn reported(effective: Value) -> Effective {
     serde_json::from_value(effective).unwrap()
 }
 
 fn judged(rules: Vec<Rule>, args: &Value, effective: Value) -> String {
     let policy = set(rules);
-    let effective = told(effective);
+    let effective = reported(effective);
     let digest: Sha256Digest = args_digest(args).unwrap();
     let asked = Asked {
         effective: Some(&effective),
@@ -205,17 +205,17 @@ fn what_nearly_matched_misses_one_thing_in_either() {
         ),
         (json!({"a": 2, "b": 1}), json!({"fixed": {"b": 2}}), None),
     ] {
-        let effective = told(effective);
+        let effective = reported(effective);
         let asked = Asked {
             effective: Some(&effective),
             ..pay(&args)
         };
         let found = judge_in(&policy, &asked, |setting| setting.explain = true);
-        let told = found
+        let reported = found
             .near
             .first()
             .map(|near| near.matcher.word(&policy.rules()[0].rule));
-        assert_eq!(told.as_deref(), near, "{args}");
+        assert_eq!(reported.as_deref(), near, "{args}");
     }
 }
 
@@ -229,7 +229,7 @@ fn the_larger_amount_counts_and_no_card_drafts_what_would_not_cover_it() {
         (json!({"fixed": {"amount": -3}}), None),
         (json!({"dropped_names": ["amount"]}), None),
     ] {
-        let effective = told(effective);
+        let effective = reported(effective);
         let found = evaluate::amount(Some(&args), Some(&effective), "/amount");
         assert_eq!(found, amount, "{effective:?}");
         let asked = Asked {
@@ -238,7 +238,7 @@ fn the_larger_amount_counts_and_no_card_drafts_what_would_not_cover_it() {
         };
         let grant = draft::Grant::Until(noon().plus_ms(1_000));
         let drafted = draft::draft(&asked, grant, noon(), |_| false);
-        let changes = effective != told(json!({}));
+        let changes = effective != reported(json!({}));
         assert_eq!(drafted == Err(draft::DraftFault::Changed), changes);
     }
 }

@@ -63,7 +63,7 @@ fn a_cell_says_what_is_certain_and_names_what_depends_on_more() {
             "approve read"
         ]
     );
-    // A deny that looks at the arguments is no certain deny, and it never hides.
+    // A deny that looks at the arguments is not certain deny, and it never hides.
     let big = rule(
         "big",
         "deny",
@@ -194,7 +194,7 @@ fn while_what_stands_in_the_rules_place_does_not_count_nothing_approves_and_only
     ] {
         let matrix = Matrix::new(rules(), noon(), Some(replaced)).unwrap();
         let cells = matrix.cells(&PAY);
-        let told: Vec<_> = cells
+        let reported: Vec<_> = cells
             .iter()
             .map(|cell| {
                 (
@@ -205,6 +205,6 @@ fn while_what_stands_in_the_rules_place_does_not_count_nothing_approves_and_only
                 )
             })
             .collect();
-        assert_eq!(told, [one, low, one, two, one]);
+        assert_eq!(reported, [one, low, one, two, one]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a person is told of a rule before it acts.
+//! What a person is informed of a rule before it acts.
 
 use countersign_wire::Verdict;
 

@@ -53,9 +53,14 @@ fn each_polarity_works_by_explicit_choice_and_everything_else_asks() {
             true,
         ),
         ("unbound asks", json!(true), None, false),
-        ("1 is no true", json!(1), Some(json!(true)), false),
-        ("a text is no true", json!("true"), Some(json!(true)), false),
-        ("null is no false", json!(null), Some(json!(false)), false),
+        ("1 is not true", json!(1), Some(json!(true)), false),
+        (
+            "a text is not true",
+            json!("true"),
+            Some(json!(true)),
+            false,
+        ),
+        ("null is not false", json!(null), Some(json!(false)), false),
         ("numbers by value", json!(1), Some(json!(1.0)), true),
     ] {
         let policy = with_key(value, skips_when, false);
@@ -134,8 +139,11 @@ fn a_bound_key_stands_beneath_every_deny_and_ask_and_reaches_critical_only_when_
         ..asked
     };
     assert_eq!(word(&policy, &judge(&policy, &critical)), "ask");
-    let told = with_key(json!(true), Some(json!(true)), true);
-    assert_eq!(word(&told, &judge(&told, &critical)), "approve by setup");
+    let reported = with_key(json!(true), Some(json!(true)), true);
+    assert_eq!(
+        word(&reported, &judge(&reported, &critical)),
+        "approve by setup"
+    );
     for (effect, wanted) in [
         ("deny", "deny r"),
         ("ask", "ask r 1"),

@@ -1,4 +1,4 @@
-//! Precedence: the strongest match wins, in whatever order the rules stand.
+//! Precedence: the strongest match wins, in whatever order the rules are.
 
 use super::*;
 
@@ -222,11 +222,11 @@ fn what_could_not_be_read_is_told_only_of_rules_that_are_meant_by_the_request() 
     let unsure = json!({"args": {"/to": {"eq": "production"}}});
     let elsewhere = json!({"tool": ["deploy"], "args": {"/to": {"eq": "production"}}});
     for effect in ["approve", "ask", "deny"] {
-        for (more, told) in [(&unsure, 1), (&elsewhere, 0)] {
+        for (more, reported) in [(&unsure, 1), (&elsewhere, 0)] {
             let policy = set(vec![rule("r", effect, more.clone())]);
             for explain in [false, true] {
                 let found = judge_in(&policy, &asked, |setting| setting.explain = explain);
-                assert_eq!(found.troubles.len(), told, "{effect} {more} {explain}");
+                assert_eq!(found.troubles.len(), reported, "{effect} {more} {explain}");
             }
         }
     }

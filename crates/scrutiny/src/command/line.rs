@@ -136,7 +136,7 @@ impl<'s> Line<'s> {
         found
     }
 
-    /// Commands whose output stands in its words.
+    /// Commands whose output is in its words.
     pub(crate) fn substituted(&self) -> impl Iterator<Item = &'s Command> + use<'s, '_> {
         let inside = |command: &&Command| {
             command.inside == Some(self.index) && command.how == How::Substituted

@@ -1,4 +1,4 @@
-//! Writes to what runs later by itself, by a command.
+//! Writes to what runs later on its own, by a command.
 
 use super::{Act, Line};
 use crate::finding::Code;
@@ -39,7 +39,7 @@ fn of_line(line: &Line<'_>) -> Option<(String, String)> {
         _ => None,
     };
     if let Some(word) = target {
-        let later = runs_later(&word.text).unwrap_or("what runs later by itself");
+        let later = runs_later(&word.text).unwrap_or("what runs later on its own");
         return Some(writes(&word.text, later));
     }
     let said = match line.name.as_str() {
@@ -48,17 +48,17 @@ fn of_line(line: &Line<'_>) -> Option<(String, String)> {
         }
         "at" | "batch" => (!line.has("l", "")).then_some("lets something run later"),
         "systemctl" => {
-            among("enable link reenable", first).then_some("lets a service start by itself")
+            among("enable link reenable", first).then_some("lets a service start automatically")
         }
         "launchctl" => {
-            among("load bootstrap enable", first).then_some("lets a service start by itself")
+            among("load bootstrap enable", first).then_some("lets a service start automatically")
         }
         "schtasks" => line
             .words
             .iter()
             .any(|word| word.text.eq_ignore_ascii_case("/create"))
             .then_some("lets something run later"),
-        "update-rc.d" | "chkconfig" => Some("lets a service start by itself"),
+        "update-rc.d" | "chkconfig" => Some("lets a service start automatically"),
         "ssh-copy-id" => Some("lets a key log in"),
         "git" => {
             let hooks = line.words.iter().any(|word| {
@@ -66,7 +66,7 @@ fn of_line(line: &Line<'_>) -> Option<(String, String)> {
                     || word.text == "core.hookspath"
                     || word.text == "core.fsmonitor"
             });
-            (hooks && first == "config").then_some("changes what git runs by itself")
+            (hooks && first == "config").then_some("changes what git runs automatically")
         }
         _ => None,
     };

@@ -24,7 +24,7 @@ const BEGINS: &str = "SELECT INSERT UPDATE DELETE DROP TRUNCATE ALTER CREATE GRA
     SET EXEC EXECUTE CALL DO EXPLAIN ANALYZE VACUUM REINDEX USE SHOW REPLACE RENAME LOCK PREPARE DECLARE \
     COMMENT ATTACH PRAGMA LOAD";
 
-/// Whether a text is SQL at all: its first word begins a statement, and it is no sentence.
+/// Whether a text is SQL at all: its first word begins a statement, and it is not a sentence.
 pub(crate) fn begins_as_sql(text: &str) -> bool {
     let text = without_remarks(text);
     let text = text.trim_start_matches(|at: char| at.is_whitespace() || at == '(' || at == ';');
@@ -128,7 +128,7 @@ pub(crate) fn read(text: &str) -> Sql {
     one_by_one(&filled, &dialects)
 }
 
-/// What can be read of a text statement by statement; simple ones that only another database knows are no riddle.
+/// What can be read of a text statement by statement; simple ones that only another database knows are not riddle.
 fn one_by_one(text: &str, dialects: &[&dyn Dialect]) -> Sql {
     const PLAIN: &str = "REINDEX VACUUM ANALYZE SHOW EXPLAIN COMMENT SET BEGIN COMMIT USE CLUSTER REFRESH OPTIMIZE CHECKPOINT";
     let mut found = Vec::new();

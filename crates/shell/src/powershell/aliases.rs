@@ -1,4 +1,4 @@
-//! Built-in aliases of PowerShell: what each name stands for.
+//! Built-in aliases of PowerShell: what each name represents.
 
 /// Cmdlets, their aliases on every system, and those that only Windows has.
 const ALIASES: &[(&str, &str, &str)] = rows! {
@@ -60,7 +60,7 @@ const ALIASES: &[(&str, &str, &str)] = rows! {
     "Get-History", "h history ghy", "";
 };
 
-/// The cmdlet that a name stands for. `windows`: with the aliases that only Windows has.
+/// The cmdlet that a name represents. `windows`: with the aliases that only Windows has.
 pub(crate) fn cmdlet(name: &str, windows: bool) -> Option<&'static str> {
     let is = |known: &str| known.eq_ignore_ascii_case(name);
     let row = ALIASES.iter().find(|(cmdlet, all, only)| {

@@ -348,7 +348,7 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-/// A name without its module, and the cmdlet that an alias of every system stands for.
+/// A name without its module, and the cmdlet that an alias of every system represents.
 fn name(written: &str) -> String {
     let module = |prefix: &str| {
         prefix

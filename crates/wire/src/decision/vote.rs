@@ -127,7 +127,7 @@ pub fn verify_vote(
         }
         _ => false,
     };
-    let stands =
+    let current =
         runs && vote.request_digest == *check.request_digest && vote.decided_by.key == voter;
-    stands.then_some(vote)
+    current.then_some(vote)
 }

@@ -181,11 +181,11 @@ impl Reader {
                 let what = format!("the same name as /tools/{first}, which counts");
                 self.fault(step(&path, "name"), what);
                 let more = definition(place, &tool.name, raw).digest;
-                if let Some(stands) = definitions.iter_mut().find(|of| of.name == tool.name)
-                    && stands.digest != more
+                if let Some(current) = definitions.iter_mut().find(|of| of.name == tool.name)
+                    && current.digest != more
                 {
-                    let all = format!("{} {more}", stands.digest);
-                    stands.digest = Sha256Digest::of_bytes(all.as_bytes());
+                    let all = format!("{} {more}", current.digest);
+                    current.digest = Sha256Digest::of_bytes(all.as_bytes());
                 }
                 continue;
             }

@@ -50,9 +50,9 @@ pub(crate) fn judge(decision: &Value, byte: u8) -> Result<VerifiedDecision, Deci
 #[test]
 fn every_verdict_stands_when_everything_fits() {
     for verdict in Verdict::ALL {
-        let stands = judge(&decision(verdict.as_str()), 1).unwrap();
-        assert_eq!(stands.decision.verdict, (*verdict).into());
-        assert_eq!(stands.key, public(1));
+        let current = judge(&decision(verdict.as_str()), 1).unwrap();
+        assert_eq!(current.decision.verdict, (*verdict).into());
+        assert_eq!(current.key, public(1));
     }
     for verdict in ["expired", "withdrawn", "rejected"] {
         let late = STORED_AT + Duration::days(90);
@@ -79,12 +79,12 @@ fn rules_and_setup_keys_approve_with_the_consoles_key_and_are_named() {
 
 #[test]
 fn an_unknown_verdict_counts_as_deny() {
-    let stands = judge(&decision("teleport"), 1).unwrap();
+    let current = judge(&decision("teleport"), 1).unwrap();
     assert_eq!(
-        stands.decision.verdict,
+        current.decision.verdict,
         DecisionVerdict::Other("teleport".into())
     );
-    assert_eq!(stands.decision.verdict.operator(), Some(Verdict::Deny));
+    assert_eq!(current.decision.verdict.operator(), Some(Verdict::Deny));
 }
 
 #[test]
@@ -149,8 +149,8 @@ fn null_can_be_the_edited_arguments() {
     let mut value = decision("modify");
     value["edited_args"] = Value::Null;
     value["args_digest"] = json!(countersign_wire::args_digest(&Value::Null).unwrap());
-    let stands = judge(&value, 1).unwrap();
-    assert_eq!(stands.decision.edited_args, Some(Value::Null));
+    let current = judge(&value, 1).unwrap();
+    assert_eq!(current.decision.edited_args, Some(Value::Null));
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn every_published_decision_stands() {
             allowed: parsed.request.allowed(),
             approvals_required: parsed.request.approvals_required(),
         };
-        let stands = verify_decision(&DecisionCheck {
+        let current = verify_decision(&DecisionCheck {
             subject: text("subject"),
             payload: &examples[text("file").trim_end_matches(".json")],
             key_header: row["key"].as_str(),
@@ -215,7 +215,7 @@ fn every_published_decision_stands() {
             voter: &str::to_owned,
             request: &facts,
         });
-        assert!(stands.is_ok(), "{}: {stands:?}", text("file"));
+        assert!(current.is_ok(), "{}: {current:?}", text("file"));
         judged += 1;
     }
     assert!(judged > 10);

@@ -98,9 +98,9 @@ class Asking:
         """The withdrawal on its way; None where there is nothing to withdraw, or it was withdrawn already."""
         if wait.withdrawn:
             return None
-        told = self._outbox.post(withdrawal(wait.request, reason)) if wait.may_stand else None
-        wait.take_back(told)
-        return told
+        reported = self._outbox.post(withdrawal(wait.request, reason)) if wait.may_stand else None
+        wait.take_back(reported)
+        return reported
 
     def waiting(self, request_id: str) -> Wait:
         """Raises `CountersignError` (`not_found`)."""

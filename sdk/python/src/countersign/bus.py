@@ -172,10 +172,10 @@ class Bus:
 
     def away(self) -> CountersignError:
         """Why nothing can be sent now."""
-        told = self._ended or self._refusal
-        if told is None:
+        announced = self._ended or self._refusal
+        if announced is None:
             return NotSentError("the connection to the bus is down")
-        return type(told)(str(told), code=told.code)
+        return type(announced)(str(announced), code=announced.code)
 
     async def pause(self, seconds: float) -> None:
         """Wait so long, or until the connection comes back."""
@@ -203,7 +203,7 @@ class Bus:
     async def store(self, subject: str, payload: bytes, *, timeout: float, first: bool = False) -> int | None:
         """Publish and wait for the stream's acknowledgement; its sequence.
 
-        With `first` the message must be the subject's first: None means that one already stands there.
+        With `first` the message must be the subject's first: None means that one is already there.
         Raises `BusRefusedError` where trying again is in vain, `NotSentError` where the message surely is not stored,
         and `BusUnreachableError` where it may be or where the bus may take it a moment later. While the connection is
         down because the bus refuses the login, `BusLoginError` or `BusTlsError`.

@@ -22,7 +22,7 @@ async def words_of(degraded: Degraded | None, decision: Decision) -> list[str] |
         found = degraded(decision)
         words = await found if inspect.isawaitable(found) else found
     except Exception as error:
-        log.warning("could not tell what of a decision cannot be honoured: %s", type(error).__name__)
+        log.warning("could not determine what of a decision cannot be honoured: %s", type(error).__name__)
         return None
     if words is None or (isinstance(words, list) and all(isinstance(word, str) for word in words)):
         return words

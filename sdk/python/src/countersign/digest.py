@@ -26,7 +26,7 @@ _NOT_A_KEY = "$serde_json::private::"
 def check_canonical(value: Any, *, what: str = "args", depth: int = 2) -> None:
     """Raise `InvalidRequestError` with the protocol's code if `value` has no canonical form.
 
-    `depth` is the level at which `value` itself stands; arguments stand at level 2 of a request. Only arrays and
+    `depth` is the level at which `value` itself is; arguments stand at level 2 of a request. Only arrays and
     objects make a level.
     """
     if depth > MAX_DEPTH and isinstance(value, dict | list | tuple):

@@ -1,6 +1,6 @@
 """Who this agent is and whom it believes: the `agent.json` that `countersign enroll` wrote.
 
-Refuses to start without trusted keys unless told `insecure`: an agent that believes nobody in particular
+Refuses to start without trusted keys unless `insecure` is set: an agent that believes nobody in particular
 believes everybody.
 """
 

@@ -218,7 +218,7 @@ class Gate:
 
         A part that is named replaces what was said of it before (None takes it back); the others stay. Ends when the
         bus has the hello, or after two seconds; it is then sent again for ten minutes and at each reconnect. Raises
-        `InvalidRequestError` for what is no hello and `BusRefusedError` where the bus does not take it.
+        `InvalidRequestError` for what is not a hello and `BusRefusedError` where the bus does not take it.
         """
         self._check_open()
         await self._presence.introduce(MAX_WAITING, **parts)

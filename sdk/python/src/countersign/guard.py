@@ -120,7 +120,7 @@ async def run_function(gate: Gate, function: Callable[..., Any], args: dict[str,
 async def _ended(work: Future[Any]) -> asyncio.CancelledError | None:
     """Waits until it has ended, also where the waiting task is cancelled (then that is the answer) once it has begun.
 
-    A thread cannot be stopped, and the receipt has to tell what ran.
+    A thread cannot be stopped, and the receipt has to say what ran.
     """
     loop = asyncio.get_running_loop()
     ended = asyncio.Event()

@@ -87,7 +87,7 @@ def earlier_deadline(request: SentRequest, seconds: float) -> Letter:
 
 
 def hello(enrolment: Enrolment, agent: dict[str, Any], parts: Introduction) -> Letter:
-    """What the agent says of itself; `agent` is its object without `name`.
+    """What the agent says about itself; `agent` is its object without `name`.
 
     Raises `TypeError` for a part that no hello has and `InvalidRequestError` for what is not JSON or too large.
     """
@@ -100,7 +100,7 @@ def hello(enrolment: Enrolment, agent: dict[str, Any], parts: Introduction) -> L
 
 
 def span_payload(span: Span) -> bytes:
-    """One step of a trace. Raises `InvalidRequestError` for what is no JSON or larger than 900 KiB."""
+    """One step of a trace. Raises `InvalidRequestError` for what is not JSON or larger than 900 KiB."""
     return encode(dict(span), limit=MAX_EVENT_BYTES)
 
 

@@ -108,7 +108,7 @@ class GuardedClient(Client):
         try:
             await super()._process_msg(sid, subject, reply, data, headers)
         except UnicodeDecodeError:
-            log.warning("a message whose subject is no text was left out")
+            log.warning("a message whose subject is not text was left out")
 
     async def _process_headers(self, headers: bytes | None) -> dict[str, str] | None:
         """The library keeps the last of two values, and takes a stored header for the server's own status."""
@@ -116,9 +116,9 @@ class GuardedClient(Client):
         if not found or not headers:
             return found
         line, _, block = headers.partition(b"\r\n")
-        told = Counter(part.partition(b":")[0].strip().decode(errors="replace") for part in block.split(b"\r\n"))
+        reported = Counter(part.partition(b":")[0].strip().decode(errors="replace") for part in block.split(b"\r\n"))
         own = _OF_THE_SERVER if line.strip() == b"NATS/1.0" else frozenset()
-        return {name: value for name, value in found.items() if told[name] < 2 and name not in own}
+        return {name: value for name, value in found.items() if reported[name] < 2 and name not in own}
 
     def _connect_command(self) -> bytes:
         # The library goes over to TLS, just before this, if and only if the server asked for it.

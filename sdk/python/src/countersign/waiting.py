@@ -92,13 +92,13 @@ class Wait:
         """The connection came back, or ended for good."""
         self._wake.set()
 
-    def take_back(self, told: asyncio.Task[None] | None) -> None:
+    def take_back(self, reported: asyncio.Task[None] | None) -> None:
         """The request was withdrawn; `told` is the withdrawal on its way, None where the bus never had the request.
 
         Ends the wait after one last look: of what was decided before, the console still waits to hear.
         """
         self.withdrawn = True
-        self._told = told
+        self._told = reported
         self._wake.set()
 
     def close(self) -> None:
@@ -258,7 +258,7 @@ class Wait:
     async def _publish(self) -> None:
         """Place the request, again after a loss, until the deadline. The bytes never change.
 
-        The answer "something stands there already" ends it. After a try without an answer that is most likely this
+        The answer "something is there already" ends it. After a try without an answer that is most likely this
         request; if not, its decision has another `request_digest` and does not verify. Without one it is another's.
         """
         pause = 0.25

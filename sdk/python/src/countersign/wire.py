@@ -37,7 +37,7 @@ class Receipt(TypedDict):
 
 
 class Introduction(TypedDict, total=False):
-    """What an agent says of itself on `countersign.v1.hello.…`; None: nothing."""
+    """What an agent says about itself on `countersign.v1.hello.…`; None: nothing."""
 
     tools: list[dict[str, Any]] | None
     """The tools that it can call: `name`, `description`, `args_schema`, `risk`, `strict`, `origin`, `gated`."""
@@ -237,7 +237,7 @@ def lifetime_of(seconds: float) -> dt.timedelta:
     try:
         return min(dt.timedelta(seconds=seconds), LONGEST_LIFETIME)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidRequestError("the time-out is no number of seconds", code="bad_lifetime") from error
+        raise InvalidRequestError("the time-out is not a number of seconds", code="bad_lifetime") from error
 
 
 def build_request(

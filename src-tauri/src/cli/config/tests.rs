@@ -167,12 +167,12 @@ fn otlp_listens_where_the_first_source_says_and_not_at_all_without_one() {
 
 #[test]
 fn answers_are_told_on_this_machine_only_and_headers_are_not_shown() {
-    let told = |endpoint: &str, more: &str| {
+    let reported = |endpoint: &str, more: &str| {
         let file = format!("[otlp.export]\nendpoint = '{endpoint}'\n{more}");
         Machine::new(&file, &[]).settings(Global::default())
     };
     let headers = "[otlp.export.headers]\nx-api-key = 'the secret'\n";
-    let settings = told("http://127.0.0.1:4317", headers).unwrap();
+    let settings = reported("http://127.0.0.1:4317", headers).unwrap();
     let export = settings.otlp.export.as_ref().unwrap();
     assert_eq!(export.headers[0].value, "the secret");
     assert!(!format!("{settings:?}").contains("the secret"));
@@ -189,6 +189,6 @@ fn answers_are_told_on_this_machine_only_and_headers_are_not_shown() {
         ("https://127.0.0.1:4317", "", false),
         ("127.0.0.1:4317", "", false),
     ] {
-        assert_eq!(told(endpoint, more).is_ok(), taken, "{endpoint}");
+        assert_eq!(reported(endpoint, more).is_ok(), taken, "{endpoint}");
     }
 }

@@ -154,8 +154,8 @@ pub(in super::super) fn knows_on_failure() -> bool {
 }
 
 fn claude_version() -> Option<[u32; 3]> {
-    let told = Command::new("claude").arg("--version").output().ok()?;
-    let text = String::from_utf8(told.stdout).ok()?;
+    let reported = Command::new("claude").arg("--version").output().ok()?;
+    let text = String::from_utf8(reported.stdout).ok()?;
     let mut parts = text.split(|letter: char| !letter.is_ascii_digit());
     let mut part = || parts.find(|part| !part.is_empty())?.parse().ok();
     Some([part()?, part()?, part()?])

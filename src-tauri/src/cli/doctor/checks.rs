@@ -292,7 +292,7 @@ pub(super) async fn storage(bus: &Bus, missing: &[&'static str], replicas: usize
         }
         Ok(Storage { most: None, .. }) if wanted > 0 => {
             let why = format!(
-                "the missing streams reserve {wanted} bytes, and the server does not tell whether it has them (max_file_store of its jetstream block)"
+                "the missing streams reserve {wanted} bytes, and the server does not report whether it has them (max_file_store of its jetstream block)"
             );
             Check::new("storage", Unknown, why)
         }
@@ -313,10 +313,10 @@ async fn rooms(bus: &Bus) -> Check {
         Err(error) => return Check::new("storage", Unknown, error.to_string()),
     };
     rooms.sort_by_key(|room| !room.is_full());
-    let told = rooms
+    let announced = rooms
         .iter()
         .find_map(|room| Some((room.is_full(), room.words()?)));
-    match told {
+    match announced {
         None => Check::new("storage", Fine, "the account and its streams have room"),
         Some((true, why)) => Check::new("storage", Failed, why),
         Some((false, why)) => Check::new("storage", Warning, why),

@@ -35,7 +35,7 @@ pub(super) fn refusal(flips: Option<&[Flip]>) -> Failure {
         return Failure::new(
             ErrorCode::VerdictNotAllowed,
             format!(
-                "whether these rules would have let run what people denied could not be told in {} s; see `countersign rules simulate FILE`, then add --accept-flips",
+                "whether these rules would have let run what people denied could not be determined in {} s; see `countersign rules simulate FILE`, then add --accept-flips",
                 LIMIT.as_secs()
             ),
         );

@@ -47,17 +47,17 @@ pub(super) async fn run(
             let again = format!(
                 "`countersign rules enable {id} --workspace {workspace}` lets it act again"
             );
-            format!("rule {id} is off; {again}. The decision stands")
+            format!("rule {id} is off; {again}. The decision remains")
         }
         Suspended::SetupKey => {
-            format!("setup key {id} spares no question any more. The decision stands")
+            format!("setup key {id} spares no question any more. The decision remains")
         }
-        Suspended::Bypass => "the bypass is over. The decision stands".to_owned(),
+        Suspended::Bypass => "the bypass is over. The decision remains".to_owned(),
     })?)
 }
 
 /// A rule's regrets below its line.
-pub(super) fn told(regrets: &Regrets) -> String {
+pub(super) fn announced(regrets: &Regrets) -> String {
     let last = regrets.last.last().map(|last| {
         let reason = last
             .reason

@@ -26,7 +26,7 @@ const AROUND: [(&str, &str); 7] = [
     ("chain", "Chain of calls, as the agent says"),
     ("group", "Raised together, as the agent says"),
     ("native_digest", "The framework's own digest, not checked"),
-    ("history", "What led here, as the agent tells it"),
+    ("history", "What led here, reported by the agent"),
 ];
 /// What nobody interprets.
 const KEPT: [(&str, &str); 2] = [
@@ -73,12 +73,12 @@ pub(super) fn value(value: &Value, secrets: Secrets, indent: &str, text: &mut Ve
 
 /// Whether the first lines say just this already.
 fn is_told_above(name: &str, value: &Value, line: &LineRow) -> bool {
-    let is = |told: &str| value.as_str() == Some(told);
-    let only_named = |told: Option<&str>| match value.as_object() {
+    let is = |reported: &str| value.as_str() == Some(reported);
+    let only_named = |reported: Option<&str>| match value.as_object() {
         Some(fields) => {
-            told.is_some()
+            reported.is_some()
                 && fields.len() == 1
-                && fields.get("name").and_then(Value::as_str) == told
+                && fields.get("name").and_then(Value::as_str) == reported
         }
         None => false,
     };

@@ -238,15 +238,15 @@ fn by_rule(story: &RequestStory) -> Option<String> {
 }
 
 /// Agents act by this one.
-fn instead(stands: &Contradicting, secrets: Secrets, text: &mut Vec<String>) {
-    let said = on_bus(stands, secrets);
+fn instead(current: &Contradicting, secrets: Secrets, text: &mut Vec<String>) {
+    let said = on_bus(current, secrets);
     let word = |name: &str| said[name].as_str().unwrap_or("unknown").to_owned();
     text.push(wrong(&format!(
         "  not on bus: decision {} there is another one, {} by {} at {}",
-        stands.stream_seq,
+        current.stream_seq,
         word("verdict"),
         word("by"),
-        when::shown(Timestamp(stands.at))
+        when::shown(Timestamp(current.at))
     )));
     if let Some(message) = said["message"].as_str() {
         text.push(format!("            {message}"));
@@ -263,8 +263,8 @@ fn delivery(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
     if let Some(at) = line.decided_at {
         text.push(format!("  decided   {}", when::shown(Timestamp(at))));
     }
-    if let Some(stands) = &story.contradicting {
-        instead(stands, secrets, text);
+    if let Some(current) = &story.contradicting {
+        instead(current, secrets, text);
     } else if let Some(seq) = line.stream_seq {
         text.push(format!("  on bus    as decision {seq}"));
     } else if let Some(out) = &story.outgoing {

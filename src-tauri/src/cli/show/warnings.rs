@@ -72,8 +72,12 @@ pub(super) fn of(
 
 /// As the wire has it, every text escaped, with the sentence that people read.
 fn caution(warning: &CallWarning, asked_ms_ago: i64) -> Value {
-    let mut told = serde_json::to_value(warning).unwrap_or_default();
-    for value in told.as_object_mut().into_iter().flat_map(Map::values_mut) {
+    let mut reported = serde_json::to_value(warning).unwrap_or_default();
+    for value in reported
+        .as_object_mut()
+        .into_iter()
+        .flat_map(Map::values_mut)
+    {
         match value {
             Value::String(text) => *text = plain(text),
             Value::Array(items) => {
@@ -87,15 +91,15 @@ fn caution(warning: &CallWarning, asked_ms_ago: i64) -> Value {
         }
     }
     let (what, words) = warning.words(asked_ms_ago);
-    told["message"] = plain(&format!("{what} {words}")).into();
-    told["at"] = match warning {
+    reported["message"] = plain(&format!("{what} {words}")).into();
+    reported["at"] = match warning {
         CallWarning::ToolChanged { .. } | CallWarning::CredentialIncomplete { .. } => "/tool/name",
         CallWarning::OutsideSkill { .. } => "/skill",
         CallWarning::TightenUnreadable => "/expires_at",
         _ => "",
     }
     .into();
-    told
+    reported
 }
 
 fn walk(value: &Value, at: &mut String, found: &mut Vec<Value>) {
@@ -127,12 +131,12 @@ fn step(value: &Value, name: &str, at: &mut String, found: &mut Vec<Value>) {
 
 fn look(text: &str, at: &str, found: &mut Vec<Value>) {
     for warning in warnings(text) {
-        let mut told = serde_json::to_value(&warning).unwrap_or_default();
+        let mut reported = serde_json::to_value(&warning).unwrap_or_default();
         if let TextWarning::MixedScriptHost { host } = &warning {
-            told["host"] = plain(host).into();
+            reported["host"] = plain(host).into();
         }
-        told["message"] = plain(&format!("{at} {}", warning.words())).into();
-        told["at"] = plain(at).into();
-        found.push(told);
+        reported["message"] = plain(&format!("{at} {}", warning.words())).into();
+        reported["at"] = plain(at).into();
+        found.push(reported);
     }
 }

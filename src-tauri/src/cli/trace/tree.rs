@@ -83,16 +83,17 @@ fn open(entry: &Entry, bodies: &HashMap<i64, Vec<u8>>, subchat: Subchat) -> Open
             span_fields(span, &mut fields);
             fields.insert("subchat".to_owned(), json!(subchat.is_one));
             let body: Option<Value> = bodies.get(&span.id).and_then(|body| json_value(body));
-            let told = |name: &str| {
-                let told = body.as_ref().and_then(|body| body.get(name));
-                told.map(|value| hiding().field(name, value))
+            let reported = |name: &str| {
+                let reported = body.as_ref().and_then(|body| body.get(name));
+                reported
+                    .map(|value| hiding().field(name, value))
                     .unwrap_or_default()
             };
             for name in READ {
-                fields.insert(name.to_owned(), escaped(told(name)));
+                fields.insert(name.to_owned(), escaped(reported(name)));
             }
             for name in EXACT {
-                fields.insert(name.to_owned(), told(name));
+                fields.insert(name.to_owned(), reported(name));
             }
             let usage = body.as_ref().and_then(|body| body.get("usage"));
             for (sum, name) in used.iter_mut().zip(SUMMED) {

@@ -22,7 +22,7 @@ pub(crate) async fn choose_target(
     let agent: AgentKey = args
         .agent
         .parse()
-        .map_err(|_| refuse(IpcErrorCode::InvalidArgs, "this is no agent's name"))?;
+        .map_err(|_| refuse(IpcErrorCode::InvalidArgs, "this is not an agent's name"))?;
     let pointer = args.pointer.as_deref();
     let chosen = desk.app.choose_typed_target(&agent, &args.tool, pointer);
     chosen.await.map_err(fault)?;

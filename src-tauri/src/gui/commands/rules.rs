@@ -135,8 +135,8 @@ pub(super) async fn read(text: String) -> Result<Result<Rule, Vec<FileProblem>>,
 /// A rule without a problem.
 pub(super) async fn good(text: String) -> Result<Rule, IpcError> {
     read(text).await?.map_err(|problems| {
-        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        refuse(IpcErrorCode::InvalidArgs, &told.join("; "))
+        let reported: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        refuse(IpcErrorCode::InvalidArgs, &reported.join("; "))
     })
 }
 
@@ -172,8 +172,8 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
         rule.enabled = enabled(state);
     }
     let (workspace, before) = set_of(desk, &args.workspace).await?;
-    if let Some(stands) = not_seen(&before, &rule.id, args.seen_version)? {
-        return Ok(stands);
+    if let Some(current) = not_seen(&before, &rule.id, args.seen_version)? {
+        return Ok(current);
     }
     let known = before.rules.iter().find(|other| other.id == rule.id);
     let begins = rule.effect == Effect::Approve
@@ -235,7 +235,7 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
         // Somebody else was first between the look and the change.
         Err(error) => match desk.app.rules(&workspace).await {
             Ok(after) => match not_seen(&after, &id, args.seen_version)? {
-                Some(stands) => Ok(stands),
+                Some(current) => Ok(current),
                 None => Err(fault(error)),
             },
             Err(_) => Err(fault(error)),
@@ -245,11 +245,13 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
 
 /// The version in force instead of the one that the operator saw.
 fn not_seen(set: &RuleSet, id: &str, seen: Option<u64>) -> Result<Option<SavedRule>, IpcError> {
-    let stands = set.rules.iter().find(|rule| rule.id == id);
-    if stands.map(|rule| rule.version) == seen {
+    let current = set.rules.iter().find(|rule| rule.id == id);
+    if current.map(|rule| rule.version) == seen {
         return Ok(None);
     }
-    let conflict = stands.map(|rule| text_of(rule, rule.version)).transpose()?;
+    let conflict = current
+        .map(|rule| text_of(rule, rule.version))
+        .transpose()?;
     Ok(Some(SavedRule {
         id: id.to_owned(),
         version: None,

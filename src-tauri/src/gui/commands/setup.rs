@@ -85,7 +85,7 @@ fn read(key: &str, json: &str) -> Result<Value, SetupProblem> {
         message: escape(message),
     };
     match strict_json(json) {
-        Ok(Value::Null) => Err(wrong("null is no value; use the default instead")),
+        Ok(Value::Null) => Err(wrong("null is not a value; use the default instead")),
         Ok(value) => Ok(value),
         // A word where a number is wanted: the type says what is wrong with it, not the JSON.
         Err(_) if !json.starts_with(['[', '{']) && serde_json::from_str::<Value>(json).is_err() => {
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(
             set("two").ok(),
             Some(SetupChange::Set("limit".to_owned(), "two".into())),
-            "its type is told by the core"
+            "its type is known to the core"
         );
         for json in ["[1,", "null", "{\"a\":1,\"a\":2}", "99999999999999999999"] {
             let problem = set(json).err();

@@ -67,8 +67,8 @@ pub(crate) fn card_view(
     let mut warnings = card_warnings(story, now);
     // The card has a line for it.
     warnings.retain(|warning| {
-        let told = denied.as_ref().map(|denied| denied.key.as_str());
-        warning.request.is_none() || warning.request.as_deref() != told
+        let reported = denied.as_ref().map(|denied| denied.key.as_str());
+        warning.request.is_none() || warning.request.as_deref() != reported
     });
     let walked = request.args.as_ref();
     let walked = walked.map(|args| walk_marked(args, key, &story.findings));
@@ -137,9 +137,9 @@ pub(crate) fn card_view(
 
 /// The earlier call, unless a warning already shows it.
 fn re_ask(story: &Story) -> Option<ReAskView> {
-    let told = |caution: &CallWarning| matches!(caution, CallWarning::ReAsk { .. });
+    let reported = |caution: &CallWarning| matches!(caution, CallWarning::ReAsk { .. });
     let earlier = story.repeats.as_ref()?;
-    story.cautions.iter().any(told).then(|| ReAskView {
+    story.cautions.iter().any(reported).then(|| ReAskView {
         key: format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id),
         verdict: escape(earlier.verdict.as_deref().unwrap_or_default()).plain(),
         by: decider(earlier).map(|by| escape(&by)),

@@ -184,7 +184,7 @@ fn restored(original: &Value, edited: &Value, key: &[u8; 32]) -> (Value, Vec<Edi
             text = text.replace(&part.text, &leaf_text(&part.value));
         }
         if hidden.iter().any(|holder| text.contains(&holder.text)) {
-            let message = "A hidden value can only stay where it stood. Write another value here.";
+            let message = "A hidden value can only stay where it was. Write another value here.";
             problems.push(EditProblem {
                 line: None,
                 path: escape(place),

@@ -108,8 +108,8 @@ mod tests {
         for (of, by, joined) in table {
             let all = [origin("maria", &maria, None), of.clone()];
             let line = operator_line(&of, &all);
-            let told = (line.by.map(|by| by.plain()), line.joined);
-            assert_eq!(told, (by, joined));
+            let reported = (line.by.map(|by| by.plain()), line.joined);
+            assert_eq!(reported, (by, joined));
             assert_eq!((line.from_ms, line.seen_ms), (5, Some(7)));
         }
     }

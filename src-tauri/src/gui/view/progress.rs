@@ -86,8 +86,8 @@ pub(crate) fn decision_view(
 }
 
 /// The decision on the bus that contradicts this console's, as its payload says.
-pub(crate) fn on_bus_view(stands: &Contradicting, key: &[u8; 32]) -> OnBusView {
-    let payload = json_value(&stands.raw).unwrap_or_default();
+pub(crate) fn on_bus_view(current: &Contradicting, key: &[u8; 32]) -> OnBusView {
+    let payload = json_value(&current.raw).unwrap_or_default();
     let hiding = Hiding::new(*key);
     let word = |value: &Value| hiding.escape(value.as_str().unwrap_or("unknown"));
     OnBusView {
@@ -96,8 +96,8 @@ pub(crate) fn on_bus_view(stands: &Contradicting, key: &[u8; 32]) -> OnBusView {
         message: payload["message"]
             .as_str()
             .map(|text| hiding.escape_lines(text)),
-        at_ms: stands.at,
-        stream_seq: stands.stream_seq,
+        at_ms: current.at,
+        stream_seq: current.stream_seq,
     }
 }
 
@@ -288,8 +288,8 @@ mod tests {
             let ladder = rungs(&line, &Delivery::default());
             let of = |name: RungName| ladder.iter().find(|rung| rung.rung == name);
             let at = (decided == RungState::Done).then_some(7);
-            let told = of(RungName::Decided).map(|rung| (rung.state, rung.at_ms));
-            assert_eq!(told, Some((decided, at)), "{state}");
+            let reported = of(RungName::Decided).map(|rung| (rung.state, rung.at_ms));
+            assert_eq!(reported, Some((decided, at)), "{state}");
             let on_bus = of(RungName::OnBus).map(|rung| rung.state);
             assert_eq!(on_bus, Some(RungState::Open), "{state}");
         }
@@ -309,8 +309,8 @@ mod tests {
         };
         let ladder = rungs(&LineRow::default(), &delivery);
         let of = |name: RungName| ladder.iter().find(|rung| rung.rung == name);
-        let told = of(RungName::OnBus).map(|rung| (rung.state, rung.at_ms));
-        assert_eq!(told, Some((RungState::Bad, Some(5))));
+        let reported = of(RungName::OnBus).map(|rung| (rung.state, rung.at_ms));
+        assert_eq!(reported, Some((RungState::Bad, Some(5))));
         let view = on_bus_view(&other, &[0; 32]);
         assert_eq!(
             (view.verdict.plain(), view.by.plain()),
@@ -336,14 +336,14 @@ mod tests {
                 Some("hi; degraded: a, b⟨U+202E⟩"),
             ),
         ] {
-            let told = receipt_words(detail.as_bytes()).map(|words| words.plain());
-            assert_eq!(told.as_deref(), words, "{detail}");
+            let reported = receipt_words(detail.as_bytes()).map(|words| words.plain());
+            assert_eq!(reported.as_deref(), words, "{detail}");
         }
     }
 
     #[test]
     fn what_one_copy_of_the_agent_ran_is_not_shown_as_refused_by_another() {
-        let told = |stage: &str| StoredReceipt {
+        let reported = |stage: &str| StoredReceipt {
             decision_id: "d1".into(),
             stage: stage.into(),
             detail: b"{}".to_vec(),
@@ -355,7 +355,7 @@ mod tests {
                 state: "decided".to_owned(),
                 ..LineRow::default()
             };
-            let receipts = [told("refused"), told(ran)];
+            let receipts = [reported("refused"), reported(ran)];
             let delivery = Delivery {
                 receipts: &receipts,
                 ..Delivery::default()

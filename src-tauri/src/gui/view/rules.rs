@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_window_of_a_limit_is_told_in_words_where_there_are_some() {
-        let told: Vec<String> = [
+        let reported: Vec<String> = [
             60_000,
             3_600_000,
             86_400_000,
@@ -206,6 +206,6 @@ mod tests {
         .map(each)
         .collect();
         let words = ["a minute", "an hour", "a day", "a week", "in 2h", "in 90s"];
-        assert_eq!(told, words);
+        assert_eq!(reported, words);
     }
 }

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use countersign_view::DiffKind;
 
-    fn told(at: &str, was: Option<Value>, is: Option<Value>) -> String {
+    fn reported(at: &str, was: Option<Value>, is: Option<Value>) -> String {
         let at = at.to_owned();
         let view = differs_view(&Difference { at, was, is }, &[1; 32]);
         let parts = |parts: Option<Vec<ArgPart>>| {
@@ -284,11 +284,14 @@ mod tests {
                 "password[0]: hidden 3 -> hidden 5",
             ),
         ] {
-            assert_eq!(told(at, Some(was), Some(is)), words);
+            assert_eq!(reported(at, Some(was), Some(is)), words);
         }
-        assert_eq!(told("/cc", None, Some(json!("x"))), "cc: absent -> \"x\"");
-        assert_eq!(told("/cc", Some(json!(1)), None), "cc: 1 -> absent");
-        let shown = told(
+        assert_eq!(
+            reported("/cc", None, Some(json!("x"))),
+            "cc: absent -> \"x\""
+        );
+        assert_eq!(reported("/cc", Some(json!(1)), None), "cc: 1 -> absent");
+        let shown = reported(
             "/note",
             Some(json!("a")),
             Some(json!(format!("key {secret}\nx"))),

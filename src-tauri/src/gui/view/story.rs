@@ -34,7 +34,7 @@ pub(crate) struct Story {
     pub(crate) votes: Vec<ShownVote>,
     /// What was found in it; nothing while nobody looked at it.
     pub(crate) findings: Vec<Finding>,
-    /// What it does and what it is compared with; nothing for what is no call.
+    /// What it does and what it is compared with; nothing for what is not a call.
     pub(crate) scrutiny: Scrutiny,
     pub(crate) rule_name: Option<String>,
     pub(crate) repeats: Option<EarlierCall>,
@@ -56,7 +56,7 @@ impl Story {
             return Err(refuse(
                 IpcErrorCode::NotApprovable,
                 &format!(
-                    "what was asked was removed by retention on {at}; what was decided stands in the history"
+                    "what was asked was removed by retention on {at}; what was decided is in the history"
                 ),
             ));
         }

@@ -3,7 +3,7 @@ import { formatMoment } from "../../desk/clock";
 import { useServerSecond } from "../../desk/DeskContext";
 import type { BypassView, StatusView } from "../../ipc/generated";
 
-const told = (bypass: BypassView, nowMs: number): string =>
+const reported = (bypass: BypassView, nowMs: number): string =>
   `Bypass: ${bypass.agent}, up to ${bypass.upTo}, ` +
   `until ${formatMoment(bypass.untilMs, nowMs)}, by ${plainText(bypass.by)}`;
 
@@ -24,7 +24,7 @@ export const Approving = ({ status }: { readonly status: StatusView }) => {
       )}
       {rules === 0 || bypasses.length === 0 ? null : ", "}
       {bypasses.length === 0 ? null : (
-        <span data-testid="bypass" title={bypasses.map((bypass) => told(bypass, now)).join("\n")}>
+        <span data-testid="bypass" title={bypasses.map((bypass) => reported(bypass, now)).join("\n")}>
           {bypasses.length} {bypasses.length === 1 ? "bypass" : "bypasses"} until{" "}
           {formatMoment(last, now).slice(0, -":00".length)}
         </span>

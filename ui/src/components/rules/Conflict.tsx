@@ -14,7 +14,7 @@ export const Conflict = ({ edit }: { readonly edit: RuleEdit }) => {
       <p className="m-0">
         {conflict.conflict === null
           ? "Somebody else removed this rule meanwhile. Your text is kept; nothing was saved."
-          : `Somebody else changed this rule meanwhile: version ${conflict.conflict.version} stands. ` +
+          : `Somebody else changed this rule meanwhile: version ${conflict.conflict.version} is active. ` +
             "Your text is kept; nothing was saved."}
       </p>
       {conflict.conflict === null ? null : (

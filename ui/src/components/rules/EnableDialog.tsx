@@ -64,7 +64,7 @@ export const EnableDialog = ({ report, onEnable, onClose }: EnableDialogProps) =
         </Button>
         {second ? (
           <Button tone="deny" disabled={busy} data-testid="enable-yes" onClick={() => void enable()}>
-            {busy ? "Telling the bus…" : "Enable"}
+            {busy ? "Sending to the bus…" : "Enable"}
           </Button>
         ) : (
           <Button

@@ -75,7 +75,7 @@ export const RuleDesk = ({
   };
   const plainSave = (): void => {
     if (!ready || !edit.edited) return;
-    // What it says of itself is saved; whatever lets it approve goes through enabling.
+    // What it says about itself is saved; whatever lets it approve goes through enabling.
     if (edit.check?.state === "on" && approves) enable();
     else void save(null);
   };
@@ -159,7 +159,7 @@ export const RuleDesk = ({
         )}
         {children}
         <span className="flex-1" />
-        {edit.busy ? <span className="text-text-3">Telling the bus…</span> : null}
+        {edit.busy ? <span className="text-text-3">Sending to the bus…</span> : null}
         {state === "on" && !edit.edited ? null : (
           <Button
             tone={approves && !cleared ? "deny" : "plain"}

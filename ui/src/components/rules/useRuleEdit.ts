@@ -107,7 +107,7 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
     [place, put],
   );
   /** It is stored now. What was typed since, here or after a look elsewhere, goes on from there. */
-  const stands = (saved: RuleText): void => {
+  const present = (saved: RuleText): void => {
     const typed = (place === null ? undefined : changedRules.of(place)?.text) ?? latest.current;
     if (place !== null) changedRules.keep(place, undefined);
     if (typed !== saved.text) changedRules.keep(`${workspace}/${saved.id}`, { text: typed, seen: saved.version });
@@ -168,7 +168,7 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
       if (saved.version === null) return { conflict: saved, late: whyConflict(saved) };
       // The bus may take its time, and nobody has to wait for it with typing. Who shows the rule reads it as it was
       // written.
-      stands({ id: saved.id, version: saved.version, text });
+      present({ id: saved.id, version: saved.version, text });
       await queries.invalidateQueries({ queryKey: ["rules"] });
       return { saved };
     } catch (thrown) {

@@ -3,7 +3,7 @@ import type { DeniedCalls, RuleState, SavedRule, WaitingCalls } from "../../ipc/
 
 export const whyDenied = ({ count }: DeniedCalls): string =>
   count === null
-    ? "Nothing was changed: whether calls that people denied would run could not be told in time."
+    ? "Nothing was changed: whether calls that people denied would run could not be determined in time."
     : `Nothing was changed: it would let run ` +
       `${count === 1 ? "a call" : `${count.toLocaleString("en")} calls`} that people denied.`;
 

@@ -126,7 +126,7 @@ export const BypassBar = ({ agent, disabled }: { readonly agent: string; readonl
             {panic ? ", not while panic is on" : ""}
           </span>
           <Button disabled={disabled || busy} onClick={() => void end()}>
-            {busy ? "Telling the bus…" : "End the bypass"}
+            {busy ? "Sending to the bus…" : "End the bypass"}
           </Button>
         </>
       )}

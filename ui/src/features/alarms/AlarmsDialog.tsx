@@ -142,7 +142,7 @@ export const AlarmsDialog = ({ onClose }: { readonly onClose: () => void }) => {
         <p className="m-0 text-text-2" data-testid="alarms-empty">
           {isPending
             ? "Reading…"
-            : "No alarm stands: every answer is on its way, and nothing ran that was not decided."}
+            : "No alarm is active: every answer is on its way, and nothing ran that was not decided."}
         </p>
       ) : null}
     </Overlay>

@@ -51,7 +51,7 @@ describe("a card", () => {
     expect(armedFrom(arm(changed, painted(5_020, "card/2")))).toBe(5_420);
   });
 
-  it("does not take the paint of what stood there before for its own", () => {
+  it("does not take the paint of what was there before for its own", () => {
     expect(armedFrom(run(focused(0), shown(0), shown(10, "card/2"), painted(20)))).toBeNull();
   });
 

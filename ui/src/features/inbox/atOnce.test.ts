@@ -16,19 +16,19 @@ it.each([
   const items = Array.from({ length: count }, (_, place) => place);
   const begun: number[] = [];
   let [now, most] = [0, 0];
-  const told = await atOnce(items, width, async (item) => {
+  const reported = await atOnce(items, width, async (item) => {
     begun.push(item);
     most = Math.max(most, (now += 1));
     await tick();
     now -= 1;
   });
-  expect([begun, most, told]).toEqual([items, Math.min(width, count), count]);
+  expect([begun, most, reported]).toEqual([items, Math.min(width, count), count]);
 });
 
 it("what was not begun when it is stopped is not begun, and what was is waited for", async () => {
   const ended: number[] = [];
   let stopped = false;
-  const told = await atOnce(
+  const reported = await atOnce(
     [1, 2, 3, 4, 5, 6],
     2,
     async (item) => {
@@ -38,5 +38,5 @@ it("what was not begun when it is stopped is not begun, and what was is waited f
     },
     () => stopped,
   );
-  expect([ended, told]).toEqual([[1, 2, 3], 3]);
+  expect([ended, reported]).toEqual([[1, 2, 3], 3]);
 });

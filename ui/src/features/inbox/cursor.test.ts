@@ -21,7 +21,7 @@ describe("the cursor", () => {
     expect(moved(list, null, 1, 0)).toBe("a");
   });
 
-  it("goes on from where a card stood that has left the list", () => {
+  it("goes on from where a card was that has left the list", () => {
     const list = rows("a", "c");
     expect(moved(list, "b", 1, 1)).toBe("c");
     expect(moved(list, "b", -1, 1)).toBe("a");
@@ -40,12 +40,12 @@ describe("the cursor", () => {
     expect(afterDecision(rows("a", "b"), "b", ["a", "b"])).toBe("b");
   });
 
-  it("goes on from where an answered card stood, though the list has lost it by then", () => {
-    const stood = rows("a", "b", "c", "d", "e");
-    expect(afterDecision(rows("a", "b", "d", "e"), "c", ["c"], stood)).toBe("d");
-    expect(afterDecision(rows("a", "e"), "c", ["b", "c", "d"], stood)).toBe("e");
-    expect(afterDecision(rows("a", "new", "d*", "e"), "c", ["c"], stood)).toBe("e");
-    expect(afterDecision(rows("a", "b"), "e", ["e"], stood)).toBe("a");
+  it("goes on from where an answered card was, though the list has lost it by then", () => {
+    const before = rows("a", "b", "c", "d", "e");
+    expect(afterDecision(rows("a", "b", "d", "e"), "c", ["c"], before)).toBe("d");
+    expect(afterDecision(rows("a", "e"), "c", ["b", "c", "d"], before)).toBe("e");
+    expect(afterDecision(rows("a", "new", "d*", "e"), "c", ["c"], before)).toBe("e");
+    expect(afterDecision(rows("a", "b"), "e", ["e"], before)).toBe("a");
   });
 
   it("finds the most urgent among those that wait", () => {

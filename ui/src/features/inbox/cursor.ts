@@ -29,11 +29,11 @@ export const afterDecision = (
   rows: Rows,
   key: string,
   answered: readonly string[] = [key],
-  stood: Rows = rows,
+  before: Rows = rows,
 ): string => {
   // The list may not know yet that they are answered.
   const waiting = rows.filter((row) => row.state === "pending" && !answered.includes(row.key));
-  const order = placeOf(rows, key) >= 0 ? rows : stood;
+  const order = placeOf(rows, key) >= 0 ? rows : before;
   const keys = new Set(waiting.map((row) => row.key));
   const next = order.slice(placeOf(order, key) + 1).find((row) => keys.has(row.key));
   return (next ?? waiting[0])?.key ?? key;

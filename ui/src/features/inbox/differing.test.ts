@@ -7,9 +7,9 @@ import { differing } from "./differing";
 const secret: ArgEntry = { name: null, value: [{ type: "hidden", reveal: 0, characters: 9, digest: "aa" }] };
 
 it.each<[string, ArgEntry[][], string[]]>([
-  ["one alone tells all of them", [[arg("to", '"ann"'), arg("n", "1")]], ['to: "ann", n: 1']],
+  ["one alone shows all of them", [[arg("to", '"ann"'), arg("n", "1")]], ['to: "ann", n: 1']],
   [
-    "several tell only those that are not the same in all",
+    "several show only those that are not the same in all",
     [
       [arg("to", '"ann"'), arg("n", "1"), arg("cc", '"x"')],
       [arg("to", '"bob"'), arg("n", "1"), arg("cc", '"x"')],
@@ -17,7 +17,7 @@ it.each<[string, ArgEntry[][], string[]]>([
     ],
     ['to: "ann", cc: "x"', 'to: "bob", cc: "x"', 'to: "bob"'],
   ],
-  ["equal ones tell nothing", [[arg("n", "1")], [arg("n", "1")]], ["", ""]],
+  ["equal ones show nothing", [[arg("n", "1")], [arg("n", "1")]], ["", ""]],
   ["what is hidden stays hidden", [[secret]], ["hidden"]],
   ["marks stay", [[arg("to⟨U+202E⟩", '"a"')]], ['to⟨U+202E⟩: "a"']],
 ])("%s", (_, args, lines) => {

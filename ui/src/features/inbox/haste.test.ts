@@ -10,8 +10,8 @@ const of = (more: Partial<Parameters<typeof lookOf>[0]>): string => lookOf(card(
 
 describe("cards that are decided in haste", () => {
   it.each([
-    ["five unlike ones are told, with their time", quick("abcde"), "You decided 5 cards in 5 s"],
-    ["more are told as the last five", quick("abcdefgh"), "You decided 5 cards in 5 s"],
+    ["five unlike ones are reported, with their time", quick("abcde"), "You decided 5 cards in 5 s"],
+    ["more are reported as the last five", quick("abcdefgh"), "You decided 5 cards in 5 s"],
     ["four are not", quick("abcd"), null],
     ["alike ones are one", quick("abcda"), null],
     ["one that was read ends them", [...quick("abcde"), look("f", 1_000, 9_000)], null],

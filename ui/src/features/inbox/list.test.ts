@@ -19,7 +19,7 @@ describe("the lines of the list", () => {
     expect(heads(10_000)).toEqual(["soon", "a", "b", "c"]);
   });
 
-  it("know where they stand", () => {
+  it("know where they are", () => {
     const lines = linesOf(rows, countSoon(rows, 0));
     expect(lineOf(lines, "c")).toBe(4);
     expect(topOf(lines, 4)).toBe(30 + 36 + 36 + 30);

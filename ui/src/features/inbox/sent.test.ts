@@ -47,7 +47,7 @@ describe("a sent verdict", () => {
   });
 
   it.each(["expired", "withdrawn", "void"])(
-    "is told as not in force when its request is %s, and as nobody else's decision",
+    "is shown as not in force when its request is %s, and as nobody else's decision",
     (verdict) => {
       for (const state of ["holding", "queued", "voted"] as const) {
         const [after] = note([sent({ state })], { key: "a", verdict, by: null, mine: false }, 9);
@@ -58,7 +58,7 @@ describe("a sent verdict", () => {
     },
   );
 
-  it("of several operators stands as a vote until they have decided", () => {
+  it("of several operators counts as a vote until they have decided", () => {
     const vote = sent({ isVote: true });
     expect(follow([vote], [row({ key: "a", state: "holding" })], 1)[0]).toMatchObject({
       state: "holding",
@@ -89,7 +89,7 @@ describe("a sent verdict", () => {
     expect(follow(dropped, [row({ key: "a", state: "queued" })], 600)[0]).toMatchObject({ state: "queued" });
   });
 
-  it("that came to its end while nobody looked is told for as long as any other", () => {
+  it("that came to its end while nobody looked is reported for as long as any other", () => {
     const list = [sent({ state: "lost", sinceMs: 0 }), sent({ key: "b", sinceMs: 0 })];
     const again = shownAgain(list, 60_000);
     expect(fade(again, 79_000).map(({ key }) => key)).toEqual(["a", "b"]);

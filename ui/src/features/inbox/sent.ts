@@ -191,7 +191,7 @@ export const shownAgain = (list: readonly Sent[], nowMs: number): readonly Sent[
 const HOW_IT_ENDED: Record<string, string> = {
   expired: "it expired before your answer counted",
   withdrawn: "its agent took it back before your answer counted",
-  void: "what stands in its place does not verify: look at the alarms",
+  void: "what is in its place does not verify: look at the alarms",
 };
 
 /** What an entry says, but for the time that is left of its hold. */

@@ -28,10 +28,10 @@ export const useCursor = (
     answeredLast.current = [];
     put(next);
   }, []);
-  const latest = useRef({ rows, key, place: 0, stood: rows });
+  const latest = useRef({ rows, key, place: 0, before: rows });
   useLayoutEffect(() => {
     const place = placeOf(rows, key);
-    latest.current = place >= 0 ? { rows, key, place, stood: rows } : { ...latest.current, rows, key };
+    latest.current = place >= 0 ? { rows, key, place, before: rows } : { ...latest.current, rows, key };
   }, [rows, key]);
 
   const [first] = rows;
@@ -51,9 +51,9 @@ export const useCursor = (
   );
   const toNextAfter = useCallback(
     (...answered: readonly string[]) => {
-      const { rows: there, key: at, stood } = latest.current;
+      const { rows: there, key: at, before } = latest.current;
       if (at === null || !answered.includes(at)) return;
-      const next = afterDecision(there, at, answered, stood);
+      const next = afterDecision(there, at, answered, before);
       set(next);
       if (next === at) answeredLast.current = answered;
     },

@@ -95,8 +95,8 @@ export const useSentVerdicts = (): SentView => {
     const timer = setInterval(() => {
       setList((before) => {
         const now = desk.now();
-        const told = follow(before, desk.view().inbox.rows, now);
-        return screens.current > 0 ? fade(told, now) : told;
+        const reported = follow(before, desk.view().inbox.rows, now);
+        return screens.current > 0 ? fade(reported, now) : reported;
       });
     }, LOOK_MS);
     return () => {

@@ -20,7 +20,7 @@ const Person = ({ of }: { readonly of: PracticePerson }) => {
       <td className={cell}>{share(of.falseAlarms, of.shown - changed)}</td>
       {of.dPrime === null || of.low === null || of.high === null ? (
         <td className="py-1 pr-4 text-right text-xs text-text-3" colSpan={2}>
-          too few to tell
+          too few
         </td>
       ) : (
         <>

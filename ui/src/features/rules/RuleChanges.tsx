@@ -102,7 +102,7 @@ export const RuleChanges = ({
           {open ? "Only the last change" : `All ${data.changes.length} changes`}
         </button>
       )}
-      {open && data.more ? <span className="ml-2 text-xs text-text-3">Older ones stand in the audit log.</span> : null}
+      {open && data.more ? <span className="ml-2 text-xs text-text-3">Older ones are in the audit log.</span> : null}
     </div>
   );
 };

@@ -7,7 +7,7 @@ const LOGIN: Record<SettingsView["login"], string> = {
   own_server: "with its own login key",
   nkey: "with the nkey of a file",
   creds: "with a .creds file",
-  url: "with what stands in the address",
+  url: "with what is in the address",
   none: "not at all: the server asks for nothing",
 };
 
@@ -99,7 +99,7 @@ export const BusSettings = ({ settings }: { readonly settings: SettingsView }) =
             {otlp.requireToken ? ", with a token only" : ""}
             {otlp.allowRemote ? ", also from other machines" : ""}
           </Fact>
-          <Fact name="Tells its answers to">{otlp.export ?? "Nobody"}</Fact>
+          <Fact name="Sends decisions to">{otlp.export ?? "Nobody"}</Fact>
         </Facts>
       </Part>
     </>

@@ -5,7 +5,7 @@ import { Facts, Name, Part } from "./Part";
 
 const ROLE: Record<string, string> = {
   human: "Signs what you decide",
-  auto: "Signs what this console decides by itself",
+  auto: "Signs what this console decides automatically",
   login: "Logs in to the bus, signs nothing else",
 };
 

@@ -132,7 +132,7 @@ export const WindowSettings = () => (
     <Choices
       name="notifications"
       title="Desktop notifications"
-      means="While the window is not in front. They never show arguments and never decide; alarms are told unless off."
+      means="While the window is not in front. They never show arguments and never decide; alarms are shown unless off."
       choices={[
         { value: "all", label: "Every request" },
         { value: "urgent", label: "High and critical" },

@@ -29,7 +29,7 @@ const Undeclared = ({ form }: { readonly form: SetupForm }) => {
     >
       <p className="m-0">
         What the agent declares cannot be used, so none of its keys spares a question. Whoever wrote the agent has to
-        mend it:
+        fix it:
       </p>
       <ul className="selectable my-1 pl-5">
         {declared.problems.map((problem, place) => (
@@ -89,7 +89,7 @@ const SaveBar = ({ state, blocked }: { readonly state: SetupFormState; readonly 
               data-testid="setup-save"
               onClick={() => void state.save()}
             >
-              {state.busy ? "Telling the bus…" : "Save"}
+              {state.busy ? "Sending to the bus…" : "Save"}
             </Button>
           )}
         </>
@@ -131,7 +131,7 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
         </p>
         {form.readable ? null : (
           <p role="alert" className="mt-2 mb-0 text-bad">
-            What stands on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup
+            What current on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup
             in its place.
           </p>
         )}

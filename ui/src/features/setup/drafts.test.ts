@@ -6,7 +6,7 @@ const chosen = { json: '"Hi"', fits: true, by: shown("ann"), atMs: 0 };
 const text = (value: string): { type: "text"; text: string } => ({ type: "text", text: value });
 
 describe("drafts of a setup", () => {
-  it("are forgotten when they say what stands", () => {
+  it("are forgotten when they say what is", () => {
     const key = setupKey({ key: "greeting", kind: "string_short", chosen });
     const form = setupForm({ declared: { type: "keys", keys: [key] } });
     expect(startText(key)).toBe("Hi");
@@ -35,7 +35,7 @@ describe("drafts of a setup", () => {
     expect(both && clashes(newer, both)).toEqual(["b"]);
   });
 
-  it("stand in the groups of the form, in its order", () => {
+  it("are in the groups of the form, in its order", () => {
     const keys = [
       setupKey({ key: "a", group: shown("Z") }),
       setupKey({ key: "b", group: null }),

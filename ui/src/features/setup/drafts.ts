@@ -65,14 +65,14 @@ export const editsOf = (form: SetupForm, drafts: Drafts): SetupEdit[] => {
   });
 };
 
-const stands = (form: SetupForm, name: string): string => {
+const current = (form: SetupForm, name: string): string => {
   const key = keysOf(form).find((other) => other.key === name);
   return JSON.stringify(key?.chosen === undefined || key.chosen === null ? null : [key.value, key.chosen.atMs]);
 };
 
 /** Keys that were typed here and changed by somebody else meanwhile. */
 export const clashes = (form: SetupForm, drafts: Drafts): readonly string[] =>
-  Object.keys(drafts.typed).filter((name) => stands(form, name) !== stands(drafts.base, name));
+  Object.keys(drafts.typed).filter((name) => current(form, name) !== current(drafts.base, name));
 
 /** Keys with what they belong to, in the order of the form. */
 export const groupsOf = (

@@ -95,7 +95,7 @@ export const useSetupForm = (agent: string): SetupFormState => {
       throw new CallError(
         "failed",
         done === "conflict"
-          ? "Somebody changed this setup in between; nothing was changed. Look at what stands now, then try again."
+          ? "Somebody changed this setup in between; nothing was changed. Look at what is now, then try again."
           : words(done),
       );
     });

@@ -13,7 +13,7 @@ const FIGURES: readonly (readonly [keyof UsageView, string, (value: number) => s
   ["inputTokens", "Tokens read", count],
   ["outputTokens", "Tokens written", count],
   ["costUsd", "Cost", dollars],
-  ["executionTimeMs", "Run time told", formatDuration],
+  ["executionTimeMs", "Reported run time", formatDuration],
 ];
 
 interface TimesProps {

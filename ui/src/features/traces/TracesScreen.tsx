@@ -97,9 +97,9 @@ export const TracesScreen = () => {
             "Reading…"
           ) : (
             <div className="max-w-[560px] px-7 text-center">
-              <p className="text-[15px] text-text-2">No agent has told what it did yet.</p>
+              <p className="text-[15px] text-text-2">No agent has reported what it did yet.</p>
               <p>
-                What agents send as spans appears here as call trees: the adapters do so by themselves, and{" "}
+                What agents send as spans appears here as call trees: the adapters do so automatically, and{" "}
                 <code className="font-mono text-xs">gate.span(…)</code> of the SDK does it step by step.
               </p>
             </div>

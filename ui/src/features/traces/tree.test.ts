@@ -17,7 +17,7 @@ describe("branches of a call tree", () => {
     expect(branches(lines)).toEqual([true, true, false, false, false]);
   });
 
-  it("stand for a line that they hide, and are opened to reach one", () => {
+  it("represent a line that they hide, and are opened to reach one", () => {
     expect(standIn(lines, new Set([0, 1]), 2)).toBe(0);
     expect(standIn(lines, new Set([1]), 2)).toBe(1);
     expect(standIn(lines, new Set(), 2)).toBe(2);

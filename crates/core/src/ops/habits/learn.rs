@@ -33,7 +33,7 @@ pub(super) async fn decided(
     Ok(())
 }
 
-/// Runs of which the first receipts came that they failed or were refused: what was approved of them is no yardstick.
+/// Runs of which the first receipts came that they failed or were refused: what was approved of them is not a yardstick.
 pub(super) async fn failed(
     ledger: &mut Ledger,
     batch: &mut Batch<'_>,
@@ -41,9 +41,11 @@ pub(super) async fn failed(
 ) -> Result<(), StoreError> {
     requests.sort_unstable();
     let Habits { pasts, again, .. } = &mut ledger.habits;
-    for told in requests.chunk_by(|one, other| one == other) {
-        let times = i64::try_from(told.len()).unwrap_or(i64::MAX);
-        for Decided { tool, decision } in people_decided::of(batch.tx, &told[..1], times).await? {
+    for reported in requests.chunk_by(|one, other| one == other) {
+        let times = i64::try_from(reported.len()).unwrap_or(i64::MAX);
+        for Decided { tool, decision } in
+            people_decided::of(batch.tx, &reported[..1], times).await?
+        {
             if !is_approval(&decision) {
                 continue;
             }

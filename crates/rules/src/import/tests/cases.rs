@@ -155,7 +155,7 @@ fn of_the_commands_that_the_files_allow_nearly_all_run() {
         let cases: Vec<Value> = serde_json::from_str(file).unwrap();
         cases
     }) {
-        // The condition holds: these calls are a command alone. How long it takes is no matter here.
+        // The condition holds: these calls are a command alone. How long it takes is not a matter here.
         let rules = rules(&case["settings"]).into_iter();
         let rules: Vec<Rule> = rules.map(|rule| Rule { when: None, ..rule }).collect();
         let policy = PolicySet::new(rules, BTreeMap::new()).unwrap();

@@ -8,8 +8,8 @@ fn every_fault_of_a_file_is_listed_at_once_with_its_pointer() {
         "allow": ["Bash(ls:*)", 1], "ask": "Bash",
         "deny": ["Bash(rm -rf /)*", "Bash(git push:*)", "Bash(npm publish)*", "rm -rf", "d".repeat(300)],
     }});
-    let told = read_one(Source::ClaudeCode, &file, &[]).unwrap_err();
-    let places: Vec<&str> = told
+    let reported = read_one(Source::ClaudeCode, &file, &[]).unwrap_err();
+    let places: Vec<&str> = reported
         .iter()
         .map(|fault| fault.split_once(": ").unwrap().0)
         .collect();
@@ -94,7 +94,7 @@ fn said(permissions: &Value, folder: Option<&str>, (tool, args): (&str, &Value))
         ..SourceFile::default()
     };
     let mut found = import(Source::ClaudeCode, &[file], &[], now()).unwrap();
-    // How long a condition takes is no matter here, and these calls have no other argument.
+    // How long a condition takes is not a matter here, and these calls have no other argument.
     for rule in &mut found.rules {
         rule.when.take_if(|when| when.starts_with("args.all("));
     }

@@ -17,16 +17,16 @@ def checked(result: Any) -> tuple[str | None, str | list[Any]]:
     if hasattr(result, "content") and hasattr(result, "multimodal"):
         if result.multimodal is not None:
             return (
-                checked(result.multimodal) if isinstance(result.multimodal, list) else ("multimodal is no list", "")
+                checked(result.multimodal) if isinstance(result.multimodal, list) else ("multimodal is not a list", "")
             )
         result = result.content
     if isinstance(result, str):
         return None, result
     if not isinstance(result, list):
-        return f"a {type(result).__name__} is no text and no list of parts", ""
+        return f"a {type(result).__name__} is not text and no list of parts", ""
     for number, part in enumerate(result):
         if not isinstance(part, dict):
-            return f"part {number} is no object", ""
+            return f"part {number} is not an object", ""
         for key in ("m_type", "m_content"):
             if not isinstance(part.get(key), str):
                 return f"part {number} has no text {key}", ""

@@ -99,7 +99,7 @@ def _entry(entry: Any, path: str, *, inner: bool) -> dict[str, Any]:
         if key == "bs_elements" and kind == "list_dict":
             _entries(value, at, inner=True)
         elif key not in required and key not in OPTIONAL:
-            raise SetupSchemaError(f"{key} is no field of such an entry", at)
+            raise SetupSchemaError(f"{key} is not a field of such an entry", at)
     if not inner:
         if not isinstance(entry["bs_group"], str):
             raise SetupSchemaError("bs_group is a text", f"{path}/bs_group")

@@ -31,7 +31,7 @@ class ModelCall:
     is_object: bool = True
     group: dict[str, Any] | None = None
     args_raw: str | None = None
-    """The model's text, where it is no JSON of the arguments that Kate runs."""
+    """The model's text, where it is not JSON of the arguments that Kate runs."""
 
 
 class Loop:

@@ -68,13 +68,13 @@ def with_notice(notice: str, result: Any, call_id: str | None) -> Any:
     """A tool's result that the model reads after `notice`."""
     if isinstance(result, ToolMessage) and result.tool_call_id == call_id:
         content = result.content
-        told = notice + content if isinstance(content, str) else [{"type": "text", "text": notice}, *content]
-        return result.model_copy(update={"content": told})
+        reported = notice + content if isinstance(content, str) else [{"type": "text", "text": notice}, *content]
+        return result.model_copy(update={"content": reported})
     if isinstance(result, Command) and isinstance(result.update, dict):
         messages = result.update.get("messages")
         if isinstance(messages, list):
-            told = [with_notice(notice, one, call_id) for one in messages]
-            return dataclasses.replace(result, update={**result.update, "messages": told})
+            reported = [with_notice(notice, one, call_id) for one in messages]
+            return dataclasses.replace(result, update={**result.update, "messages": reported})
     return result
 
 

@@ -71,7 +71,7 @@ async def answer_all(
 
 
 def _arguments(item: ToolApprovalItem) -> tuple[Any, str | None]:
-    """The arguments of an interrupted call, and the model's own text. Raises `ValueError` for what is no JSON."""
+    """The arguments of an interrupted call, and the model's own text. Raises `ValueError` for what is not JSON."""
     raw = item.raw_item
     found = raw if isinstance(raw, dict) else raw.model_dump(exclude_none=True)
     for name in ("action", "operation"):  # a shell, a patch

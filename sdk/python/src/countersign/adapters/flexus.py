@@ -53,7 +53,7 @@ NATIVE = (
     "ws_id",
     "confirmed_by_human",
 )
-"""Fields of a toolcall that stand on the card: all but the secret `fcall_untrusted_key`."""
+"""Fields of a toolcall that are on the cards: all but the secret `fcall_untrusted_key`."""
 
 Handler = Callable[[Any, Any], Awaitable[Any]]
 
@@ -83,7 +83,7 @@ class _Run:
 class FlexusGate:
     """Wraps the handlers of a Flexus bot. `timeout` is in seconds; `risks` and `effects` map globs of tool names.
 
-    `tools` are the bot's `CloudTool`s: their descriptions and schemas stand on the cards.
+    `tools` are the bot's `CloudTool`s: their descriptions and schemas are on the cards.
     """
 
     def __init__(
@@ -293,7 +293,7 @@ class FlexusGate:
         """Why edited arguments cannot be run."""
         tool = self._tools.get(name)
         if not isinstance(args, dict):
-            return "the edited arguments are no object"
+            return "the edited arguments are not an object"
         wanted = set((getattr(tool, "parameters", None) or {}).get("properties", {}))
         if getattr(tool, "strict", False) and set(args) != wanted:
             return "the edited arguments are not exactly the properties of a strict tool"

@@ -82,7 +82,7 @@ def console(
     return approve
 
 
-@hooks(name="countersign_receipts", description="Tells the console what became of the calls that it allowed")
+@hooks(name="countersign_receipts", description="Informs the console what became of the calls that it allowed")
 class CountersignReceipts(Hooks):
     """Receipts of the calls that `countersign/console` allowed."""
 

@@ -295,7 +295,7 @@ def _gate_marketplace() -> Callable[..., Awaitable[ToolResult]]:
 
 
 def _no_object(name: str) -> str:
-    return f"{name} was not run: its arguments are no object"
+    return f"{name} was not run: its arguments are not an object"
 
 
 def _taken(function: Callable[..., Any], args: dict[str, Any]) -> dict[str, Any]:

@@ -198,7 +198,7 @@ def _invalid(request: ToolCallRequest, args: Any) -> str | None:
     try:
         if isinstance(schema, type) and issubclass(schema, BaseModel):
             schema.model_validate(args)
-        return None if isinstance(args, dict) else "its arguments are no JSON object"
+        return None if isinstance(args, dict) else "its arguments are not a JSON object"
     except ValidationError as error:
         return str(error)
 

@@ -124,8 +124,8 @@ class CountersignApproval(capabilities.AbstractCapability[Any]):
             decision = answer.decision
             if decision is not None and decision.decision_id is not None:
                 results.answered_by[call.tool_call_id] = _who(decision)
-                told = {"request_id": decision.request_id, "decision_id": decision.decision_id}
-                results.metadata[call.tool_call_id] = {**known, KEY: told}
+                reported = {"request_id": decision.request_id, "decision_id": decision.decision_id}
+                results.metadata[call.tool_call_id] = {**known, KEY: reported}
                 if call not in questions:
                     results.approvals[call.tool_call_id] = self._result(gated, answer, decision.decision_id, run_id)
 
@@ -194,9 +194,9 @@ class CountersignApproval(capabilities.AbstractCapability[Any]):
 
     def _of(self, ctx: Context[Any]) -> _Answered | None:
         """The answer that the framework brings back with this call."""
-        told = ctx.tool_call_metadata if ctx.tool_call_approved else None
-        told = told.get(KEY) if isinstance(told, dict) else None
-        found = self._calls.get(str(told.get("decision_id"))) if isinstance(told, dict) else None
+        reported = ctx.tool_call_metadata if ctx.tool_call_approved else None
+        reported = reported.get(KEY) if isinstance(reported, dict) else None
+        found = self._calls.get(str(reported.get("decision_id"))) if isinstance(reported, dict) else None
         return found if found is not None and found.call.call.call_id == ctx.tool_call_id else None
 
     def _drop(self, ctx: Context[Any]) -> _Answered | None:
@@ -213,7 +213,7 @@ class CountersignApproval(capabilities.AbstractCapability[Any]):
             return ToolDenied(answer.words)
         if answer.edited and not isinstance(answer.args, dict):
             gated.refused("invalid_args")
-            return ToolDenied(refusal_text(gated.name, ArgumentsChangedError("the edit is no JSON object")))
+            return ToolDenied(refusal_text(gated.name, ArgumentsChangedError("the edit is not a JSON object")))
         while len(self._calls) >= MAX_APPROVED:
             self._calls.pop(next(iter(self._calls))).refused("not_started")
         self._calls[decision_id] = _Answered(gated, run_id if self._inline else None)

@@ -133,13 +133,13 @@ class RaviApprovalHandler:
                 await ended
         if shape is None:
             return words[word]
-        told = {
+        reported = {
             "modified_args": edited,
             "reason": decision.message,
             "decided_by": (decision.decided_by or {}).get("name"),
             "decided_at": decision.stored_at,
         }
-        known = {name: value for name, value in told.items() if name in fields and value is not None}
+        known = {name: value for name, value in reported.items() if name in fields and value is not None}
         return shape(decision=words[word], **known)
 
     @contextlib.contextmanager

@@ -127,13 +127,13 @@ fn as_json(from: ImportFrom, found: &Imported, done: Option<&RulesChanged>) -> V
 }
 
 fn entry(of: &Entry) -> Value {
-    let mut told = json!({
+    let mut reported = json!({
         "file": of.file, "place": of.place, "list": of.list(), "entry": of.entry,
         "effect": of.effect.map_or("left_out", Effect::as_str),
         "rule_id": of.rules.first(), "rules": of.rules, "why": of.why,
     });
     if let Some(by) = &of.shadowed_by {
-        told["shadowed_by"] = json!(by);
+        reported["shadowed_by"] = json!(by);
     }
-    told
+    reported
 }

@@ -88,10 +88,10 @@ async fn only_the_value_that_an_operator_chose_lets_a_critical_call_run_and_of_a
 
     let rows = page.desk.app.audit_after(0, 1_000).await.unwrap();
     let chosen = rows.iter().filter(|row| row.action == "typed_target");
-    let told: Vec<Value> = chosen
+    let reported: Vec<Value> = chosen
         .map(|row| serde_json::from_str(&row.detail).unwrap())
         .collect();
-    assert_eq!(told, [json!({"tool": "drop", "pointer": "/invoice"})]);
+    assert_eq!(reported, [json!({"tool": "drop", "pointer": "/invoice"})]);
     let data = page.close().await;
     let again = Page::on(data).await;
     assert_eq!(tool(&again).await.unwrap()["pointer"], "/invoice");

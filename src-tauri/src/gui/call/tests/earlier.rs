@@ -95,7 +95,7 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     let card = page.call("card", key.clone()).await;
     let compared = &card["compared"];
     let differs = compared["differs"].as_array().unwrap().iter();
-    let told: Vec<_> = differs
+    let reported: Vec<_> = differs
         .map(|one| {
             let lines = one["lines"].as_array().unwrap().iter();
             let lines: Vec<_> = lines.map(|line| text(&line["text"])).collect();
@@ -107,7 +107,7 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
         ("iban".to_owned(), vec![]),
         ("body".to_owned(), lines.to_vec()),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(
         (&compared["key"], &compared["same"]),
         (&json!("acme/good/own"), &json!(1))

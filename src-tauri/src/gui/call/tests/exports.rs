@@ -85,9 +85,9 @@ async fn an_export_has_the_rows_that_the_filter_shows_and_is_audited_before() {
     for (number, (view, filter)) in table.into_iter().enumerate() {
         let shown = found(&page, &view).await;
         let file = page.data.path().join(format!("out {number}.jsonl"));
-        let told = exported(&page, filter.clone(), Format::Jsonl, &file).await;
-        assert_eq!(told["trouble"], json!(null), "{view}");
-        assert_eq!(told["done"], shown.len(), "{view}");
+        let reported = exported(&page, filter.clone(), Format::Jsonl, &file).await;
+        assert_eq!(reported["trouble"], json!(null), "{view}");
+        assert_eq!(reported["done"], shown.len(), "{view}");
         assert_eq!(
             ids_of(&std::fs::read_to_string(&file).unwrap()),
             shown,

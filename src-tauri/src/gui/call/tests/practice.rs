@@ -25,8 +25,8 @@ async fn practising() -> (Page, Agent) {
     let bot = page.agent("acme/bot").await;
     ask(&bot, "r1", 30).await;
     decide(&page, "r1", Verdict::Approve, "fine").await;
-    let told = page.call("practice", json!({})).await;
-    assert_eq!(told, json!({"on": false, "oneIn": 40, "operators": []}));
+    let reported = page.call("practice", json!({})).await;
+    assert_eq!(reported, json!({"on": false, "oneIn": 40, "operators": []}));
     assert_eq!(practice::news(&page.desk, 1_000).await, []);
     page.call("set_practice", json!({"on": true, "oneIn": 2}))
         .await;
@@ -163,8 +163,8 @@ async fn no_code_path_turns_a_practice_card_into_anything() {
         assert_eq!(page.code("card", json!({"key": key})).await, "not_found");
     }
     assert_eq!((rows(&page).await, messages(&page).await), before);
-    let told = page.call("practice", json!({})).await;
-    assert_eq!(told["operators"][0]["shown"], 4);
+    let reported = page.call("practice", json!({})).await;
+    assert_eq!(reported["operators"][0]["shown"], 4);
     page.close().await;
 }
 

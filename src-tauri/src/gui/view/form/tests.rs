@@ -218,8 +218,8 @@ fn what_fields_cannot_show_is_answered_as_json_and_it_is_said_why() {
             "`__proto__`",
         ),
     ] {
-        let told = json_only(&schema).unwrap_or_default();
-        assert!(told.contains(why), "{schema}: {told}");
+        let reported = json_only(&schema).unwrap_or_default();
+        assert!(reported.contains(why), "{schema}: {reported}");
         assert!(form_view(&schema).fields.is_none(), "{schema}");
     }
 }

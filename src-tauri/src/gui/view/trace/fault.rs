@@ -76,11 +76,11 @@ mod tests {
 
     #[test]
     fn a_validation_error_shows_its_four_fields() {
-        let told = json!({
+        let reported = json!({
             "type": "ToolExecutionError", "message": "no", "tool_name": "weather", "param_name": "loction",
             "issue": "Unexpected parameter", "suggestion": "Did you mean 'location'?",
         });
-        let fault = fault(&told, &Value::Null).unwrap();
+        let fault = fault(&reported, &Value::Null).unwrap();
         assert_eq!(fault.kind, SpanFaultKind::Validation);
         let fields = [fault.tool, fault.param, fault.issue, fault.suggestion];
         let fields = fields.map(|field| field.unwrap().plain());

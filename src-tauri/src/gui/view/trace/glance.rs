@@ -129,10 +129,7 @@ mod tests {
         let typed = glance(json!({"error": {"type": "ValueError"}}));
         assert_eq!(typed.code.as_deref(), Some("ValueError"));
         let quoted = glance(json!({"output": "the text [compressed from 9 chars] is quoted"}));
-        assert!(
-            !quoted.shortened,
-            "a mark stands at the beginning of a text"
-        );
+        assert!(!quoted.shortened, "a mark is at the beginning of a text");
         assert_eq!(glance(json!({"usage": 7})), Glance::default());
         assert_eq!(Glance::of(b"no json"), Glance::default());
     }

@@ -23,8 +23,8 @@ pub(super) fn bytes_of(content: &str) -> Option<Vec<u8>> {
 
 /// The image, or why it is not drawn.
 pub(in crate::gui::view) fn image(content: &str) -> Result<PartView, &'static str> {
-    let bytes = bytes_of(content).ok_or("its bytes are no base64")?;
-    let kind = imagesize::image_type(&bytes).map_err(|_| "its bytes are no image")?;
+    let bytes = bytes_of(content).ok_or("its bytes are not base64")?;
+    let kind = imagesize::image_type(&bytes).map_err(|_| "its bytes are not an image")?;
     let mime = match kind {
         ImageType::Png => "image/png",
         ImageType::Jpeg => "image/jpeg",
@@ -78,8 +78,8 @@ mod tests {
         assert_eq!((mime.as_str(), width, height), ("image/png", 20, 10));
         assert_eq!(data, small);
         let table = [
-            ("https://example.com/a.png".to_owned(), "its bytes are no base64"),
-            (STANDARD.encode("<svg onload=alert(1)>"), "its bytes are no image"),
+            ("https://example.com/a.png".to_owned(), "its bytes are not base64"),
+            (STANDARD.encode("<svg onload=alert(1)>"), "its bytes are not an image"),
             (STANDARD.encode(png(100_000, 100_000)), "it has more than 25 million pixels"),
             (STANDARD.encode(png(0, 10)), "it has no pixels"),
             (STANDARD.encode(b"BM\x46\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00\x02\x00\x00\x00\x02\x00\x00\x00"), "only PNG, JPEG, GIF and WebP are drawn"),

@@ -187,7 +187,7 @@ mod tests {
             }
         ));
         assert!(
-            matches!(&parts[2], PartView::Wrong { why, .. } if why == "its bytes are no base64")
+            matches!(&parts[2], PartView::Wrong { why, .. } if why == "its bytes are not base64")
         );
         let PartView::File { size, sha256, .. } = &parts[3] else {
             panic!("{parts:?}")

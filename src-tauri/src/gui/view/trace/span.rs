@@ -54,16 +54,16 @@ fn shown(value: &Value, key: &[u8; 32]) -> (Vec<ArgEntry>, bool) {
 
 fn ids(span: &WholeSpan, body: &Value) -> Vec<NamedId> {
     let row = &span.row;
-    let told = |name: &str| body.get(name).and_then(Value::as_str).map(escape);
+    let reported = |name: &str| body.get(name).and_then(Value::as_str).map(escape);
     let known: [(&str, Option<Shown>); 8] = [
         ("trace", Some(escape(&span.trace_id))),
         ("span", Some(escape(&row.span_id))),
         ("parent", row.parent_span_id.as_deref().map(escape)),
-        ("run", told("run_id")),
-        ("thread", told("thread_id")),
+        ("run", reported("run_id")),
+        ("thread", reported("thread_id")),
         ("call", row.call_id.as_deref().map(escape)),
         ("request", row.request_id.as_deref().map(escape)),
-        ("arguments", told("args_digest")),
+        ("arguments", reported("args_digest")),
     ];
     known
         .into_iter()

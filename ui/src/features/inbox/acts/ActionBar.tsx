@@ -201,7 +201,7 @@ export const ActionBar = () => {
         ) : card.kind !== "tool_call" ? null : (
           <span className="text-text-3" data-testid="no-approval">
             {card.votes?.count.mine === true
-              ? "Your vote is given and stands. You can still deny."
+              ? "Your vote is recorded. You can still deny."
               : "This agent does not accept approvals here"}
           </span>
         )}

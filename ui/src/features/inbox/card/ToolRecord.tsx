@@ -16,13 +16,13 @@ const wordsOf = (record: ToolRecordView): string => {
     [expired, "expired"],
     [other, "ended otherwise"],
   ] as const;
-  const told = ends
+  const reported = ends
     .filter(([number]) => number > 0)
     .map(([number, word]) => `${count(number)} ${word}`)
     .join(", ");
   const byRules = automatic === 0 ? "" : ` By rules or setup keys: ${count(automatic)}.`;
   const pace = medianMs === null ? "" : ` Median waiting ${formatPace(medianMs)}.`;
-  return `${told}.${byRules}${pace}`;
+  return `${reported}.${byRules}${pace}`;
 };
 
 /** How the agent's earlier calls of the card's tool ended. */
