@@ -87,9 +87,14 @@ def gate(desk, tmp_path, request):
 @pytest.mark.parametrize("gate", FILES, indirect=True)
 def test_a_connected_program_is_green(gate):
     reported = gate.prove()
-    assert reported == {"gate": gate.name, "holds": True, "verdict": "deny", "ran": False, "why": None, "fix": None} | {
-        "at": reported["at"]
-    }
+    assert reported == {
+        "gate": gate.name,
+        "holds": True,
+        "verdict": "deny",
+        "ran": False,
+        "why": None,
+        "fix": None,
+    } | {"at": reported["at"]}
     assert gate.run("doctor", "--gate", gate.name, "--file", str(gate.file)).stdout.startswith("the gate of")
 
 

@@ -105,7 +105,9 @@ async def test_a_callback_tells_what_became_of_the_calls(desk, gate, mode):
 @MODES
 async def test_nobody_answers_in_time(gate, mode):
     office, about = reviewed(mode), config(f"silence-{mode}")
-    [reported] = read(await ended(run_until_done(office.agent, {"messages": [("user", "x")]}, about, gate, timeout=0.3)))
+    [reported] = read(
+        await ended(run_until_done(office.agent, {"messages": [("user", "x")]}, about, gate, timeout=0.3))
+    )
     assert "pay was not run, expired: nobody answered in time" in reported.content
     assert office.ran == []
 

@@ -36,7 +36,9 @@ def test_a_loop_that_cannot_be_made_is_told(bench, monkeypatch):
 
     monkeypatch.setattr("asyncio.events.new_event_loop", none)
     reported: list[Exception | None] = []
-    thread = threading.Thread(target=lambda: reported.append(outcome(SyncGate(bench.enrolment()).__enter__)), daemon=True)
+    thread = threading.Thread(
+        target=lambda: reported.append(outcome(SyncGate(bench.enrolment()).__enter__)), daemon=True
+    )
     thread.start()
     ends(thread)
     [error] = reported

@@ -17,7 +17,9 @@ def checked(result: Any) -> tuple[str | None, str | list[Any]]:
     if hasattr(result, "content") and hasattr(result, "multimodal"):
         if result.multimodal is not None:
             return (
-                checked(result.multimodal) if isinstance(result.multimodal, list) else ("multimodal is not a list", "")
+                checked(result.multimodal)
+                if isinstance(result.multimodal, list)
+                else ("multimodal is not a list", "")
             )
         result = result.content
     if isinstance(result, str):

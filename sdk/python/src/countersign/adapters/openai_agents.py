@@ -102,7 +102,9 @@ def _gated(gate: Gate, tool: Tool, selection: Selection, timeout: float | None) 
         if isinstance(tool, HostedMCPTool):
             asks = tool.tool_config.get("require_approval") == "always"
         if asks is False:
-            log.warning("%s is not a function tool and does not ask: let it need approval and use settle()", tool.name)
+            log.warning(
+                "%s is not a function tool and does not ask: let it need approval and use settle()", tool.name
+            )
         return tool
     return _asking(gate, tool, selection, timeout)
 
