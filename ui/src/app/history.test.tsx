@@ -264,7 +264,7 @@ describe("a story", () => {
             payload: { offset: 0, total: 2, next: null, text: shown("{}"), hex: "7b7d" },
           },
           votes: [
-            { by: shown("Grace"), keyTail: "7Q2F", verdict: shown("approve"), atMs: 0, current: true, mine: false },
+            { by: shown("Grace"), keyTail: "7Q2F", verdict: shown("approve"), atMs: 0, stands: true, mine: false },
           ],
           rule: { id: shown("refunds-1"), name: shown("Small refunds"), version: 3, policyDigest: shown("sha256:aa") },
           audit: [{ seq: 48, hash: "ab".repeat(32), action: "decide", actor: shown("UABC"), atMs: 0 }],

@@ -199,14 +199,14 @@ pub(super) async fn join_orphans(
         let Some(record) = orphan.request_key().and_then(|key| records.get(&key)) else {
             continue;
         };
-        let counted = counts(ledger, record, &given(&orphan));
-        votes::adopt(batch.tx, orphan.id, record.id, counted).await?;
+        let valid = counts(ledger, record, &given(&orphan));
+        votes::adopt(batch.tx, orphan.id, record.id, valid).await?;
         ledger.counts.orphaned_votes -= 1;
         let actor = ledger.identity.auto_key().to_string();
-        let detail = json!({ "stands": counted, "stream_seq": orphan.stream_seq });
+        let detail = json!({ "stands": valid, "stream_seq": orphan.stream_seq });
         batch.record(actor, "vote_judged", record.key.to_string(), detail);
         batch.gathered.touched.push(record.id);
-        if counted {
+        if valid {
             counted.push(record.id);
         } else {
             alarm(ledger, batch, &record.key).await?;

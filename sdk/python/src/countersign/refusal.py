@@ -23,7 +23,7 @@ _SENTENCES = {
 def refusal_text(name: str, outcome: Decision | BaseException) -> str:
     """Why the call of tool `name` did not run, for the model. `outcome` is the decision or what was raised.
 
-    A `respond` is reported with its content: where that can take the place of the tool's result, use the content alone.
+    A `respond` comes with its content: where that can take the place of the tool's result, use the content alone.
     """
     if isinstance(outcome, NotAllowedError) and outcome.decision is not None:
         outcome = outcome.decision
