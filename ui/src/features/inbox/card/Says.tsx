@@ -15,7 +15,7 @@ const FIELD: Record<string, string> = {
 export const Says = ({ card }: { readonly card: Card }) =>
   card.says.length === 0 ? null : (
     <Section title={`What ${card.agent} says`}>
-      <Bounded className="max-h-[36vh] rounded-lg border border-line border-dashed px-3 py-2" name="words">
+      <Bounded className="max-h-[24vh] rounded-lg border border-line border-dashed px-3 py-2" name="words">
         {card.says.map(({ field, text }) => (
           <p key={field} className="selectable mt-0 mb-2 max-w-[760px] text-text-2 last:mb-0" data-testid="said">
             <span className="mr-1.5 rounded border border-line px-1.5 py-px text-[11px] text-text-3 select-none">
