@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::output::plain;
 use crate::secrets::{Secrets, hiding};
+use countersign_redaction::is_secret_key;
 
 /// As JSON, the strongest first.
 pub(super) fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
@@ -21,7 +22,7 @@ pub(super) fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
 /// The nearest approved call, with only what differs.
 pub(super) fn compared(of: &Compared, secrets: Secrets) -> Value {
     let differs = of.differs.iter().map(|differs| {
-        let name = differs.at.rsplit('/').next().unwrap_or_default();
+        let name = hiding_name(&differs.at);
         let value = |value: &Value| match secrets {
             Secrets::Hidden => hiding().field(name, value),
             Secrets::Revealed => value.clone(),
@@ -39,6 +40,13 @@ pub(super) fn compared(of: &Compared, secrets: Secrets) -> Value {
         "request_id": plain(&of.request_id), "at": Timestamp(of.at).rfc3339(), "by": of.by.as_deref().map(plain),
         "differs": differs.collect::<Vec<_>>(),
     })
+}
+
+/// The name of a place by which its value is hidden: what is inside of a secret is secret too.
+fn hiding_name(at: &str) -> &str {
+    let mut names = at.split('/');
+    let secret = names.find(|name| is_secret_key(name));
+    secret.unwrap_or_else(|| at.rsplit('/').next().unwrap_or_default())
 }
 
 /// For a person, the strongest first, down to a weight.
@@ -62,4 +70,22 @@ pub(crate) fn lines(of: &[Finding], least: Weight, secrets: Secrets) -> Vec<Stri
 /// How a person looked at it, as the decision keeps it.
 pub(super) fn looked(stored: &str) -> Option<Value> {
     serde_json::from_str(stored).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hiding_name;
+
+    #[test]
+    fn what_is_inside_of_a_secret_is_hidden_by_its_name() {
+        for (at, name) in [
+            ("/password/0", "password"),
+            ("/auth/api_key/value", "api_key"),
+            ("/to/0", "0"),
+            ("/to", "to"),
+            ("", ""),
+        ] {
+            assert_eq!(hiding_name(at), name, "{at}");
+        }
+    }
 }
