@@ -80,7 +80,7 @@ mod tests {
     fn what_is_inside_of_a_secret_is_hidden_by_its_name() {
         for (at, name) in [
             ("/password/0", "password"),
-            ("/auth/api_key/value", "api_key"),
+            ("/settings/api_key/value", "api_key"),
             ("/to/0", "0"),
             ("/to", "to"),
             ("", ""),
