@@ -17,7 +17,7 @@ export const DeniedDialog = ({ denied: { calls, count }, verb, onConfirm, onClos
     <div data-testid="denied-calls">
       {count === null ? (
         <p className="mt-0">
-          Whether calls that people denied would run could not be reported in time. Nothing was changed.
+          Whether calls that people denied would run could not be determined in time. Nothing was changed.
         </p>
       ) : (
         <>

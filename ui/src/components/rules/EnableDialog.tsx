@@ -41,8 +41,7 @@ export const EnableDialog = ({ report, onEnable, onClose }: EnableDialogProps) =
           </p>
         ) : report === null ? (
           <p className="mt-0 text-text-2">
-            The simulation over the last 90 days has not come to its end. Nobody knows yet whether this rule would
-            approve what a person denied.
+            The 90-day simulation has not finished; this rule might approve calls that people denied.
           </p>
         ) : (
           <>

@@ -27,9 +27,7 @@ const Decided = ({ decided }: { readonly decided: WhyDecided }) => (
     )}
     {decided.words === null ? (
       decided.policyDigest === null ? null : (
-        <p className="mt-1 mb-0 text-xs text-text-3">
-          The words of that set are not kept here: another console decided.
-        </p>
+        <p className="mt-1 mb-0 text-xs text-text-3">Another console decided; its rules are not stored here.</p>
       )
     ) : (
       <pre
@@ -59,12 +57,12 @@ export const WhyDialog = ({ requestKey, onClose }: { readonly requestKey: string
             {data.decided === null ? null : <Decided decided={data.decided} />}
             <Section title={data.decided === null ? "What the rules say" : "What the rules would say now"}>
               {data.now === null ? (
-                <p className="m-0 text-text-2">This workspace has no rules: every request asks.</p>
+                <p className="m-0 text-text-2">No rules here yet, so every call needs a person.</p>
               ) : (
                 <>
                   <Reasons now={data.now} workspace={workspace} most={ALL} />
                   {data.now.near.length === 0 ? (
-                    <p className="mt-2 mb-0 text-xs text-text-3">No rule missed it by one matcher only.</p>
+                    <p className="mt-2 mb-0 text-xs text-text-3">No rule came close.</p>
                   ) : null}
                   <p className={`selectable mt-2 mb-0 ${digest}`}>rule set in force {data.now.policyDigest}</p>
                 </>

@@ -14,14 +14,14 @@ export const WhyHere = ({ requestKey, workspace }: { readonly requestKey: string
     <Section
       title={
         <>
-          Why it is asking <Kbd command="why" />
+          Why you are asked <Kbd command="why" />
         </>
       }
     >
       <Unread error={error} />
       {data === undefined ? null : data.now === null ? (
         <p className="m-0 border-l-2 border-accent pl-2.5 text-text-2">
-          This workspace has no rules: every request asks.
+          No rules here yet, so every call needs a person.
         </p>
       ) : (
         <Reasons now={data.now} workspace={workspace} most={FEW} briefly />

@@ -76,7 +76,7 @@ export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
             setAsking(false);
           }}
         >
-          <p className="mt-0">{MEANS[origin]} What it decided present: it cannot be called back.</p>
+          <p className="mt-0">{MEANS[origin]} Its decisions remain: they cannot be recalled.</p>
           <label className="block">
             Why
             <input

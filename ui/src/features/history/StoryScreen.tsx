@@ -62,7 +62,7 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
     <>
       {story.removedMs === null ? null : (
         <p role="note" className="mt-0 mb-5 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-warn-text">
-          Retention has removed what was asked. What was decided current below.
+          Retention has removed what was asked. The decision is below.
         </p>
       )}
       {story.errorDetail === null ? null : (

@@ -117,7 +117,7 @@ export const MatrixScreen = () => {
         ) : null
       ) : data.rows.length === 0 ? (
         <p className="grid flex-1 place-items-center text-text-3" data-testid="matrix-empty">
-          No agent of this workspace has reported of a tool that a person can be asked about.
+          No agent has listed its tools yet.
         </p>
       ) : (
         <Region label="What happens now" className="flex-1">

@@ -25,7 +25,7 @@ export const SuggestionPane = ({ workspace, of, words, onSaved, onDismiss }: Sug
         <ShownText text={of.name} />
       </h2>
       <p className="m-0 text-text-3">
-        Suggested, current nowhere yet. <Evidence of={of} />.
+        Suggested, not saved yet. <Evidence of={of} />.
       </p>
     </header>
     <RuleDesk workspace={workspace} rule={of.rule} words={words} state={null} onSaved={onSaved}>

@@ -24,7 +24,7 @@ export const IdentitySettings = ({ settings }: { readonly settings: SettingsView
       <Fact name="Operator">
         <ShownText text={settings.operator} />
       </Fact>
-      <Fact name="Workspace of commands">{settings.workspace}</Fact>
+      <Fact name="Default workspace">{settings.workspace}</Fact>
       <Fact name="Marked as production">
         {settings.production === null ? (
           <>
@@ -39,7 +39,7 @@ export const IdentitySettings = ({ settings }: { readonly settings: SettingsView
           <span className="font-mono text-xs">{key.key}</span>
         </Fact>
       ))}
-      <Fact name="Their seeds are">
+      <Fact name="Keys stored in">
         {settings.keyPlace === "keychain" ? "in the system’s keychain" : "in files that only you may read"}:{" "}
         {settings.keyPlaceWhy}
       </Fact>

@@ -131,8 +131,8 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
         </p>
         {form.readable ? null : (
           <p role="alert" className="mt-2 mb-0 text-bad">
-            What current on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup
-            in its place.
+            The value on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup in
+            its place.
           </p>
         )}
       </header>

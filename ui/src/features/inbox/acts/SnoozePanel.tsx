@@ -36,9 +36,7 @@ export const SnoozePanel = () => {
       <Button tone="quiet" onClick={close}>
         Back <kbd className="kbd">Esc</kbd>
       </Button>
-      <span className="ml-auto text-[11.5px] text-text-3">
-        Nothing is decided, and nobody else is kept from deciding.
-      </span>
+      <span className="ml-auto text-[11.5px] text-text-3">Only hidden here; others can still decide.</span>
     </div>
   );
 };

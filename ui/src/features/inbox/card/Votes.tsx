@@ -6,7 +6,7 @@ import type { VotesView, BallotView } from "../../../ipc/generated";
 
 const Vote = ({ vote }: { readonly vote: BallotView }) =>
   vote.type === "hidden" ? (
-    <li className="text-text-3">Somebody has voted; what and who is reported once you have</li>
+    <li className="text-text-3">Somebody has voted; what and who is shown once you have</li>
   ) : (
     <li>
       {vote.mine ? "You" : <ShownText text={vote.by} />} <span className="text-text-2">{pastOf(vote.verdict)}</span>
