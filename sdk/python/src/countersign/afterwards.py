@@ -1,7 +1,7 @@
 """Answers that come when their call waits no longer: after the agent's own timer, or after it was taken back.
 
-They run nothing. The console is still informed what became of them: it takes an agent that says nothing of an approval
-for one that hangs.
+They run nothing. The console is still informed what became of them: it takes an agent that says nothing of an
+approval for one that hangs.
 """
 
 from __future__ import annotations
