@@ -25,7 +25,7 @@ describe("the key S", () => {
   it("hides a card, goes on to the next one, and decides nothing", async () => {
     const console = await open();
     press("s");
-    expect((await screen.findByTestId("snooze-panel")).textContent).toContain("Nothing is decided");
+    expect((await screen.findByTestId("snooze-panel")).textContent).toContain("Only hidden here");
     fireEvent.click(screen.getByText("5 minutes"));
     await waitFor(() => {
       expect(shownCard()).toBe("a/b/2");
