@@ -24,7 +24,7 @@ const rewrite = async (page, text) => {
 onDesk("a card becomes the narrowest rule, which then decides automatically until somebody regrets it", async (desk, page) => {
   const first = await desk.agent("asks.py", call("INV-1"));
   await desk.armed("delete_invoice");
-  await page.reads("no rules: every request asks", '[data-testid="card"]');
+  await page.reads("No rules here yet, so every call needs a person", '[data-testid="card"]');
   await page.press("p");
   await page.sees('[data-testid="grant"][data-reach="thread"]');
   await page.reads('thread_id = ["T1"]', '[data-testid="grant"] .cm-content');
