@@ -14,7 +14,7 @@ async fn an_agent_that_is_enrolled_again_is_told_to_lose_its_former_login() {
     assert_eq!(desk.json(&enroll)["replaced"], true);
     let reported = desk.run(&["enroll", "acme/bot"]).success();
     assert!(
-        reported.err.contains("its former login ends"),
+        reported.err.contains("its old credentials are revoked"),
         "{reported:?}"
     );
     desk.run(&["revoke", "acme/bot"]).success();

@@ -152,24 +152,26 @@ async fn give(
 ) -> Result<(), Failure> {
     deciding_here(settings, async |app| {
         let key = app.resolve(id).await?;
-        if verdict.lets_it_run() {
-            stops(app, out, id).await?;
-        }
+        let stops = match verdict.lets_it_run() {
+            true => stops(app, id).await?,
+            false => Vec::new(),
+        };
         let decided = app
             .decide(complete(DecideCommand::by_operator(key, verdict)))
             .await?;
+        // Only where it went out: an error is alone on standard error.
+        for line in &stops {
+            out.caution(line);
+        }
         report(app, out, id, verdict, &decided).await
     })
     .await
 }
 
-/// Prints what is nearly always wrong in a call that is about to run, on standard error.
-async fn stops(app: &App, out: Output, id: &str) -> Result<(), Failure> {
+/// What is nearly always wrong in a call that is about to run.
+async fn stops(app: &App, id: &str) -> Result<Vec<String>, Failure> {
     let found = findings_of(&app.find(id).await?).unwrap_or_default();
-    for line in scrutiny::lines(&found, Weight::Stop, Secrets::Hidden) {
-        out.caution(&line);
-    }
-    Ok(())
+    Ok(scrutiny::lines(&found, Weight::Stop, Secrets::Hidden))
 }
 
 async fn report(

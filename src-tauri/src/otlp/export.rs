@@ -36,7 +36,7 @@ pub(super) async fn run(app: App, collector: Collector, mut stop: watch::Receive
                 Ok(true) => {}
                 Ok(false) => something_changes(&mut events).await,
                 Err(error) => {
-                    tracing::warn!(%error, retry_in_s = wait.as_secs(), "answers are not informed to the collector");
+                    tracing::warn!(%error, retry_in_s = wait.as_secs(), "answers are not sent to the collector");
                     tokio::time::sleep(wait).await;
                 }
             }
