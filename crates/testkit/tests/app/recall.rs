@@ -6,7 +6,7 @@ use async_nats::jetstream;
 use countersign_core::App;
 use countersign_core::ops::operators::{Change, Limits};
 use countersign_testkit::TempData;
-use countersign_wire::{AgentBrake, Risk, Verdict};
+use countersign_wire::{AgentBrake, Risk, Verdict, args_digest};
 use serde_json::json;
 
 use crate::agent::{
@@ -38,7 +38,11 @@ async fn an_approval_of_a_rule_that_meets_panic_before_the_bus_goes_back_to_peop
     let mut short = agent.request("short");
     short["expires_at"] = json!("2026-11-21T12:00:12.000Z");
     agent.ask(&short).await;
-    let denied = agent.ask(&agent.request("denied")).await;
+    // Of another invoice: what a person denied, no rule approves afterwards.
+    let mut other = agent.request("denied");
+    other["args"] = json!({"invoice_id": "INV-43"});
+    other["args_digest"] = json!(args_digest(&other["args"]).unwrap().to_string());
+    let denied = agent.ask(&other).await;
     agent.ask(&agent.request("later")).await;
     agent.ask(&agent.request("gone")).await;
     until("all wait for the bus", || async {
