@@ -83,8 +83,9 @@ async def test_f7_a_key_spares_the_question_only_as_an_operator_chose(desk):
                 pass
         for key in ("allow_dangerous", "confirm_fire", "undeclared"):
             working = Office(flexus, key=key).start()
-            await desk.deny(await desk.card(working))
-            await working
+            # Not denied: what a person denied, no key approves afterwards.
+            await desk.approve(await desk.card(working))
+            assert await working == "fired"
         for key, value in (("allow_dangerous", "true"), ("confirm_fire", "false")):
             await desk.console.done("setup", "bind", agent, key, "--skips-when", value)
             assert await Office(flexus, key=key).start() == "fired"
