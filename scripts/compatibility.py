@@ -23,7 +23,7 @@ class System(NamedTuple):
     """The first of its rows' names."""
     name: str
     package: str
-    """Whose version is told; a text of its own where it is no package."""
+    """Whose version is shown; a text of its own where it is no package."""
     played: str
     """What of it is not the real thing in the tests."""
 
@@ -37,12 +37,12 @@ SYSTEMS = [
         "agent-substrate 0.1.0 and 0.2.0",
         "the real packages' tool invoker; the older protocol by its shape",
     ),
-    System("F", "Flexus", "flexus_client_kit 0.1.0", "a stand-in (`flexus_kit.py`): the package is not on PyPI"),
+    System("F", "Flexus", "flexus_client_kit 0.1.0", "a double (`flexus_kit.py`): the package is not on PyPI"),
     System(
         "U",
         "CommonGround",
         "v1r4",
-        "a stand-in (`tests/bridge/commonground.py`, `commonground_kit.py`): there is nothing to install",
+        "a double (`tests/bridge/commonground.py`, `commonground_kit.py`): there is nothing to install",
     ),
 ]
 FRAMEWORKS = {
@@ -105,9 +105,9 @@ AGENTS = {
     "OpenCode": "opencode-ai 1.18.33",
 }
 REAL = (
-    "the real program with `make agents`, its model played on loopback; in CI a stand-in that reads the same settings"
+    "the real program with `make agents`, its model played on loopback; in CI a double that reads the same settings"
 )
-CURSOR = "| Cursor | hooks version 1 | a stand-in by the documented shapes: it works only with its maker's servers |"
+CURSOR = "| Cursor | hooks version 1 | a double by the documented shapes: it works only with its maker's servers |"
 
 
 def ran(file: Path) -> list[Ran]:
