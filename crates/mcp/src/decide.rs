@@ -138,7 +138,7 @@ impl Session {
             && let Some(response) = decision.response()
         {
             let waits = self.relay.lock().over(&call.id);
-            self.tell(waits.then(|| answer::response(call, &response.content)))
+            self.send(waits.then(|| answer::response(call, &response.content)))
                 .await;
             return;
         }
@@ -155,7 +155,7 @@ impl Session {
             };
             relay.over(&call.id).then_some(answer)
         };
-        self.tell(answer).await;
+        self.send(answer).await;
     }
 
     /// Asks for what the server wants filled in, and hands it to the server.

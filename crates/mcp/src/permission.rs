@@ -59,7 +59,7 @@ pub async fn permission(asker: Asker, stop: impl Future<Output = ()>) -> io::Res
         while let Some(Ok(line)) = lines.next().await {
             match line {
                 Line::Whole(line) => tool.take(&line).await,
-                Line::TooLong => tool.tell(message::too_long()).await,
+                Line::TooLong => tool.send(message::too_long()).await,
             }
         }
     };
@@ -78,7 +78,7 @@ pub async fn permission(asker: Asker, stop: impl Future<Output = ()>) -> io::Res
 }
 
 impl Tool {
-    async fn tell(&self, message: Bytes) {
+    async fn send(&self, message: Bytes) {
         // Fails only where nobody reads any more.
         let _ = self.to_client.send(message).await;
     }
@@ -86,7 +86,7 @@ impl Tool {
     async fn take(self: &Arc<Self>, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match message::read(line) {
-            Err(refused) => self.tell(unread(line, &refused)).await,
+            Err(refused) => self.send(unread(line, &refused)).await,
             Ok(Sent::Call(call)) => {
                 let gone = CancellationToken::new();
                 self.waiting.lock().insert(call.id.clone(), gone.clone());
@@ -100,7 +100,7 @@ impl Tool {
             Ok(_) => {
                 let message = countersign_wire::json_value(line).unwrap_or_default();
                 if let (Some(id), Some(method)) = (message.get("id"), message.get("method")) {
-                    self.tell(self.other(id, method, &message)).await;
+                    self.send(self.other(id, method, &message)).await;
                 }
             }
         }
@@ -140,7 +140,7 @@ impl Tool {
             None => return,
         };
         if self.waiting.lock().remove(&call.id).is_some() {
-            self.tell(answer::text(&call, &reported.to_string())).await;
+            self.send(answer::text(&call, &reported.to_string())).await;
         }
     }
 

@@ -79,20 +79,20 @@ impl Session {
             (steps.to_client, steps.then)
         };
         drop(room);
-        self.tell(to_client).await;
+        self.send(to_client).await;
         self.then(then);
     }
 
     /// Takes a message of the client that was too long to read.
     pub(crate) async fn client_sent_too_much(&self) {
-        self.tell(Some(message::too_long())).await;
+        self.send(Some(message::too_long())).await;
     }
 
     /// Takes a message of the server.
     pub(crate) async fn server_sent(self: &Arc<Self>, line: Bytes) {
         let steps = self.relay.lock().sent_by_server(&line);
-        self.tell(steps.pass.then_some(line)).await;
-        self.tell(steps.to_client).await;
+        self.send(steps.pass.then_some(line)).await;
+        self.send(steps.to_client).await;
         if let Some(message) = steps.to_server {
             // A server that does not read holds up nothing that it writes.
             let to_server = self.to_server.clone();
@@ -102,7 +102,7 @@ impl Session {
         self.then(steps.then);
     }
 
-    pub(crate) async fn tell(&self, message: Option<Bytes>) {
+    pub(crate) async fn send(&self, message: Option<Bytes>) {
         if let Some(message) = message {
             // Fails only where nobody reads any more.
             let _ = self.to_client.send(message).await;

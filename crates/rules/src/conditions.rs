@@ -79,12 +79,12 @@ pub struct Facts {
     pub now: Option<Timestamp>,
 }
 
-type Told = (usize, Result<bool, ConditionError>);
+type Answered = (usize, Result<bool, ConditionError>);
 
 struct Work {
     conditions: Vec<Arc<Condition>>,
     facts: Arc<Facts>,
-    reported: SyncSender<Told>,
+    reported: SyncSender<Answered>,
 }
 
 /// The threads that run conditions.

@@ -166,7 +166,7 @@ impl Desk<'_> {
         (self.label, self.mark) = (file.label.clone(), mark_of(&file.path));
     }
 
-    fn tell(
+    fn enter(
         &mut self,
         (place, entry): (&str, &str),
         (effect, rules): (Option<Effect>, Vec<String>),
@@ -184,7 +184,7 @@ impl Desk<'_> {
     }
 
     fn leave(&mut self, place: &str, entry: &str, why: impl Into<String>) {
-        self.tell((place, entry), (None, Vec::new()), Some(why.into()));
+        self.enter((place, entry), (None, Vec::new()), Some(why.into()));
     }
 
     /// Makes one entry's rules, or says why an allow has none. What denies or asks and does not fit into a
@@ -230,7 +230,7 @@ impl Desk<'_> {
         made.sort_by_key(|rule| std::cmp::Reverse(rule.effect));
         let strongest = made.first().map_or(Effect::Ask, |rule| rule.effect);
         let ids = made.iter().map(|rule| rule.id.clone()).collect();
-        self.tell(
+        self.enter(
             (place, entry),
             (Some(strongest), ids),
             note.map(str::to_owned),

@@ -12,7 +12,7 @@ use super::search_index;
 use crate::domain::history::HistoryFilter;
 
 /// A condition that an index entry answers.
-struct Told<'f> {
+struct Condition<'f> {
     /// Table and index.
     from: &'static str,
     /// Where the entry has the request's row number.
@@ -23,10 +23,10 @@ struct Told<'f> {
     literal: &'static str,
 }
 
-fn reported<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
+fn indexed<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Condition<'f>> {
     let of_request = |from, column, values: Option<&'f [String]>| {
         let values = values?.iter().map(String::as_str).collect();
-        Some(Told {
+        Some(Condition {
             from,
             id: "id",
             values: vec![(column, values)],
@@ -38,7 +38,7 @@ fn reported<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
             ("ws", vec![filter.workspace.as_deref()?]),
             (column, vec![name.as_deref()?]),
         ];
-        Some(Told {
+        Some(Condition {
             from,
             id: "id",
             values,
@@ -46,20 +46,20 @@ fn reported<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
         })
     };
     let states = filter.undecided_states();
-    let state = states.map(|states| Told {
+    let state = states.map(|states| Condition {
         from: "requests x INDEXED BY requests_by_state",
         id: "id",
         values: vec![("state", states.iter().map(|state| state.as_str()).collect())],
         literal: " AND x.state <> 'decided'",
     });
     // Keyed by the request: at most one entry, which answers the rest.
-    let stall = filter.overdue.then_some(Told {
+    let stall = filter.overdue.then_some(Condition {
         from: "stalls x NOT INDEXED",
         id: "request",
         values: vec![],
         literal: " AND x.code IS NOT NULL",
     });
-    let rule = filter.rule.as_deref().map(|rule| Told {
+    let rule = filter.rule.as_deref().map(|rule| Condition {
         from: "decisions x INDEXED BY decisions_by_rule",
         id: "request",
         values: vec![("rule_id", vec![rule])],
@@ -97,8 +97,8 @@ fn reported<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Told<'f>> {
     ];
     let all = all.into_iter().flatten();
     // Every candidate has what it was found by.
-    all.filter(|reported| {
-        let column = reported.values.last().map_or("code", |(column, _)| column);
+    all.filter(|indexed| {
+        let column = indexed.values.last().map_or("code", |(column, _)| column);
         !source.is_by(column)
     })
     .collect()
@@ -160,14 +160,14 @@ fn joined(
         return None;
     }
     query.push(") c");
-    for (number, reported) in reported(source, filter).into_iter().enumerate() {
+    for (number, indexed) in indexed(source, filter).into_iter().enumerate() {
         let name = format!("x{number}");
-        let from = reported.from.replacen(" x ", &format!(" {name} "), 1);
+        let from = indexed.from.replacen(" x ", &format!(" {name} "), 1);
         query.push(format!(
             " CROSS JOIN {from} ON {name}.{} = c.id",
-            reported.id
+            indexed.id
         ));
-        for (column, values) in reported.values {
+        for (column, values) in indexed.values {
             query.push(format!(" AND {name}.{column} IN ("));
             let mut list = query.separated(", ");
             for value in values {
@@ -175,7 +175,7 @@ fn joined(
             }
             query.push(")");
         }
-        query.push(reported.literal.replace(" x.", &format!(" {name}.")));
+        query.push(indexed.literal.replace(" x.", &format!(" {name}.")));
     }
     if let Some(signers) = filter.signers.as_ref().filter(|_| !source.is_by("key")) {
         query.push(" CROSS JOIN decisions d ON d.request = c.id AND d.key IN (SELECT value FROM json_each(");
@@ -204,8 +204,8 @@ fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
     ];
     conditions::equal(query, columns);
     // An index answers every other state.
-    let reported = filter.undecided_states().is_some();
-    conditions::in_states(query, filter.states.as_deref().filter(|_| !reported));
+    let indexed = filter.undecided_states().is_some();
+    conditions::in_states(query, filter.states.as_deref().filter(|_| !indexed));
     conditions::stored(query, filter.since, filter.until);
     if filter.undecided {
         query.push(" AND r.decided_at IS NULL");

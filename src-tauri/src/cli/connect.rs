@@ -72,7 +72,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
     }
     enrolled(settings, &agent, &agent_json).await?;
     let (Some(target), Some(new)) = (target, new) else {
-        return frameworks::tell(out, &asked.name, &agent_json);
+        return frameworks::print(out, &asked.name, &agent_json);
     };
     let (backup, changed) = target.write(Some(&new))?;
     tell(out, &target, backup.as_deref(), Some(&agent_json), changed)?;

@@ -25,11 +25,11 @@ pub(super) fn distrust(hooks: &mut [Placed], files: &[(&PathBuf, Value)]) {
         let trusted = state.and_then(|state| state["trusted_hash"].as_str());
         hook.untrusted = match trusted {
             _ if state.is_some_and(|state| state["enabled"] == false) => {
-                Some("Codex has been told to leave this hook out".to_owned())
+                Some("Codex leaves this hook out: it is switched off there".to_owned())
             }
-            None => Some("Codex has not been told to trust this hook".to_owned()),
+            None => Some("Codex does not trust this hook".to_owned()),
             Some(trusted) if digest(whole).as_deref() == Some(trusted) => None,
-            Some(_) => Some("Codex has not been told to trust this hook as it is now".to_owned()),
+            Some(_) => Some("Codex does not trust this hook as it is now".to_owned()),
         };
     }
 }

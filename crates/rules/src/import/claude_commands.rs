@@ -80,7 +80,7 @@ impl Allowed {
             TOGETHER
         };
         self.entries.push(desk.found.entries.len());
-        desk.tell(
+        desk.enter(
             at,
             (Some(Effect::Approve), Vec::new()),
             Some(why.to_owned()),

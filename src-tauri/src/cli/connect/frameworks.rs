@@ -11,7 +11,7 @@ use super::super::output::Output;
 type Framework = (&'static str, &'static str, [&'static str; 2]);
 
 const PYTHON_GATE: &str = "gate = await stack.enter_async_context(Gate.connect(AGENT_JSON))";
-const FRAMEWORKS: [Framework; 11] = [
+const FRAMEWORKS: [Framework; 7] = [
     (
         "pydantic-ai",
         "pip install 'countersign[pydantic-ai]'",
@@ -50,30 +50,6 @@ const FRAMEWORKS: [Framework; 11] = [
         [PYTHON_GATE, "options = ClaudeGate(gate).options()"],
     ),
     (
-        "google-adk",
-        "pip install 'countersign[google-adk]'",
-        [
-            PYTHON_GATE,
-            "runner = Runner(agent=agent, plugins=[CountersignPlugin(gate)])",
-        ],
-    ),
-    (
-        "crewai",
-        "pip install 'countersign[crewai]'",
-        [
-            "gate = SyncGate(AGENT_JSON)",
-            "with CountersignHooks(gate): crew.kickoff()",
-        ],
-    ),
-    (
-        "agent-framework",
-        "pip install 'countersign[agent-framework]'",
-        [
-            PYTHON_GATE,
-            "agent = ChatAgent(client, middleware=[CountersignMiddleware(gate)])",
-        ],
-    ),
-    (
         "selectools",
         "pip install 'countersign[selectools]'",
         [
@@ -89,14 +65,6 @@ const FRAMEWORKS: [Framework; 11] = [
             "see docs/guides/kate.md for the agent's configuration",
         ],
     ),
-    (
-        "ai",
-        "npm install @countersign/sdk",
-        [
-            "const gate = await Gate.connect(AGENT_JSON)",
-            "const tools = gateTools(gate, { pay })",
-        ],
-    ),
 ];
 
 pub(super) fn find(name: &str) -> Option<Framework> {
@@ -108,7 +76,7 @@ pub(super) fn names() -> String {
 }
 
 /// Prints what to do; no file of the person's changes.
-pub(super) fn tell(out: Output, name: &str, agent_json: &Path) -> Result<(), Failure> {
+pub(super) fn print(out: Output, name: &str, agent_json: &Path) -> Result<(), Failure> {
     let Some((_, install, lines)) = find(name) else {
         return Ok(());
     };

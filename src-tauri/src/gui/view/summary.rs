@@ -14,7 +14,7 @@ const LINE: usize = 80;
 const VALUE: usize = 60;
 
 /// Names of arguments that distinguish calls, the clearest first: what runs, where, for whom and how much.
-const TELLING: [&str; 24] = [
+const IDENTIFYING: [&str; 24] = [
     "command",
     "cmd",
     "script",
@@ -87,8 +87,8 @@ pub(super) fn call_summary(args: &Value, most: usize) -> String {
 fn rank(name: &str) -> usize {
     let letters = name.chars().filter(|letter| !['_', '-'].contains(letter));
     let plain: String = letters.flat_map(char::to_lowercase).collect();
-    let place = TELLING.iter().position(|telling| *telling == plain);
-    place.unwrap_or(TELLING.len())
+    let place = IDENTIFYING.iter().position(|telling| *telling == plain);
+    place.unwrap_or(IDENTIFYING.len())
 }
 
 fn value_summary(name: Option<&str>, value: &Value) -> String {
