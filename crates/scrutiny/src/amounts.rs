@@ -10,7 +10,7 @@ use crate::role::{Role, role};
 pub(crate) fn keys(leaf: &Leaf<'_>, call: &Call<'_>) -> Vec<String> {
     let unit = unit(leaf, call).unwrap_or_default();
     let mut keys = vec![format!("{unit}\u{1f}")];
-    if let Some(payee) = payee(leaf, call) {
+    if let Some(Role::Payee(payee)) = payee(leaf, call).and_then(|payee| role(payee, call)) {
         keys.push(format!("{unit}\u{1f}{payee}"));
     }
     keys
@@ -31,17 +31,14 @@ fn unit_in(fields: &Map<String, Value>) -> Option<String> {
 }
 
 /// Whom the call is for: beside the amount, else in the call.
-pub(crate) fn payee(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<String> {
-    let of = |other: &Leaf<'_>| match role(other, call) {
-        Some(Role::Payee(payee)) => Some(payee),
-        _ => None,
-    };
-    let beside = |other: &&Leaf<'_>| match (other.inside, leaf.inside) {
+pub(crate) fn payee<'c>(leaf: &Leaf<'_>, call: &'c Call<'_>) -> Option<&'c Leaf<'c>> {
+    let is_payee = |other: &&'c Leaf<'_>| matches!(role(other, call), Some(Role::Payee(_)));
+    let beside = |other: &&'c Leaf<'_>| match (other.inside, leaf.inside) {
         (Some(one), Some(two)) => std::ptr::eq(one, two),
         _ => false,
     };
-    let near = call.leaves.iter().filter(beside).find_map(of);
-    near.or_else(|| call.leaves.iter().find_map(of))
+    let near = call.leaves.iter().filter(beside).find(is_payee);
+    near.or_else(|| call.leaves.iter().find(is_payee))
 }
 
 /// 12,490.00 for money and fractions, 1,200 for other whole numbers.

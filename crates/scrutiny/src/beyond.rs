@@ -44,7 +44,7 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         }
         let unit = amounts::unit(leaf, call).unwrap_or_default();
         let who = match amounts::payee(leaf, call).filter(|_| payee) {
-            Some(payee) => format!(" for {}", past.shown(&payee)),
+            Some(payee) => format!(" for {}", past.shown(payee.text().unwrap_or_default())),
             None => String::new(),
         };
         found.push(Finding {

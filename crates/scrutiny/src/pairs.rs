@@ -16,6 +16,8 @@ pub(crate) struct Pair<'a> {
     pub(crate) place: String,
     pub(crate) at: &'a str,
     payee: String,
+    /// The payee as the call has it.
+    written: &'a str,
     account: String,
 }
 
@@ -55,6 +57,7 @@ pub(crate) fn of<'a>(call: &'a Call<'_>) -> Vec<Pair<'a>> {
                 place: format!("{} {}", of.place, leaf.place),
                 at: &leaf.at,
                 payee: payee.clone(),
+                written: of.text().unwrap_or_default(),
                 account,
             });
         }
@@ -81,7 +84,7 @@ pub(crate) fn broken(call: &Call<'_>, past: &Past) -> Vec<Finding> {
                 at: pair.at.to_owned(),
                 message: format!(
                     "{} came with {} in all {calls} earlier calls, now with {}.",
-                    past.shown(&pair.payee),
+                    past.shown(pair.written),
                     past.shown(account),
                     past.shown(&pair.account)
                 ),

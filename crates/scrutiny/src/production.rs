@@ -37,7 +37,10 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
             code: Code::ReachesProduction,
             weight: Weight::Look,
             at: leaf.at.clone(),
-            message: format!("{} is production; {before}.", past.shown(&value)),
+            message: match among("prod production prd live", value.to_lowercase().as_str()) {
+                true => format!("This reaches production; {before}."),
+                false => format!("{} is production; {before}.", past.shown(&value)),
+            },
         });
     }
     found

@@ -41,7 +41,7 @@ const AMOUNTS: &str = "amount total price sum cost fee budget quantity qty count
 /// Numbers that are no amounts whatever else their names say.
 const NO_AMOUNTS: &str = "id ids ttl port percent percentage pct time timeout seconds minutes hours days ms date year month day \
     page limit offset index number no version rate ratio timestamp duration interval line lines position \
-    depth";
+    depth centre center";
 
 /// Names of what a person reads, not what names something.
 pub(crate) fn is_prose(leaf: &Leaf<'_>) -> bool {
