@@ -14,6 +14,7 @@ use crate::role::{Role, role};
 pub fn effect(call: &Call<'_>) -> Option<String> {
     mail(call)
         .or_else(|| payment(call))
+        .or_else(|| crate::sql::effect(call))
         .or_else(|| command(call))
 }
 
@@ -147,6 +148,16 @@ mod tests {
                 "Pays 12,490.00 EUR to Hallberg Maschinen GmbH",
             ),
             (
+                "db.migrate",
+                json!({"migration": "ALTER TABLE o ADD COLUMN n text; DROP TABLE order_events_v1; CREATE TABLE e (id bigint)"}),
+                "Creates 1 table, alters 1, drops 1: order_events_v1",
+            ),
+            (
+                "query",
+                json!({"sql": "UPDATE orders SET paid = true WHERE id = 4; SELECT 1"}),
+                "Changes rows of orders, reads",
+            ),
+            (
                 "bash",
                 json!({"command": "npm ci && find . -name x -delete; rm a"}),
                 "Runs npm, find -delete, rm",
@@ -157,6 +168,11 @@ mod tests {
         for (tool, args) in [
             ("bash", json!({"command": "$X a"})),
             ("pay", json!({"amount": 1, "fee": 2})),
+            (
+                "query",
+                json!({"sql": "SELECT 1; GRANT ALL ON t TO PUBLIC"}),
+            ),
+            ("query", json!({"sql": "SELEC T FRM"})),
             ("think", json!({})),
         ] {
             assert_eq!(effect(&Call::new(tool, &args)), None);

@@ -1,6 +1,7 @@
 //! Statements of SQL: what they do, and what cannot be undone.
 
 mod condition;
+mod effect;
 mod read;
 mod statement;
 
@@ -11,6 +12,7 @@ use crate::finding::{Code, Hazard};
 use crate::leaf::Leaf;
 use crate::role::is_sql_name;
 
+pub(crate) use effect::effect;
 pub(crate) use read::{Sql, read};
 pub(crate) use statement::{Act, acts};
 
