@@ -463,7 +463,11 @@ async fn a_list_that_a_stranger_wrote_over_the_realms_is_put_right() {
     list.at = Some(from);
     put_list(&desk.app, &list, &stranger).await;
     sees(&desk.app, &theirs, ListedState::Waiting).await;
-    assert!(has_alarm(&desk.app, "operators_refused", theirs.as_str()).await);
+    // The list counts before the writer has stored the alarm.
+    until("the alarm is stored", async || {
+        has_alarm(&desk.app, "operators_refused", theirs.as_str()).await
+    })
+    .await;
     assert_eq!(state_of(&desk.app, &own), Some(ListedState::InForce));
     let bus = desk.app.bus().unwrap();
     until("the list is the realm's again", async || {
