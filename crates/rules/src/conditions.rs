@@ -1,8 +1,8 @@
 //! Runs conditions beside the thread that asks, and lets go of what takes too long.
 //!
-//! Refuses to wait more than 50 ms for one request, whatever its rules say, and to try a condition again
-//! soon that took longer.
+//! Refuses to begin what may take more steps than a request has, and to wait for an engine that does not end.
 
+mod cost;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -22,9 +22,11 @@ use self::values::context;
 use super::condition::{Condition, STACK};
 use crate::domain::Timestamp;
 
-/// How long all conditions of one request may take together.
-pub const TIME_MAX: Duration = Duration::from_millis(50);
-/// How long one that took longer is left alone.
+pub use self::cost::STEPS_MAX;
+
+/// How long is waited for conditions: far longer than their steps take on a busy machine.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+/// How long one that did not end is left alone.
 const SUSPENSION_MS: i64 = 10_000;
 /// Threads that run at the same time, those included that were let go of.
 const THREADS_MAX: usize = 8;
@@ -47,11 +49,16 @@ pub enum ConditionError {
         "the arguments are too large for a condition ({LIST_MAX} items of a list, {TEXT_MAX} bytes of text)"
     )]
     TooLarge,
-    /// It took too long, or did so in the last seconds.
-    #[error("the condition took longer than 50 ms; it is tried again after 10 s")]
+    /// It may take more steps than the request has left.
+    #[error(
+        "the condition may take too long for arguments of this size (all conditions of a call have {STEPS_MAX} steps)"
+    )]
+    TooManySteps,
+    /// It did not end, or did not in the last seconds.
+    #[error("the condition did not end within 5 s; it is tried again after 10 s")]
     TooSlow,
-    /// Others before it took the whole time.
-    #[error("there was no time left for the condition: others before it took 50 ms")]
+    /// One before it did not end.
+    #[error("there was no time left for the condition: one before it did not end")]
     NoTime,
     /// Too many that were let go of still run.
     #[error("too many slow conditions run at the moment")]
@@ -79,11 +86,14 @@ pub struct Facts {
     pub now: Option<Timestamp>,
 }
 
-type Answered = (usize, Result<bool, ConditionError>);
+/// An answer, and the steps that are left.
+type Answered = (Result<bool, ConditionError>, u64);
 
 struct Work {
     conditions: Vec<Arc<Condition>>,
     facts: Arc<Facts>,
+    /// Steps that they may take.
+    left: u64,
     reported: SyncSender<Answered>,
 }
 
@@ -101,32 +111,23 @@ fn now_ms() -> i64 {
 }
 
 impl Conditions {
-    /// The answer of each condition. Blocks the thread for as long as is `left` of [`TIME_MAX`] and a little,
-    /// and takes from it what it took.
+    /// The answer of each condition. They have what is `left` of [`STEPS_MAX`], and take what they need of it.
     #[must_use]
     pub fn run(
         &self,
         conditions: &[Arc<Condition>],
         facts: &Arc<Facts>,
-        left: &mut Duration,
+        left: &mut u64,
     ) -> Vec<Result<bool, ConditionError>> {
-        let begun = Instant::now();
-        let answers = match left.is_zero() {
-            true => conditions
-                .iter()
-                .map(|_| Err(ConditionError::NoTime))
-                .collect(),
-            false => self.run_within(conditions, facts, *left),
-        };
-        *left = left.saturating_sub(begun.elapsed());
-        answers
+        self.run_within(WAIT_MAX, conditions, facts, left)
     }
 
     fn run_within(
         &self,
+        wait: Duration,
         conditions: &[Arc<Condition>],
         facts: &Arc<Facts>,
-        left: Duration,
+        left: &mut u64,
     ) -> Vec<Result<bool, ConditionError>> {
         let now = now_ms();
         let mut answers: Vec<_> = conditions
@@ -152,6 +153,7 @@ impl Conditions {
                 .map(|place| Arc::clone(&conditions[*place]))
                 .collect(),
             facts: Arc::clone(facts),
+            left: *left,
             reported,
         };
         if thread.try_send(work).is_err() {
@@ -162,8 +164,8 @@ impl Conditions {
         }
         let begun = Instant::now();
         for (number, place) in tried.iter().enumerate() {
-            match heard.recv_timeout(left.saturating_sub(begun.elapsed())) {
-                Ok((_, answer)) => answers[*place] = answer,
+            match heard.recv_timeout(wait.saturating_sub(begun.elapsed())) {
+                Ok(answered) => (answers[*place], *left) = answered,
                 Err(RecvTimeoutError::Timeout) => {
                     conditions[*place].suspend(now_ms().saturating_add(SUSPENSION_MS));
                     let after = tried.iter().skip(number + 1);
@@ -196,13 +198,15 @@ impl Conditions {
             let _running = running;
             let env = Arc::new(Env::stdlib());
             while let Ok(work) = receive.recv() {
-                let mut context = context(&env, &work);
-                for (place, condition) in work.conditions.iter().enumerate() {
-                    let answer = match &mut context {
-                        Ok(context) => answer(condition, context),
+                let context = context(&env, &work);
+                let mut left = work.left;
+                for condition in &work.conditions {
+                    let answer = match &context {
+                        Ok(context) => within(&mut left, condition, &work.facts)
+                            .and_then(|()| answer(condition, context)),
                         Err(why) => Err(why.clone()),
                     };
-                    if work.reported.send((place, answer)).is_err() {
+                    if work.reported.send((answer, left)).is_err() {
                         return;
                     }
                 }
@@ -233,6 +237,15 @@ impl Drop for Counted {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
+}
+
+/// Takes the steps of a condition, if they are left.
+fn within(left: &mut u64, condition: &Condition, facts: &Facts) -> Result<(), ConditionError> {
+    let steps = cost::steps(&condition.expression, facts);
+    *left = left
+        .checked_sub(steps)
+        .ok_or(ConditionError::TooManySteps)?;
+    Ok(())
 }
 
 fn answer(condition: &Condition, context: &Context<'_, '_>) -> Result<bool, ConditionError> {

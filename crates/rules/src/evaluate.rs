@@ -9,7 +9,6 @@ mod probe;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use countersign_wire::{
     Effective, KeptJson, ParsedRequest, RequestKind, Risk, Sha256Digest, Verdict, args_digest,
@@ -19,7 +18,7 @@ use serde_json::Value;
 use self::probe::{Cover, Probe, probe};
 use super::arguments::same;
 use super::commands::Reading;
-use super::conditions::{Conditions, Facts, TIME_MAX};
+use super::conditions::{Conditions, Facts, STEPS_MAX};
 use super::effective::args_that_run;
 use super::rule::{Effect, Enabled, Rule};
 use super::set::{PolicySet, Prepared, SetupInForce};
@@ -168,7 +167,7 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
         reading: Reading::of(asked.native),
     };
     let rules = policy.rules();
-    let mut left = TIME_MAX;
+    let mut left = STEPS_MAX;
     let mut probes = look(policy, &cover, &mut left);
     if let Some(args) = &run {
         let digest = args_digest(args).ok().filter(|_| !args.is_null());
@@ -240,7 +239,7 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
 }
 
 /// What the rules find, those aside that are far from matching.
-fn look(policy: &PolicySet, cover: &Cover<'_>, left: &mut Duration) -> Vec<(usize, Probe)> {
+fn look(policy: &PolicySet, cover: &Cover<'_>, left: &mut u64) -> Vec<(usize, Probe)> {
     let (asked, setting) = (cover.asked, cover.setting);
     let most = u8::from(setting.explain);
     let mut probes: Vec<(usize, Probe)> = Vec::new();
@@ -333,7 +332,7 @@ fn run_conditions(
     policy: &PolicySet,
     (asked, setting): (&Asked<'_>, &Setting<'_>),
     probes: &mut [(usize, Probe)],
-    left: &mut Duration,
+    left: &mut u64,
 ) {
     let mut waiting = Vec::new();
     let mut conditions = Vec::new();
