@@ -511,12 +511,13 @@ CREATE TABLE quarantine_days(
 ) STRICT, WITHOUT ROWID;
 
 -- How a person looked at a call before deciding it here. A row counts once the request's decision is this one: what was
--- taken back, or was not the first, says nothing. front_ms: how long the card was in front and armed; null on the
--- command line. looked: JSON, the whole of it.
+-- taken back, or was not the first, says nothing. front_ms: how long the card was in front and armed; read_ms: how long it
+-- takes to read; both null on the command line. looked: JSON, what is reported.
 CREATE TABLE looked(
   request     INTEGER PRIMARY KEY REFERENCES requests(id),
   decision_id TEXT NOT NULL,
   front_ms    INTEGER,
+  read_ms     INTEGER,
   looked      TEXT NOT NULL
 ) STRICT;
 

@@ -46,7 +46,7 @@ const expected = (lines) => {
     figures: {
       "Requests": String(lines.length), "Still waiting": String(lines.filter((line) => line.state === "pending").length),
       "Decided by people": share(human.length, decided.length), "Decided automatically": share(automatic.length, decided.length),
-      "By people in under 2 s": share(human.filter((line) => line.front < 2_000).length, human.length),
+      "Hasty decisions": share(human.filter((line) => line.front < 1_000).length, human.length),
       "Denied or edited by people": share(human.filter((line) => line.verdict === "deny").length, human.length),
       "By people: median in front · waiting": human.length === 0 ? "–" : [words(ofHundred(human.map((line) => line.front), 50)), paced(human)[0]].join(" · "),
       Expired: share(expired, lines.length), "Delivery overdue now": "0",

@@ -204,7 +204,7 @@ fn groups(week: Option<Timestamp>) -> Vec<HistoryFilter> {
         },
         HistoryFilter {
             origins: words(&["operator"]),
-            front_under_ms: Some(2_000),
+            hasty: true,
             ..none()
         },
         HistoryFilter {

@@ -12,6 +12,7 @@ pub mod decide;
 pub mod delivery;
 pub mod fate;
 mod fault;
+pub mod haste;
 pub mod history;
 pub mod hold;
 pub mod incident;

@@ -5,13 +5,16 @@
 use std::collections::BTreeMap;
 
 use super::fate::Fate;
+use super::haste::InFront;
 use super::pace::median;
 use super::{State, Timestamp};
 
+pub mod people;
+
 /// At most this many pairs of agent and tool are kept apart; later ones are counted together.
 const PAIRS: usize = 500;
-/// What was in front of a person for less than this was hardly read.
-pub const HASTY_MS: i64 = 2_000;
+/// Pieces of a time at most.
+pub const PIECES: usize = 400;
 
 /// Verdicts with which a person does not let a call run as it was asked.
 pub const CAUGHT: [&str; 3] = ["modify", "deny", "terminate"];
@@ -25,8 +28,8 @@ pub struct Fact {
     pub tool: Option<String>,
     /// What became of it.
     pub fate: Fate,
-    /// How long its card was in front and armed before a person decided in this console's window, ms.
-    pub front_ms: Option<i64>,
+    /// How long its card was in front before a person decided in this console's window.
+    pub front: Option<InFront>,
 }
 
 /// How many requests came in a piece of time, by what became of them.
@@ -81,7 +84,9 @@ pub struct Overview {
     pub automatic: u64,
     /// Decided by people.
     pub human: u64,
-    /// Of these, decided in this console's window less than two seconds after the card was in front and armed.
+    /// Of these, decided in this console's window.
+    pub in_window: u64,
+    /// Of those in the window, decided in less time than it takes to read.
     pub hasty: u64,
     /// Of what people decided, what they did not approve as asked: edited, denied or terminated.
     pub caught: u64,
@@ -98,21 +103,23 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// Counts what was stored from `since` on in `pieces` pieces of `step_ms`.
+    /// Counts what was stored from one time to another in so many pieces, the last of which may end later; none for a
+    /// time that does not end after it begins, and for another number of pieces than 1 to [`PIECES`].
     #[must_use]
-    pub fn new(since: Timestamp, step_ms: i64, pieces: usize) -> Self {
-        let step_ms = step_ms.max(1);
-        Self {
+    pub fn over((since, until): (Timestamp, Timestamp), pieces: usize) -> Option<Self> {
+        let whole = until.0.checked_sub(since.0).filter(|whole| *whole > 0)?;
+        let each = i64::try_from(pieces).ok()?;
+        (1..=PIECES).contains(&pieces).then(|| Self {
             since,
             overview: Overview {
-                step_ms,
+                step_ms: whole / each + i64::from(whole % each > 0),
                 volume: vec![Volume::default(); pieces],
                 ..Overview::default()
             },
             verdicts: BTreeMap::new(),
             times: BTreeMap::new(),
             fronts: Vec::new(),
-        }
+        })
     }
 
     /// Counts one request; what is outside the time is left out.
@@ -150,8 +157,9 @@ impl Counting {
         match fate.origin.as_deref() {
             Some("operator") => {
                 overview.human += 1;
-                overview.hasty += u64::from(fact.front_ms.is_some_and(|front| front < HASTY_MS));
-                self.fronts.extend(fact.front_ms);
+                overview.in_window += u64::from(fact.front.is_some());
+                overview.hasty += u64::from(fact.front.is_some_and(InFront::is_hasty));
+                self.fronts.extend(fact.front.map(|front| front.front_ms));
                 let verdict = fate.verdict.as_deref();
                 overview.caught += u64::from(verdict.is_some_and(|word| CAUGHT.contains(&word)));
             }
@@ -211,110 +219,4 @@ fn pace(agent: String, tool: Option<String>, times: &mut [i64]) -> Option<Pace> 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fact(stored: i64, state: State, verdict: &str, origin: &str, took: Option<i64>) -> Fact {
-        Fact {
-            agent: "acme/bot".into(),
-            tool: Some("t".into()),
-            fate: Fate {
-                state,
-                verdict: Some(verdict.into()),
-                origin: Some(origin.into()),
-                stored_at: Timestamp(stored),
-                decided_at: took.map(|took| Timestamp(stored + took)),
-            },
-            front_ms: None,
-        }
-    }
-
-    #[test]
-    fn hasty_is_what_was_in_front_for_a_moment_however_long_it_waited() {
-        let mut counting = Counting::new(Timestamp(0), 100, 1);
-        for (origin, waited, front) in [
-            ("operator", 90_000, Some(1_999)),
-            ("operator", 90_000, Some(0)),
-            ("operator", 90_000, Some(2_000)),
-            ("operator", 90_000, Some(9_000)),
-            // By the command line, and at another console.
-            ("operator", 1, None),
-            ("rule", 0, None),
-        ] {
-            counting.add(Fact {
-                front_ms: front,
-                ..fact(1, State::Decided, "approve", origin, Some(waited))
-            });
-        }
-        let seen = counting.finish();
-        assert_eq!((seen.human, seen.hasty), (5, 2));
-        assert_eq!(seen.front_ms, Some(1_999));
-        assert_eq!(seen.pace.map(|pace| pace.median_ms), Some(90_000));
-        assert_eq!(Counting::new(Timestamp(0), 1, 1).finish().front_ms, None);
-    }
-
-    #[test]
-    fn each_request_is_counted_where_it_belongs() {
-        let mut counting = Counting::new(Timestamp(1_000), 100, 2);
-        for (stored, state, verdict, origin, took) in [
-            (999, State::Decided, "approve", "operator", Some(1)),
-            (1_000, State::Decided, "approve", "operator", Some(1_999)),
-            (1_099, State::Decided, "modify", "operator", Some(2_000)),
-            (1_100, State::Decided, "deny", "rule", Some(5)),
-            (1_150, State::Expired, "expired", "timeout", None),
-            (1_199, State::Withdrawn, "withdrawn", "agent", None),
-            (1_200, State::Decided, "approve", "operator", Some(1)),
-        ] {
-            counting.add(fact(stored, state, verdict, origin, took));
-        }
-        let seen = counting.finish();
-        let volume = |arrived, allowed, denied, expired| Volume {
-            arrived,
-            allowed,
-            denied,
-            expired,
-        };
-        assert_eq!(seen.volume, [volume(2, 2, 0, 0), volume(3, 0, 1, 1)]);
-        assert_eq!(
-            (
-                seen.human,
-                seen.automatic,
-                seen.hasty,
-                seen.caught,
-                seen.expired
-            ),
-            (2, 1, 0, 1, 1)
-        );
-        assert_eq!(seen.verdicts.iter().map(|(_, count)| count).sum::<u64>(), 5);
-        let pace = seen
-            .pace
-            .map(|pace| (pace.decided, pace.median_ms, pace.p95_ms));
-        assert_eq!(pace, Some((2, 1_999, 2_000)));
-        assert_eq!(Counting::new(Timestamp(0), 0, 1).finish().pace, None);
-    }
-
-    #[test]
-    fn half_and_ninety_five_of_a_hundred_took_no_longer() {
-        let mut times: Vec<i64> = (1..=100).rev().collect();
-        let found = pace(String::new(), None, &mut times).map(|pace| (pace.median_ms, pace.p95_ms));
-        assert_eq!(found, Some((50, 95)));
-    }
-
-    #[test]
-    fn many_pairs_stay_bounded() {
-        let mut counting = Counting::new(Timestamp(0), 100, 1);
-        for number in 0..2_000 {
-            let tool = Some(format!("tool-{number}"));
-            counting.add(Fact {
-                tool,
-                ..fact(1, State::Decided, "deny", "operator", Some(1))
-            });
-        }
-        let seen = counting.finish();
-        assert_eq!(seen.paces.len(), PAIRS + 1);
-        assert_eq!(
-            seen.paces.iter().map(|pace| pace.decided).sum::<u64>(),
-            2_000
-        );
-    }
-}
+mod tests;

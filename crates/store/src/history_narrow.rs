@@ -7,7 +7,7 @@ use sqlx::{QueryBuilder, Sqlite};
 
 use super::conditions;
 use super::history_source::{Source, Span, Towards};
-use super::looked::front_ms;
+use super::looked::looked;
 use super::search_index;
 use crate::domain::history::HistoryFilter;
 
@@ -114,7 +114,7 @@ fn needs_row(source: &Source, filter: &HistoryFilter) -> bool {
     };
     let decided =
         filter.undecided || (filter.states.is_some() && filter.undecided_states().is_none());
-    let time = filter.since.is_some() || filter.until.is_some() || filter.front_under_ms.is_some();
+    let time = filter.since.is_some() || filter.until.is_some() || filter.hasty;
     by_name || decided || time
 }
 
@@ -210,8 +210,7 @@ fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
     if filter.undecided {
         query.push(" AND r.decided_at IS NULL");
     }
-    if let Some(under) = filter.front_under_ms {
-        query.push(concat!(" AND ", front_ms!("r.id"), " < "));
-        query.push_bind(under);
+    if filter.hasty {
+        query.push(concat!(" AND ", looked!("l.front_ms < l.read_ms", "r.id")));
     }
 }

@@ -82,7 +82,7 @@ fn single_filters() -> Vec<HistoryFilter> {
             ..none()
         },
         HistoryFilter {
-            front_under_ms: Some(3),
+            hasty: true,
             ..none()
         },
         HistoryFilter {
@@ -160,7 +160,7 @@ fn both(one: HistoryFilter, other: HistoryFilter) -> HistoryFilter {
         states: one.states.or(other.states),
         verdicts: one.verdicts.or(other.verdicts),
         origins: one.origins.or(other.origins),
-        front_under_ms: one.front_under_ms.or(other.front_under_ms),
+        hasty: one.hasty || other.hasty,
         overdue: one.overdue || other.overdue,
         undecided: one.undecided || other.undecided,
         signers: one.signers.or(other.signers),
@@ -191,7 +191,7 @@ async fn what_else_must_hold_is_told_by_indexes_and_by_rows_only_where_there_is_
             // What has no index that ends with the row number.
             let by_row = filter.since.is_some()
                 || filter.states.as_deref() == Some(&[State::Decided])
-                || filter.front_under_ms.is_some()
+                || filter.hasty
                 || filter.overdue
                 || filter.signers.is_some()
                 || filter.workspace.is_some() != (filter.agent.is_some() || filter.tool.is_some());
@@ -292,7 +292,7 @@ async fn insert(writer: &mut Writer, fake: &Fake) {
         .unwrap();
     if fake.verdict.is_some() {
         // A digest that was looked at but not decided proves nothing.
-        sqlx::query("INSERT INTO looked(request, decision_id, front_ms, looked) VALUES (?1, 'd' || iif(?2 = 1, 0, ?1), ?2, '{}')")
+        sqlx::query("INSERT INTO looked(request, decision_id, front_ms, read_ms, looked) VALUES (?1, 'd' || iif(?2 = 1, 0, ?1), ?2, 3, '{}')")
             .bind(id)
             .bind(fake.front)
             .execute(&mut *connection)
@@ -388,9 +388,7 @@ fn passes(fake: &Fake, filter: &HistoryFilter) -> bool {
             .states
             .as_ref()
             .is_none_or(|wanted| wanted.contains(&state))
-        && filter
-            .front_under_ms
-            .is_none_or(|under| decided && fake.front < under && fake.front != 1)
+        && (!filter.hasty || (decided && fake.front < 3 && fake.front != 1))
         && (!filter.overdue || fake.stall.is_some())
         && filter
             .signers

@@ -104,7 +104,7 @@ impl Source {
             filter.states.is_some(),
             filter.verdicts.is_some(),
             filter.origins.is_some(),
-            filter.front_under_ms.is_some(),
+            filter.hasty,
             filter.overdue,
             filter.signers.is_some(),
             filter.rule.is_some(),

@@ -4,20 +4,23 @@ use rusqlite::params;
 
 use super::direct::WriteConnection;
 use super::{Reader, StoreError};
+use crate::domain::haste::InFront;
 
-/// How long the card was in front of a decision of the window, as a scalar over the request's row number; null
-/// for every other decision.
-macro_rules! front_ms {
-    ($request:literal) => {
+/// A scalar of the row `l` of a request's decision, over the request's row number; null where this console's operator did
+/// not decide, as `front_ms` and `read_ms` are on the command line.
+macro_rules! looked {
+    ($what:literal, $request:literal) => {
         concat!(
-            "(SELECT l.front_ms FROM looked l JOIN decisions ld ON ld.request = l.request
+            "(SELECT ",
+            $what,
+            " FROM looked l JOIN decisions ld ON ld.request = l.request
              AND ld.decision_id = l.decision_id WHERE l.request = ",
             $request,
             ")"
         )
     };
 }
-pub(super) use front_ms;
+pub(super) use looked;
 
 /// How a decision was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +29,8 @@ pub struct Looked {
     pub request: i64,
     /// The decision.
     pub decision_id: String,
-    /// How long the card was in front and armed, ms; none on the command line.
-    pub front_ms: Option<i64>,
+    /// How long the card was in front; none on the command line.
+    pub front: Option<InFront>,
     /// JSON `{via, front_ms, to_end, shown}`.
     pub looked: String,
 }
@@ -39,10 +42,16 @@ pub async fn keep(tx: &mut WriteConnection, rows: &[Looked]) -> Result<(), Store
     }
     tx.direct(|sqlite| {
         let mut insert = sqlite.prepare_cached(
-            "INSERT OR REPLACE INTO looked(request, decision_id, front_ms, looked) VALUES (?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO looked(request, decision_id, front_ms, read_ms, looked) VALUES (?, ?, ?, ?, ?)",
         )?;
         for row in rows {
-            insert.execute(params![row.request, row.decision_id, row.front_ms, row.looked])?;
+            insert.execute(params![
+                row.request,
+                row.decision_id,
+                row.front.map(|front| front.front_ms),
+                row.front.map(|front| front.read_ms),
+                row.looked
+            ])?;
         }
         Ok(())
     })

@@ -1,7 +1,7 @@
 //! Table `requests`: the newest calls of one tool by one agent, and how long people took lately.
 
 use super::fates::{self, FateRow};
-use super::looked::front_ms;
+use super::looked::looked;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 use crate::domain::fate::Fate;
@@ -91,7 +91,7 @@ pub async fn people_took(
 ) -> Result<Vec<(i64, Option<i64>)>, StoreError> {
     Ok(sqlx::query_as(concat!(
         "SELECT max(decided_at - stored_at, 0), ",
-        front_ms!("r.id"),
+        looked!("l.front_ms", "r.id"),
         " FROM (
            SELECT id, state, stored_at, decided_at FROM requests INDEXED BY requests_by_origin
            WHERE origin = 'operator' ORDER BY id DESC LIMIT ?) r

@@ -31,9 +31,8 @@ pub struct HistoryFilterView {
     pub operator: Option<String>,
     /// Id of the rule that decided.
     pub rule: Option<String>,
-    /// Decided in this console's window while its card was in front and armed for less than this.
-    #[ts(type = "number | null")]
-    pub front_under_ms: Option<i64>,
+    /// Only what was decided in this console's window in less time than it takes to read.
+    pub hasty: bool,
     /// Only answers whose delivery is overdue now.
     pub overdue: bool,
     /// Stored at or after.

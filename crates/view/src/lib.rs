@@ -66,7 +66,9 @@ pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use looks::{ArgLook, CommandPart};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use operators::{OperatorLine, OperatorsView};
-pub use overview::{OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece};
+pub use overview::{
+    OverviewArgs, OverviewView, PaceView, PersonWeekView, VerdictCount, VolumePiece,
+};
 pub use practice::{PracticeAnswer, PracticePerson, PracticeView, SetPracticeArgs};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use rule_changes::{RuleChangeKind, RuleChangeView, RuleChangesView};

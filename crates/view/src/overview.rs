@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
+use countersign_wire::Shown;
+
 use super::Facet;
 
 /// Asks for the numbers of a time.
@@ -19,6 +21,9 @@ pub struct OverviewArgs {
     pub pieces: u32,
     /// Only this workspace.
     pub workspace: Option<String>,
+    /// When the weeks begin that people are counted by, at most 60; the last one ends with the time.
+    #[ts(type = "number[]")]
+    pub weeks_ms: Vec<i64>,
 }
 
 /// How many requests came in a piece of time, by what became of them.
@@ -71,6 +76,45 @@ pub struct PaceView {
     pub p95_ms: i64,
 }
 
+/// What one person did in one week, in every workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct PersonWeekView {
+    /// The name.
+    pub name: Shown,
+    /// The public key.
+    pub key: String,
+    /// The operator of this console.
+    pub own: bool,
+    /// When the week begins.
+    #[ts(type = "number")]
+    pub since_ms: i64,
+    /// Decisions.
+    #[ts(type = "number")]
+    pub decided: u64,
+    /// Of these, denied or terminated.
+    #[ts(type = "number")]
+    pub denied: u64,
+    /// Of these, on this console's command line.
+    #[ts(type = "number")]
+    pub by_cli: u64,
+    /// Of these, in this console's window.
+    #[ts(type = "number")]
+    pub in_window: u64,
+    /// Of those in the window, in less time than it takes to read.
+    #[ts(type = "number")]
+    pub hasty: u64,
+    /// Half of those in the window were no longer in front and armed; none where there is none.
+    #[ts(type = "number | null")]
+    pub front_ms: Option<i64>,
+    /// Practice cards with a change that were answered.
+    #[ts(type = "number")]
+    pub changed: u64,
+    /// Of these, the change was caught.
+    #[ts(type = "number")]
+    pub caught: u64,
+}
+
 /// The numbers of a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -111,13 +155,15 @@ pub struct OverviewView {
     /// Decided by people.
     #[ts(type = "number")]
     pub human: u64,
-    /// Of these, in this console's window less than `hasty_ms` after the card was in front and armed.
+    /// Of these, in this console's window.
+    #[ts(type = "number")]
+    pub in_window: u64,
+    /// Of those in the window, in less time than it takes to read.
     #[ts(type = "number")]
     pub hasty: u64,
     /// Of what people decided, what they did not approve as asked: edited, denied or terminated.
     #[ts(type = "number")]
     pub caught: u64,
-    /// Less was hardly enough to read what was decided.
-    #[ts(type = "number")]
-    pub hasty_ms: i64,
+    /// The newest week first, in it the operator of this console.
+    pub people: Vec<PersonWeekView>,
 }

@@ -3,7 +3,7 @@ import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, it, vi } from "vitest";
 import { historyRow, shown } from "../../test/build";
 import { fakeConsole } from "../../test/fakeTransport";
-import type { OverviewView } from "../ipc/generated";
+import type { OverviewView, PersonWeekView } from "../ipc/generated";
 import { EVERYTHING } from "../features/history/filter";
 import { App } from "./App";
 
@@ -46,9 +46,10 @@ const VIEW: OverviewView = {
   stalled: 2,
   automatic: 3,
   human: 4,
+  inWindow: 3,
   hasty: 1,
   caught: 2,
-  hastyMs: 2_000,
+  people: [],
 };
 
 const open = (more: Partial<OverviewView> = {}) => {
@@ -81,7 +82,7 @@ it.each([
   ["Still waiting: 1", { ...TIME, state: "waiting" }],
   ["Decided by people: 4", { ...TIME, state: "decided", origin: "operator" }],
   ["Decided automatically: 3", { ...TIME, state: "decided", origin: "automatic" }],
-  ["By people in under 2 s: 1", { ...TIME, state: "decided", origin: "operator", frontUnderMs: 2_000 }],
+  ["Hasty decisions: 1", { ...TIME, state: "decided", origin: "operator", hasty: true }],
   ["Denied or edited by people: 2", { ...TIME, state: "decided", origin: "operator", verdict: "caught" }],
   ["Expired: 1", { ...TIME, state: "expired" }],
   ["Delivery overdue now: 2", { overdue: true }],
@@ -157,7 +158,7 @@ it("the overview draws its numbers and says them in words and tables, shares inc
   const figures = await screen.findByTestId("figures");
   expect(figures.textContent).toContain("Requests8");
   expect(figures.textContent).toContain("Decided by people4 · 57 %");
-  expect(figures.textContent).toContain("By people in under 2 s1 · 25 %");
+  expect(figures.textContent).toContain("Hasty decisions1 · 33 %");
   expect(figures.textContent).toContain("Denied or edited by people2 · 50 %");
   expect(figures.textContent).toContain("By people: median in front · waiting500 ms · 1 min 24 s");
   expect(drawn.data.at(-1)).toEqual([
@@ -181,4 +182,33 @@ it("the overview draws its numbers and says them in words and tables, shares inc
   });
   const [asked] = console.argsOf("overview");
   expect((asked?.untilMs ?? 0) - (asked?.sinceMs ?? 0)).toBe(86_400_000);
+});
+
+it("people are listed by week with their shares, and a dash where there is nothing to share", async () => {
+  const week: PersonWeekView = {
+    name: shown("mar⟨U+202E⟩ia"),
+    key: "UAAA",
+    own: true,
+    sinceMs: new Date(2026, 10, 23).getTime(),
+    decided: 100,
+    denied: 7,
+    byCli: 0,
+    inWindow: 100,
+    hasty: 100,
+    frontMs: 500,
+    changed: 0,
+    caught: 0,
+  };
+  const cli = { decided: 3, denied: 0, byCli: 3, inWindow: 0, hasty: 0, frontMs: null, changed: 4, caught: 3 };
+  const console = open({ people: [week, { ...week, ...cli, name: shown("lena"), key: "UBBB", own: false }] });
+  const rows = within(await screen.findByTestId("people"))
+    .getAllByRole("row")
+    .slice(1);
+  expect(rows.map((row) => [...row.children].map((cell) => cell.textContent).slice(1))).toEqual([
+    [expect.stringContaining("(you)"), "100", "–", "7 % of 100", "100 % of 100", "500 ms", "–"],
+    ["lena", "3", "3", "0 % of 3", "–", "–", "75 % of 4"],
+  ]);
+  const [asked] = console.argsOf("overview");
+  expect(asked?.weeksMs.length).toBeGreaterThan(0);
+  expect(asked?.weeksMs.every((ms) => new Date(ms).getDay() === 1)).toBe(true);
 });

@@ -31,9 +31,10 @@ const EMPTY: OverviewView = {
   stalled: 0,
   automatic: 0,
   human: 0,
+  inWindow: 0,
   hasty: 0,
   caught: 0,
-  hastyMs: 1_000,
+  people: [],
 };
 
 it("an answered practice card says in one line what was changed, and can not be undone", async () => {

@@ -1802,9 +1802,9 @@ operator: string | null,
  */
 rule: string | null, 
 /**
- * Decided in this console's window while its card was in front and armed for less than this.
+ * Only what was decided in this console's window in less time than it takes to read.
  */
-frontUnderMs: number | null, 
+hasty: boolean, 
 /**
  * Only answers whose delivery is overdue now.
  */
@@ -2635,7 +2635,11 @@ pieces: number,
 /**
  * Only this workspace.
  */
-workspace: string | null, };
+workspace: string | null, 
+/**
+ * When the weeks begin that people are counted by, at most 60; the last one ends with the time.
+ */
+weeksMs: number[], };
 
 /**
  * The numbers of a time.
@@ -2695,7 +2699,11 @@ automatic: number,
  */
 human: number, 
 /**
- * Of these, in this console's window less than `hasty_ms` after the card was in front and armed.
+ * Of these, in this console's window.
+ */
+inWindow: number, 
+/**
+ * Of those in the window, in less time than it takes to read.
  */
 hasty: number, 
 /**
@@ -2703,9 +2711,9 @@ hasty: number,
  */
 caught: number, 
 /**
- * Less was hardly enough to read what was decided.
+ * The newest week first, in it the operator of this console.
  */
-hastyMs: number, };
+people: Array<PersonWeekView>, };
 
 /**
  * A key of this console. Only its public half is ever shown.
@@ -2836,6 +2844,59 @@ mime: Shown,
  * Why.
  */
 why: string, };
+
+/**
+ * What one person did in one week, in every workspace.
+ */
+export type PersonWeekView = { 
+/**
+ * The name.
+ */
+name: Shown, 
+/**
+ * The public key.
+ */
+key: string, 
+/**
+ * The operator of this console.
+ */
+own: boolean, 
+/**
+ * When the week begins.
+ */
+sinceMs: number, 
+/**
+ * Decisions.
+ */
+decided: number, 
+/**
+ * Of these, denied or terminated.
+ */
+denied: number, 
+/**
+ * Of these, on this console's command line.
+ */
+byCli: number, 
+/**
+ * Of these, in this console's window.
+ */
+inWindow: number, 
+/**
+ * Of those in the window, in less time than it takes to read.
+ */
+hasty: number, 
+/**
+ * Half of those in the window were no longer in front and armed; none where there is none.
+ */
+frontMs: number | null, 
+/**
+ * Practice cards with a change that were answered.
+ */
+changed: number, 
+/**
+ * Of these, the change was caught.
+ */
+caught: number, };
 
 /**
  * What came of a practice card.

@@ -23,6 +23,7 @@ use super::incoming::{
 use super::practice::{Examined, PracticeNote};
 use super::publisher::{Carried, Settled};
 use super::retention::Run;
+use crate::domain::haste::InFront;
 use crate::domain::retention::Kind;
 use crate::domain::{AlarmCode, Authority, DecideRefusal, Timestamp};
 use crate::store::audit::{Entry, StoredAnchor};
@@ -63,8 +64,8 @@ pub struct DecideCommand {
 pub struct Look {
     /// Where.
     pub via: Via,
-    /// How long the card was in front and armed, ms; none on the command line.
-    pub front_ms: Option<i64>,
+    /// How long the card was in front; none on the command line.
+    pub front: Option<InFront>,
     /// Whether the arguments were seen to their end; none on the command line.
     pub to_end: Option<bool>,
     /// The findings that were shown; none for those of the moment of the decision.
@@ -106,10 +107,10 @@ impl From<&Finding> for ShownFinding {
 impl Look {
     /// In the window, with the card in front and armed for so long.
     #[must_use]
-    pub fn in_window(front_ms: Option<i64>) -> Self {
+    pub fn in_window(front: Option<InFront>) -> Self {
         Self {
             via: Via::Window,
-            front_ms,
+            front,
             ..Self::default()
         }
     }

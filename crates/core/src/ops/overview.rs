@@ -4,12 +4,10 @@ use super::automatic::is_probe;
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::history::HistoryFilter;
-use crate::domain::overview::{Counting, Fact, Overview};
+use crate::domain::overview::people::{People, PersonWeek};
+use crate::domain::overview::{Counting, Fact, Overview, PIECES};
 use crate::runtime::App;
 use crate::store::overview;
-
-/// Pieces of a time at most.
-const PIECES: usize = 400;
 
 impl App {
     /// Counts what was stored from `since` to `until`, in so many pieces, 1 to 400; all workspaces, or one.
@@ -24,16 +22,11 @@ impl App {
         pieces: usize,
         workspace: Option<String>,
     ) -> Result<Overview, Fault> {
-        let each = i64::try_from(pieces).unwrap_or(i64::MAX);
-        let whole = until.0.checked_sub(since.0).filter(|whole| *whole > 0);
-        let (Some(whole), 1..=PIECES) = (whole, pieces) else {
+        let Some(mut counting) = Counting::over((since, until), pieces) else {
             return Err(Fault::usage(format!(
                 "a time ends after it begins, and has 1 to {PIECES} pieces"
             )));
         };
-        // Rounded up: the last piece ends no earlier than the time does.
-        let step = whole / each + i64::from(whole % each > 0);
-        let mut counting = Counting::new(since, step, pieces);
         let filter = HistoryFilter {
             workspace,
             since: Some(since),
@@ -47,6 +40,18 @@ impl App {
         };
         overview::facts(self.reader(), &filter, count).await?;
         Ok(counting.finish())
+    }
+
+    /// What each person decided in the weeks that begin at these times, the last one up to `until`, and how many changes
+    /// on practice cards each saw in them.
+    pub async fn people(
+        &self,
+        weeks: Vec<Timestamp>,
+        until: Timestamp,
+    ) -> Result<Vec<PersonWeek>, Fault> {
+        let mut people = People::new(weeks, until);
+        overview::people(self.reader(), &mut people).await?;
+        Ok(people.finish())
     }
 
     /// How many answers are overdue on their way at this moment.

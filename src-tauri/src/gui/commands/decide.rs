@@ -3,6 +3,7 @@
 //! What was seen, typed and revealed is checked here once more: the page is untrusted.
 
 use countersign_core::Fault;
+use countersign_core::domain::haste::InFront;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::ops::{DecideCommand, Look};
 use countersign_view::{
@@ -34,6 +35,10 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
     if let Some(answered) = practice::decide(desk, &args, edited.as_ref()).await? {
         return Ok(answered);
     }
+    let front = args.front_ms.map(|front_ms| InFront {
+        front_ms: front_ms.into(),
+        read_ms: story.read_ms(),
+    });
     let command = DecideCommand {
         seen_args_digest: args.seen_args_digest.clone(),
         edited_args: edited,
@@ -43,7 +48,7 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
         hold: runs && story.path() == DecidePath::Low,
         look: Look {
             to_end: args.to_end,
-            ..Look::in_window(args.front_ms.map(i64::from))
+            ..Look::in_window(front)
         },
         ..DecideCommand::by_operator(story.key.clone(), args.verdict)
     };

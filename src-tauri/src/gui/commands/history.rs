@@ -1,6 +1,5 @@
 //! The history, one request's whole story, and searches with a name.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use countersign_core::domain::history::{Cursor, HistoryFilter, Sort, SortBy};
@@ -15,6 +14,7 @@ use countersign_view::{
 };
 use countersign_wire::escape;
 
+use super::suggest::operator_names;
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 use crate::gui::view::{HistoryReading, history_row, story_view};
@@ -151,7 +151,7 @@ pub(super) fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError>
         origins: view.origin.map(words),
         signers: view.operator.map(|key| vec![key]),
         rule: view.rule,
-        front_under_ms: view.front_under_ms,
+        hasty: view.hasty,
         overdue: view.overdue,
         undecided: false,
         since: view.since_ms.map(Timestamp),
@@ -166,11 +166,7 @@ pub(crate) async fn history_facets(desk: &Desk, _: Nothing) -> Result<HistoryFac
         label: escape(&value),
         value,
     };
-    let (listed, _) = desk.app.operators();
-    let names: BTreeMap<String, String> = listed
-        .into_iter()
-        .map(|one| (one.key.to_string(), one.name))
-        .collect();
+    let names = operator_names(desk);
     let mut operators: Vec<Facet> = found
         .signers
         .into_iter()

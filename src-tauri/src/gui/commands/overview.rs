@@ -1,17 +1,24 @@
 //! The numbers of a time.
 
+use std::cmp::Reverse;
+
 use countersign_core::domain::Timestamp;
-use countersign_core::domain::overview::{HASTY_MS, Pace};
+use countersign_core::domain::overview::Pace;
+use countersign_core::domain::overview::people::PersonWeek;
 use countersign_view::{
-    Facet, IpcError, OverviewArgs, OverviewView, PaceView, VerdictCount, VolumePiece,
+    Facet, IpcError, IpcErrorCode, OverviewArgs, OverviewView, PaceView, PersonWeekView,
+    VerdictCount, VolumePiece,
 };
 use countersign_wire::escape;
 
+use super::suggest::operator_names;
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
+use crate::gui::fault::{fault, refuse};
 
 /// Pairs of agent and tool that the page lists.
 const LISTED: usize = 100;
+/// Weeks of a time at most.
+const WEEKS: usize = 60;
 
 pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<OverviewView, IpcError> {
     let pieces = usize::try_from(args.pieces).unwrap_or(usize::MAX);
@@ -21,6 +28,12 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         .overview(time, pieces, args.workspace)
         .await
         .map_err(fault)?;
+    if args.weeks_ms.len() > WEEKS {
+        let why = format!("a time has at most {WEEKS} weeks");
+        return Err(refuse(IpcErrorCode::Usage, &why));
+    }
+    let weeks = args.weeks_ms.iter().copied().map(Timestamp).collect();
+    let people = desk.app.people(weeks, time.1).await.map_err(fault)?;
     let stalled = desk.app.stalled().await.map_err(fault)?;
     let volume = (0..)
         .zip(&seen.volume)
@@ -52,10 +65,33 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         stalled,
         automatic: seen.automatic,
         human: seen.human,
+        in_window: seen.in_window,
         hasty: seen.hasty,
         caught: seen.caught,
-        hasty_ms: HASTY_MS,
+        people: of_people(desk, people),
     })
+}
+
+fn of_people(desk: &Desk, weeks: Vec<PersonWeek>) -> Vec<PersonWeekView> {
+    let names = operator_names(desk);
+    let own = desk.app.identity().human_key();
+    let view = |week: PersonWeek| PersonWeekView {
+        name: escape(names.get(&week.key).unwrap_or(&week.key)),
+        own: week.key == own.as_str(),
+        key: week.key,
+        since_ms: week.since.0,
+        decided: week.decided,
+        denied: week.denied,
+        by_cli: week.by_cli,
+        in_window: week.in_window,
+        hasty: week.hasty,
+        front_ms: week.front_ms,
+        changed: week.changed,
+        caught: week.caught,
+    };
+    let mut views: Vec<PersonWeekView> = weeks.into_iter().map(view).collect();
+    views.sort_by_cached_key(|of| (Reverse(of.since_ms), !of.own, of.name.plain()));
+    views
 }
 
 fn facet(value: &str) -> Facet {

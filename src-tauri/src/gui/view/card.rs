@@ -16,7 +16,7 @@ use super::form::form_view;
 use super::hidden::{escape, escape_lines, json_shown};
 use super::looks::looks;
 use super::progress::{decision_view, ladder, on_bus_view, rule_ref};
-use super::scrutiny::{compared_view, denied_view, finding_view, read_ms};
+use super::scrutiny::{compared_view, denied_view, finding_view};
 use super::story::{Story, state_of};
 use super::votes::votes_view;
 use super::warning::card_warnings;
@@ -97,7 +97,7 @@ pub(crate) fn card_view(
         looks: request.args.as_ref().map(looks).unwrap_or_default(),
         findings: story.findings.iter().map(finding_view).collect(),
         effect: text(scrutiny.effect.as_ref()),
-        read_ms: read_ms(request.args.as_ref(), scrutiny.compared.as_ref()),
+        read_ms: story.read_ms(),
         compared: scrutiny.compared.as_ref().and_then(|compared| {
             let args = request.args.as_ref()?;
             Some(compared_view(compared, &story.key, args, key))

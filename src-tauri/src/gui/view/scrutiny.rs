@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use countersign_core::domain::haste::reading_ms;
 use countersign_core::ops::scrutiny::{Compared, Denied, Difference, Finding, Weight};
 use countersign_redaction::{hides_whole, is_secret_key, leaf_text, secret_spans};
 use countersign_view::{
@@ -41,11 +42,6 @@ pub(super) fn path_with(path: DecidePath, findings: &[Finding]) -> DecidePath {
     }
 }
 
-/// Arguments are read at this pace, characters a second.
-const PACE: usize = 60;
-/// And for as long, ms, however short or long they are.
-const READING_MS: (i64, i64) = (1_000, 15_000);
-
 /// How long it takes to read the arguments that are not the same as in the compared call, ms.
 pub(super) fn read_ms(args: Option<&Value>, compared: Option<&Compared>) -> i64 {
     let characters = match (args, compared) {
@@ -62,8 +58,7 @@ pub(super) fn read_ms(args: Option<&Value>, compared: Option<&Compared>) -> i64 
         (Some(other), _) => leaf_text(other).chars().count(),
         (None, _) => 0,
     };
-    let ms = i64::try_from(characters.saturating_mul(1_000) / PACE).unwrap_or(i64::MAX);
-    ms.clamp(READING_MS.0, READING_MS.1)
+    reading_ms(characters)
 }
 
 /// Arguments in which nothing differs.

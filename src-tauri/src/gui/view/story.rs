@@ -16,7 +16,7 @@ use countersign_wire::{ApprovalRequest, RequestKey, request_digest};
 use serde_json::Value;
 
 use super::card::path_of;
-use super::scrutiny::path_with;
+use super::scrutiny::{path_with, read_ms};
 use super::target::typed_target;
 use crate::gui::fault::refuse;
 
@@ -91,6 +91,11 @@ impl Story {
             true => path.max(DecidePath::High),
             false => path,
         }
+    }
+
+    /// How long it takes to read what is not the same as in the compared call, ms.
+    pub(crate) fn read_ms(&self) -> i64 {
+        read_ms(self.request.args.as_ref(), self.scrutiny.compared.as_ref())
     }
 
     /// What must be typed on the critical way before these arguments run.

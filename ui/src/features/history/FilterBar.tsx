@@ -3,7 +3,7 @@ import { Select } from "../../components/Select";
 import { plainText } from "../../components/shown";
 import { useDesk } from "../../desk/DeskContext";
 import type { Facet, HistoryFilterView } from "../../ipc/generated";
-import { EVERYTHING, isNarrow, ORIGINS, PACES, PERIODS, RISKS, sinceOf, STATES, timeOf, VERDICTS } from "./filter";
+import { EVERYTHING, isNarrow, ORIGINS, PERIODS, RISKS, sinceOf, STATES, timeOf, VERDICTS } from "./filter";
 
 interface ChoiceProps {
   readonly label: string;
@@ -42,6 +42,7 @@ const Choice = ({ label, value, options, onChange, whole = false }: ChoiceProps)
 const facets = (list: readonly Facet[] | undefined) =>
   (list ?? []).map(({ value, label }) => ({ value, label: plainText(label) }));
 
+const HASTY = [{ value: "hasty", label: "hasty" }];
 const OVERDUE = [{ value: "overdue", label: "overdue now" }];
 
 interface FilterBarProps {
@@ -139,10 +140,10 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
       ) : null}
       <Choice
         label="In front"
-        value={filter.frontUnderMs === null ? null : String(filter.frontUnderMs)}
-        options={PACES}
-        onChange={(under) => {
-          put({ frontUnderMs: under === null ? null : Number(under) });
+        value={filter.hasty ? "hasty" : null}
+        options={HASTY}
+        onChange={(hasty) => {
+          put({ hasty: hasty !== null });
         }}
       />
       <Choice

@@ -13,7 +13,7 @@ export const EVERYTHING: HistoryFilterView = {
   origin: null,
   operator: null,
   rule: null,
-  frontUnderMs: null,
+  hasty: false,
   overdue: false,
   sinceMs: null,
   untilMs: null,
@@ -107,9 +107,3 @@ export const ORIGINS: readonly Option[] = [
   { value: "automatic", label: "automatic" },
   ...words(["operator", "rule", "setup_key", "timeout", "agent", "system"]),
 ];
-/** For how short a time its card was in front. */
-export const PACES: readonly Option[] = [
-  ["2000", "under 2 s"],
-  ["10000", "under 10 s"],
-  ["60000", "under 1 min"],
-].map(([value = "", label = ""]) => ({ value, label }));

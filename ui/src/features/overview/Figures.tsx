@@ -56,12 +56,7 @@ export const Figures = ({ view }: { readonly view: OverviewView }) => {
       <Counted label="Still waiting" value={view.open} find={finds.open(view)} tone="text-warn" />
       <Counted label="Decided by people" value={view.human} find={finds.human(view)} of={decided} />
       <Counted label="Decided automatically" value={view.automatic} find={finds.automatic(view)} of={decided} />
-      <Counted
-        label={`By people in under ${view.hastyMs / 1_000} s`}
-        value={view.hasty}
-        find={finds.hasty(view)}
-        of={view.human}
-      />
+      <Counted label="Hasty decisions" value={view.hasty} find={finds.hasty(view)} of={view.inWindow} />
       <Counted label="Denied or edited by people" value={view.caught} find={finds.caught(view)} of={view.human} />
       <Figure label="By people: median in front · waiting">
         {view.frontMs === null ? "–" : formatDuration(view.frontMs)} ·{" "}

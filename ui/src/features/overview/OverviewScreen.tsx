@@ -14,7 +14,9 @@ import { Chart, SERIES } from "./Chart";
 import { Count } from "./Count";
 import { Figures } from "./Figures";
 import * as finds from "./finds";
+import { People } from "./People";
 import { Practice } from "./Practice";
+import { weeksOf } from "./weeks";
 import { Region } from "../../components/Region";
 import { Failed } from "../../components/Failed";
 
@@ -164,7 +166,9 @@ export const OverviewScreen = () => {
     queryFn: () => {
       // Not a moment later: what came after the counting would be in the history and not in the number.
       const untilMs = Math.floor(desk.now());
-      return desk.call("overview", { sinceMs: untilMs - length, untilMs, pieces, workspace: null });
+      const sinceMs = untilMs - length;
+      const weeksMs = [...weeksOf(sinceMs, untilMs)];
+      return desk.call("overview", { sinceMs, untilMs, pieces, workspace: null, weeksMs });
     },
   });
   return (
@@ -237,6 +241,7 @@ export const OverviewScreen = () => {
             <Paces view={data} />
             <Verdicts view={data} />
           </div>
+          <People weeks={data.people} />
           <Practice />
         </Region>
       )}

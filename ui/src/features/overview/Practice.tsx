@@ -3,11 +3,10 @@ import { Section } from "../../components/Section";
 import { ShownText } from "../../components/ShownText";
 import { useDesk } from "../../desk/DeskContext";
 import type { PracticePerson } from "../../ipc/generated";
+import { shareOf } from "./People";
 
 const cell = "py-1 pr-4 text-right font-mono text-xs";
 const NAMES = ["Caught", "False alarms", "d′", "95 % interval"];
-
-const share = (of: number, all: number): string => (all === 0 ? "–" : `${Math.round((100 * of) / all)} % of ${all}`);
 
 const Person = ({ of }: { readonly of: PracticePerson }) => {
   const changed = of.caught + of.missed;
@@ -16,8 +15,8 @@ const Person = ({ of }: { readonly of: PracticePerson }) => {
       <th scope="row" className="py-1 text-left font-normal text-text-2">
         <ShownText text={of.name} />
       </th>
-      <td className={cell}>{share(of.caught, changed)}</td>
-      <td className={cell}>{share(of.falseAlarms, of.shown - changed)}</td>
+      <td className={cell}>{shareOf(of.caught, changed)}</td>
+      <td className={cell}>{shareOf(of.falseAlarms, of.shown - changed)}</td>
       {of.dPrime === null || of.low === null || of.high === null ? (
         <td className="py-1 pr-4 text-right text-xs text-text-3" colSpan={2}>
           too few

@@ -10,7 +10,7 @@ export const arrived = during;
 export const open = (view: OverviewView): Find => ({ ...during(view), state: "waiting" });
 export const human = (view: OverviewView): Find => ({ ...during(view), state: "decided", origin: "operator" });
 export const automatic = (view: OverviewView): Find => ({ ...during(view), state: "decided", origin: "automatic" });
-export const hasty = (view: OverviewView): Find => ({ ...human(view), frontUnderMs: view.hastyMs });
+export const hasty = (view: OverviewView): Find => ({ ...human(view), hasty: true });
 export const caught = (view: OverviewView): Find => ({ ...human(view), verdict: "caught" });
 export const expired = (view: OverviewView): Find => ({ ...during(view), state: "expired" });
 /** Whenever they were given. */

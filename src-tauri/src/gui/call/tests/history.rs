@@ -1,5 +1,6 @@
 //! Pages of the history, its facets, a request's story.
 
+use countersign_core::domain::haste::InFront;
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::ops::{DecideCommand, Look};
 use countersign_core::policy::read_file;
@@ -27,14 +28,14 @@ pub(super) async fn decide_after(
     page: &Page,
     id: &str,
     verdict: Verdict,
-    (message, front_ms): (&str, Option<i64>),
+    (message, front): (&str, Option<InFront>),
 ) {
     page.in_state(id, "pending").await;
     let app = &page.desk.app;
     let key = app.resolve(id).await.unwrap();
     app.decide(DecideCommand {
         message: Some(message.to_owned()),
-        look: Look::in_window(front_ms),
+        look: Look::in_window(front),
         ..DecideCommand::by_operator(key, verdict)
     })
     .await
@@ -55,7 +56,19 @@ pub(super) async fn lived() -> Page {
     bot.ask("r1", ("delete_invoice", "medium"), json!({})).await;
     decide(&page, "r1", Verdict::Approve, "fine by me").await;
     clerk.ask("r2", ("pay", "low"), json!({})).await;
-    decide_after(&page, "r2", Verdict::Deny, ("not this quarter", Some(700))).await;
+    decide_after(
+        &page,
+        "r2",
+        Verdict::Deny,
+        (
+            "not this quarter",
+            Some(InFront {
+                front_ms: 700,
+                read_ms: 1_000,
+            }),
+        ),
+    )
+    .await;
     bot.ask("r3", ("lookup", "low"), json!({})).await;
     page.in_state("r3", "decided").await;
     bot.ask("r4", ("pay", "high"), json!({})).await;
@@ -124,8 +137,8 @@ async fn each_part_of_a_filter_holds_and_all_of_them_together() {
         (json!({"verdict": "caught"}), &["r2"]),
         (json!({"verdict": "allowed", "origin": "operator"}), &["r1"]),
         (json!({"origin": "automatic"}), &["r3"]),
-        (json!({"state": "decided", "frontUnderMs": 701}), &["r2"]),
-        (json!({"frontUnderMs": 700}), &[]),
+        (json!({"hasty": true}), &["r2"]),
+        (json!({"agent": "acme/bot", "hasty": true}), &[]),
         (json!({"overdue": true}), &[]),
         (json!({"origin": "rule"}), &["r3"]),
         (json!({"origin": "operator"}), &["r2", "r1"]),

@@ -1,12 +1,16 @@
 //! The numbers of a time.
 
+use countersign_core::ops::DecideCommand;
+use countersign_core::ops::practice::{ChangeKind, Outcome, PracticeNote};
+use countersign_wire::Verdict;
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::Page;
 use super::history::lived;
 
 fn of(since: i64, until: i64, pieces: i64, workspace: Option<&str>) -> Value {
-    json!({"sinceMs": since, "untilMs": until, "pieces": pieces, "workspace": workspace})
+    json!({"sinceMs": since, "untilMs": until, "pieces": pieces, "workspace": workspace, "weeksMs": []})
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,7 +105,7 @@ async fn each_number_is_the_count_of_the_requests_that_its_filter_finds() {
         (seen["automatic"].clone(), decided("automatic")),
         (
             seen["hasty"].clone(),
-            json!({"state": "decided", "origin": "operator", "frontUnderMs": seen["hastyMs"]}),
+            json!({"state": "decided", "origin": "operator", "hasty": true}),
         ),
         (
             seen["caught"].clone(),
@@ -145,6 +149,66 @@ async fn each_number_is_the_count_of_the_requests_that_its_filter_finds() {
         counted += number.as_u64().unwrap();
     }
     assert!(counted > 15, "the numbers are not all nought: {seen}");
+    page.close().await;
+}
+
+const WEEK_MS: i64 = 7 * 86_400_000;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_decisions_at_half_a_second_are_all_hasty_and_those_of_the_command_line_are_counted_apart()
+ {
+    let page = Page::open().await;
+    let bot = page.agent("acme/bot").await;
+    for number in 0..102 {
+        bot.ask(&format!("r{number}"), ("pay", "high"), json!({}))
+            .await;
+    }
+    page.in_state("r101", "pending").await;
+    let decided = stream::iter(0..100).map(|number| {
+        let (page, verdict) = (&page, if number < 7 { "deny" } else { "approve" });
+        async move {
+            let key = format!("acme/bot/r{number}");
+            let card = page.call("card", json!({"key": key})).await;
+            let args = json!({"key": key, "verdict": verdict, "seenRequestDigest": card["origin"]["requestDigest"],
+                "seenArgsDigest": card["origin"]["argsDigest"], "edited": null, "seenEditDigest": null, "message": null,
+                "answer": null, "typed": null, "revealed": [], "frontMs": 500, "toEnd": true});
+            page.call("decide", args).await;
+        }
+    });
+    decided.buffer_unordered(16).collect::<Vec<()>>().await;
+    let by_cli = DecideCommand::by_operator("acme/bot/r100".parse().unwrap(), Verdict::Approve);
+    page.desk.app.decide(by_cli).await.unwrap();
+    page.in_state("r99", "decided").await;
+    page.in_state("r100", "decided").await;
+    let kind = Some(ChangeKind::AmountTimes10);
+    for outcome in [Outcome::Caught, Outcome::Missed, Outcome::Caught] {
+        let note = PracticeNote::Answered(kind, outcome);
+        page.desk.app.note_practice(note).await.unwrap();
+    }
+    let note = PracticeNote::Answered(None, Outcome::Passed);
+    page.desk.app.note_practice(note).await.unwrap();
+
+    let until = page.desk.app.now().0 + 1;
+    let mut asked = of(until - 60_000, until, 1, None);
+    asked["weeksMs"] = json!([until - WEEK_MS, until - 2 * WEEK_MS]);
+    let seen = page.call("overview", asked.clone()).await;
+    let whole = [
+        &seen["human"],
+        &seen["inWindow"],
+        &seen["hasty"],
+        &seen["frontMs"],
+    ];
+    assert_eq!(whole, [&json!(101), &json!(100), &json!(100), &json!(500)]);
+    let own = page.desk.app.identity().human_key().to_string();
+    let expected = json!([{"name": [{"kind": "text", "text": "Ada"}], "key": own, "own": true,
+        "sinceMs": until - WEEK_MS, "decided": 101, "denied": 7, "byCli": 1, "inWindow": 100, "hasty": 100,
+        "frontMs": 500, "changed": 3, "caught": 2}]);
+    assert_eq!(seen["people"], expected);
+    asked["weeksMs"] = json!([until - 2 * WEEK_MS, until]);
+    let seen = page.call("overview", asked.clone()).await;
+    assert_eq!(seen["people"][0]["sinceMs"], until - 2 * WEEK_MS);
+    asked["weeksMs"] = json!(vec![0; 61]);
+    assert_eq!(page.code("overview", asked).await, "usage");
     page.close().await;
 }
 
