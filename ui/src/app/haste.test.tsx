@@ -1,10 +1,11 @@
 import { act, fireEvent, screen, waitFor } from "@testing-library/react";
-import { describe, expect, it } from "vitest";
-import { card, row } from "../../test/build";
+import { describe, expect, it, vi } from "vitest";
+import { batch, card, row, status } from "../../test/build";
 import { desk, FAR } from "../../test/desk";
 import { screenObserver } from "../../test/setup";
 import type { FakeConsole } from "../../test/fakeTransport";
 
+const AWAY_MS = 1_200;
 const KEYS = ["1", "2", "3", "4", "5", "6"].map((id) => `acme/billing-bot/r${id}`);
 const pause = (ms: number): Promise<void> =>
   act(async () => {
@@ -72,6 +73,14 @@ describe("after five cards that were decided in haste", () => {
   });
 });
 
+const hides = (is: boolean): void => {
+  vi.spyOn(document, "visibilityState", "get").mockReturnValue(is ? "hidden" : "visible");
+  fireEvent(document, new Event("visibilitychange"));
+};
+const locks = (console: FakeConsole, number: number, locked: boolean): void => {
+  console.send(batch(number, [], { status: status({ locked }) }));
+};
+
 describe("the time of a card in front", () => {
   it("does not go on while what is asked is scrolled away, and says whether its end was seen", async () => {
     screenObserver.unseen = "[data-place=end]";
@@ -87,5 +96,30 @@ describe("the time of a card in front", () => {
     });
     const [{ frontMs = -1, toEnd } = {}] = console.argsOf("decide");
     expect([frontMs < 500, toEnd]).toEqual([true, false]);
+  });
+
+  it.each<[string, (console: FakeConsole) => void, (console: FakeConsole) => void]>([
+    ["the window is hidden", () => hides(true), () => hides(false)],
+    ["the session is locked", (console) => locks(console, 1, true), (console) => locks(console, 2, false)],
+    ["a dialog lies over it", () => press("?"), () => press("Escape")],
+  ])("does not go on while %s", async (_, goesAway, comesBack) => {
+    const began = performance.now();
+    const console = await open();
+    await armed(KEYS[0] ?? "");
+    act(() => {
+      goesAway(console);
+    });
+    await pause(AWAY_MS);
+    act(() => {
+      comesBack(console);
+    });
+    await armed(KEYS[0] ?? "");
+    press("a");
+    await waitFor(() => {
+      expect(console.argsOf("decide")).toHaveLength(1);
+    });
+    const [{ frontMs = -1 } = {}] = console.argsOf("decide");
+    expect(frontMs).toBeGreaterThanOrEqual(0);
+    expect(frontMs).toBeLessThan(performance.now() - began - AWAY_MS);
   });
 });
