@@ -5,6 +5,7 @@
 
 mod line;
 mod said;
+mod trace;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 pub(crate) use line::story;
+pub(crate) use trace::trace;
 
 use super::desk::Desk;
 use super::fault::fault;

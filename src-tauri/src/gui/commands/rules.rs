@@ -329,7 +329,9 @@ pub(crate) async fn remove_rule(
 
 /// A rule for what this request asks, for a person to read first.
 pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleText, IpcError> {
-    let line = desk.app.find(&args.key).await.map_err(fault)?;
+    // Of a practice card that for its call: no rule may approve what was changed.
+    let key = desk.practice.real_key(args.key);
+    let line = desk.app.find(&key).await.map_err(fault)?;
     let days = args.days.unwrap_or(ALWAYS_DAYS);
     if !(1..=366).contains(&days) {
         return Err(refuse(IpcErrorCode::Usage, "a grant lasts 1 to 366 days"));

@@ -7,8 +7,12 @@ use crate::gui::desk::Desk;
 use crate::gui::fault::fault;
 
 pub(crate) async fn tool_record(desk: &Desk, args: KeyArgs) -> Result<ToolRecordView, IpcError> {
-    let story = desk.shown(&args.key).await?;
-    let record = desk.app.tool_record(&story.line).await.map_err(fault)?;
+    let mut line = desk.shown(&args.key).await?.line;
+    // A practice card comes after every call.
+    if desk.practice.line(&args.key).is_some() {
+        line.id = i64::MAX;
+    }
+    let record = desk.app.tool_record(&line).await.map_err(fault)?;
     let (record, cut) = record.unwrap_or_default();
     Ok(ToolRecordView {
         approved: record.approved,

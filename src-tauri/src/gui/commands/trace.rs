@@ -5,10 +5,10 @@ use countersign_view::{
     IpcError, IpcErrorCode, KeyArgs, LedHere, RawArgs, RawChunk, SpanArgs, SpanView, TraceArgs,
     TraceTree, TracesPage, TracesPageArgs,
 };
-use countersign_wire::ErrorCode;
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
+use crate::gui::practice;
 use crate::gui::view::{Glances, led_here as led, raw_chunk, span_view, trace_row};
 
 /// Traces on one page.
@@ -26,11 +26,25 @@ pub(crate) async fn trace_tree(desk: &Desk, args: TraceArgs) -> Result<TraceTree
     let trace = match args.key.strip_prefix("trace:").map(str::parse) {
         Some(Ok(row)) => {
             let id = desk.app.trace_of_row(row).await.map_err(fault)?;
-            desk.app.trace(&id).await
+            desk.app.trace(&id).await.map_err(fault)?
         }
-        _ => desk.app.trace(args.key.trim()).await,
+        _ => of_request(desk, args.key.trim()).await?,
     };
-    tree(desk, &trace.map_err(fault)?).await
+    tree(desk, &trace).await
+}
+
+/// The trace of a request or a practice card, or the one with this id.
+async fn of_request(desk: &Desk, key: &str) -> Result<Trace, IpcError> {
+    let Some((line, source)) = desk.practice.line(key) else {
+        return desk.app.trace(key).await.map_err(fault);
+    };
+    let found = desk.app.trace(&source).await.map_err(fault)?;
+    practice::trace(found, &source, &line, desk.app.now().0).ok_or_else(|| {
+        refuse(
+            IpcErrorCode::NotFound,
+            "there is no trace of this; open it again",
+        )
+    })
 }
 
 async fn tree(desk: &Desk, trace: &Trace) -> Result<TraceTree, IpcError> {
@@ -57,14 +71,14 @@ pub(crate) async fn led_here(desk: &Desk, args: KeyArgs) -> Result<LedHere, IpcE
         from_ms: 0,
         to_ms: 0,
     };
-    match desk.app.trace(&args.key).await {
+    match of_request(desk, &args.key).await {
         Ok(trace) => {
             let drawn = tree(desk, &trace).await?;
             Ok(led(&drawn, &args.key).unwrap_or(none))
         }
         // An agent need not send spans.
-        Err(error) if error.code == ErrorCode::NotFound => Ok(none),
-        Err(error) => Err(fault(error)),
+        Err(error) if error.code == IpcErrorCode::NotFound => Ok(none),
+        Err(error) => Err(error),
     }
 }
 

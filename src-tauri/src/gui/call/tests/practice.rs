@@ -1,5 +1,6 @@
 //! Practice cards: they look and move like any other, and nothing but their own table knows them.
 
+use countersign_core::domain::Timestamp;
 use countersign_core::ops::DecideCommand;
 use countersign_view::InboxChange;
 use countersign_wire::Verdict;
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use sqlx::{Connection, SqliteConnection};
 
 use super::history::decide;
+use super::traces::{relay, span};
 use super::{Agent, Page};
 use crate::gui::practice;
 
@@ -165,6 +167,75 @@ async fn no_code_path_turns_a_practice_card_into_anything() {
     assert_eq!((rows(&page).await, messages(&page).await), before);
     let reported = page.call("practice", json!({})).await;
     assert_eq!(reported["operators"][0]["shown"], 4);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_practice_card_has_the_steps_the_record_and_the_rule_of_its_call() {
+    let (page, bot) = practising().await;
+    let asked = page.desk.app.find("r1").await.unwrap().stored_at;
+    let at = |ms: i64| json!(Timestamp(asked + ms).rfc3339());
+    let step = |id: &str, from: i64, to: i64, more: Value| {
+        let mut fields = json!({"started_at": at(from), "ended_at": at(to)});
+        fields
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        span("acme/bot", "t1", id, fields)
+    };
+    let spans = vec![
+        step("run", -9_000, 9_000, json!({})),
+        step("looks", -8_000, -7_000, json!({"parent_span_id": "run"})),
+        step(
+            "pays",
+            -10,
+            3_000,
+            json!({"parent_span_id": "run", "request_id": "r1"}),
+        ),
+        step("mails", 4_000, 5_000, json!({"parent_span_id": "run"})),
+    ];
+    relay(&page, spans, "t1", 4).await;
+    ask(&bot, "r2", 40).await;
+    page.in_state("r2", "pending").await;
+    let key = next(&page).await;
+    let before = (rows(&page).await, messages(&page).await);
+
+    let led = page.call("led_here", json!({"key": key})).await;
+    let lines = led["lines"].as_array().unwrap();
+    let is: Vec<_> = lines
+        .iter()
+        .map(|line| (&line["request"], line["look"].as_str().unwrap()))
+        .collect();
+    assert_eq!(is, [(&Value::Null, "ok"), (&json!(key), "waiting")]);
+    let tree = page.call("trace_tree", json!({"key": key})).await;
+    let looks: Vec<_> = tree["lines"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line["look"].as_str().unwrap())
+        .collect();
+    assert_eq!(looks, ["running", "ok", "waiting"]);
+    assert!(tree["startMs"].as_i64().unwrap() > asked - 9_000, "{tree}");
+
+    assert_eq!(
+        page.call("tool_record", json!({"key": key})).await["approved"],
+        1
+    );
+    let drafted = async |key: &str| {
+        let text = page
+            .call(
+                "draft_rule",
+                json!({"key": key, "reach": "always", "days": null}),
+            )
+            .await;
+        let text = text["text"].as_str().unwrap().to_owned();
+        text.lines()
+            .filter(|line| !line.starts_with("expires_at"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(drafted(&key).await, drafted("acme/bot/r1").await);
+    assert_eq!((rows(&page).await, messages(&page).await), before);
     page.close().await;
 }
 

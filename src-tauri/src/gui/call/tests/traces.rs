@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Page;
 
-fn span(agent: &str, trace: &str, id: &str, more: Value) -> (AgentKey, Vec<u8>) {
+pub(super) fn span(agent: &str, trace: &str, id: &str, more: Value) -> (AgentKey, Vec<u8>) {
     let mut span = json!({
         "v": 1, "type": "span", "trace_id": trace, "span_id": id, "name": format!("{id} of {trace}"), "kind": "tool",
         "status": "ok", "started_at": "2026-11-21T12:00:00.000Z", "ended_at": "2026-11-21T12:00:01.000Z",
@@ -21,7 +21,7 @@ async fn send(page: &Page, spans: Vec<(AgentKey, Vec<u8>)>) {
     page.desk.app.relay_events(spans.collect()).await.unwrap();
 }
 
-async fn relay(page: &Page, spans: Vec<(AgentKey, Vec<u8>)>, last: &str, count: usize) {
+pub(super) async fn relay(page: &Page, spans: Vec<(AgentKey, Vec<u8>)>, last: &str, count: usize) {
     send(page, spans).await;
     page.until(last, async |app| {
         let trace = app.trace(last).await.ok()?;
