@@ -50,6 +50,7 @@ mod skew;
 mod space;
 mod spy;
 mod standing;
+mod stops;
 mod stored_again;
 mod taken_back;
 mod unreadable;
