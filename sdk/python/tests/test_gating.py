@@ -51,6 +51,17 @@ async def test_the_request_and_its_span_join_the_active_trace(gate, console, req
         assert "parent_span_id" not in span
 
 
+async def test_the_span_of_a_waiting_call_names_its_request(gate, console):
+    before = len(console.received["request"])
+    call = gated(gate, None)
+    asking = asyncio.create_task(call.ask())
+    await console.until("request", lambda m: m in console.received["request"][before:])
+    span = await spans(console, "waiting", call.span.trace_id)
+    seen = await console.decide(span["request_id"])
+    assert seen.body["traceparent"] == call.span.traceparent
+    assert (await asyncio.wait_for(asking, SOON)).allowed
+
+
 @pytest.mark.parametrize(("own", "key"), [("mine/1", "mine/1"), (None, "t1/c1")])
 async def test_a_call_is_asked_under_its_own_key_or_that_of_its_ids(bench, console, tmp_path, own, key):
     async with Gate.connect(bench.enrolment(), journal=tmp_path / "pending") as gate:

@@ -10,7 +10,15 @@ import sys
 import textwrap
 
 import pytest
-from countersign import AlreadyAskedError, Gate, JournalError, NotAllowedError, ToolCall, refusal_text
+from countersign import (
+    AlreadyAskedError,
+    CountersignError,
+    Gate,
+    JournalError,
+    NotAllowedError,
+    ToolCall,
+    refusal_text,
+)
 from countersign import journal as journal_module
 
 from conftest import SOON
@@ -188,6 +196,17 @@ async def test_withdraw_takes_a_kept_request_back(agent, console, folder):
         await gate.withdraw(request_id, "no longer")
         assert (await asking).verdict == "withdrawn"
     assert entries(folder) == []
+
+
+async def test_withdraw_takes_back_what_nobody_waits_for_at_present(agent, console, folder):
+    request_id = await left_standing(agent, console)
+    async with agent() as gate:
+        await gate.withdraw(request_id, "no longer")
+        await console.until("withdraw", lambda m: m.subject.endswith(request_id))
+        assert entries(folder) == []
+        with pytest.raises(CountersignError) as refused:
+            await gate.withdraw(request_id)
+        assert refused.value.code == "not_found"
 
 
 async def test_the_timer_goes_on_and_an_approval_after_it_is_refused(agent, console, folder):

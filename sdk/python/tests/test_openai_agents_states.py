@@ -199,7 +199,7 @@ async def test_a_shell_and_a_hosted_tool_are_asked_about_too(gate, asked):
     await asked.receipt(card, "executed")
     assert commands == [["ls"]]
     card = await asked.card(working)
-    assert (card["tool"], card["args"]) == ({"name": "find", "namespace": "crm", "origin": "hosted_mcp"}, {"q": 1})
+    assert (card["tool"], card["args"]) == ({"name": "find", "namespace": "crm", "origin": "mcp"}, {"q": 1})
     await asked.answer(card)
     assert (await asked.receipt(card, "received"))["degraded"] == ["no_execution_report"]
     await asyncio.wait_for(working, SOON)

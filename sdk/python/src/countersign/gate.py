@@ -170,12 +170,26 @@ class Gate:
         """Take a waiting request back. Its `ask` ends with what was decided before, or `withdrawn`; it never allows:
         an approval that came first raises `VoidDecisionError` (`withdrawn`).
 
-        Both end when the bus has the withdrawal, or after two seconds; it is then sent again for ten minutes.
+        Both end when the bus has the withdrawal, or after two seconds; it is then sent again for ten minutes. On a
+        gate with a journal it also takes back a request that was kept for a later `ask` with its key. Raises
+        `CountersignError` (`not_found`) for any other.
         """
         check_process(self._process)
-        delivered = self._asking.take_back(self._asking.waiting(request_id), reason)
+        if (wait := self._asking.waits.get(request_id)) is not None:
+            delivered = self._asking.take_back(wait, reason)
+        else:
+            delivered = self._take_back_kept(request_id, reason)
         if delivered is not None:
             await asyncio.wait({delivered}, timeout=IO_SECONDS)
+
+    def _take_back_kept(self, request_id: str, reason: str) -> asyncio.Task[None]:
+        if self._journal is not None:
+            with self._journal.kept(request_id) as entry:
+                if entry is not None and entry.waiting is not None:
+                    delivered = self._outbox.post(withdrawal(entry.waiting, reason))
+                    entry.end()
+                    return delivered
+        raise CountersignError("no such request waits", code="not_found")
 
     async def tighten(self, request_id: str, seconds_left: float) -> None:
         """Shorten a waiting request's deadline to `seconds_left` from now. What would lengthen it changes nothing.

@@ -109,7 +109,7 @@ class Journal:
                 age = clock.now().timestamp() - (found["wall"] if found else path.stat().st_mtime)
                 lifetime = found["lifetime_ms"] / 1000 if found else 0.0
                 if age > lifetime + KEPT_AFTER_DEADLINE.total_seconds():
-                    with filelock.FileLock(path.with_suffix(".lock"), timeout=0):
+                    with _lock(path):
                         path.unlink(missing_ok=True)
 
     @contextlib.contextmanager
@@ -122,8 +122,7 @@ class Journal:
             raise InvalidRequestError(f"a key is a text of 1 to {MAX_KEY_LENGTH} characters", code="wrong_type")
         scoped = json.dumps([*self._scope.values(), key]).encode()
         path = self._folder / f"{hashlib.sha256(scoped).hexdigest()[:40]}.json"
-        # The system ends the lock with its process; the file stays, as removing it would let two hold it.
-        lock = filelock.FileLock(path.with_suffix(".lock"), timeout=0, mode=0o600, thread_local=False)
+        lock = _lock(path)
         try:
             lock.acquire()
         except filelock.Timeout:
@@ -136,6 +135,21 @@ class Journal:
             yield self._entry(path)
         finally:
             lock.release()
+
+    @contextlib.contextmanager
+    def kept(self, request_id: str) -> Iterator[Entry | None]:
+        """The entry of a request that nobody waits for at present; None where there is none."""
+        for path in self._folder.glob("*.json"):
+            with contextlib.ExitStack() as held:
+                try:
+                    held.enter_context(_lock(path))
+                except (OSError, filelock.Timeout):
+                    continue
+                entry = self._entry(path)
+                if entry.waiting is not None and entry.waiting.request_id == request_id:
+                    yield entry
+                    return
+        yield None
 
     def _entry(self, path: Path) -> Entry:
         entry = Entry(path, self._scope)
@@ -163,6 +177,11 @@ def _asked(request: SentRequest) -> str:
     asked = [request.kind, tool.get("name"), tool.get("namespace"), request.args_digest]
     asked += [body.get("question"), body.get("response_schema")]
     return payload_digest(json.dumps(asked, sort_keys=True).encode())
+
+
+def _lock(path: Path) -> filelock.BaseFileLock:
+    # The system ends the lock with its process; the file stays, as removing it would let two hold it.
+    return filelock.FileLock(path.with_suffix(".lock"), timeout=0, mode=0o600, thread_local=False)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

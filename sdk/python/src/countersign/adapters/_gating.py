@@ -22,7 +22,7 @@ from ..errors import CountersignError
 from ..gate import Gate
 from ..refusal import refusal_text, response_content
 from ..verify import Decision
-from ..wire import Ask, ToolCall
+from ..wire import Ask, ToolCall, uuid7
 from ..words import Effects, Risk, Stage
 from ._spans import CallSpan
 
@@ -128,6 +128,9 @@ class GatedCall:
         call = self.call
         if call.traceparent is None:
             call.traceparent = self.span.traceparent
+        if call.request_id is None and (self._key is None or self.gate._journal is None):
+            # Known before it is published, so that the waiting span has it. One with a key may be there already.
+            call.request_id = uuid7()
         self.span.waiting(call.request_id)
         try:
             decision = await self.gate.ask(call, timeout=self._timeout, key=self._key, degraded=self._degraded)

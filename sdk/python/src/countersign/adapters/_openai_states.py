@@ -47,7 +47,7 @@ async def answer_all(
             card.group = group(items[0].call_id or thread_id, index, len(items))
             # Hooks hear neither of what runs at the provider nor of what an agent within a tool runs.
             nested = getattr(state, "_find_nested_approval_state", lambda _: None)(item) is not None
-            unheard = not reported or nested or card.origin == "hosted_mcp"
+            unheard = not reported or nested or _hosted_server(item) is not None
             asked = GatedCall(
                 gate,
                 card,
@@ -102,11 +102,8 @@ def _interruption_card(
     origin, namespace = None, item.tool_namespace
     if item.tool_origin is not None and item.tool_origin.mcp_server_name:
         origin, namespace = "mcp", item.tool_origin.mcp_server_name
-    label = _field(item.raw_item, "server_label")
-    if label is None and isinstance(data := _field(item.raw_item, "provider_data"), Mapping):
-        label = data.get("server_label")
-    if isinstance(label, str):
-        origin, namespace = "hosted_mcp", label
+    if (label := _hosted_server(item)) is not None:
+        origin, namespace = "mcp", label
     return ToolCall(
         **named(item.name or "tool"),
         **about_tool(called.get(item.call_id)),
@@ -123,6 +120,14 @@ def _interruption_card(
         reason=reason or None,
         history=last_messages(talk),
     )
+
+
+def _hosted_server(item: ToolApprovalItem) -> str | None:
+    """The MCP server that the provider calls."""
+    label = _field(item.raw_item, "server_label")
+    if label is None and isinstance(data := _field(item.raw_item, "provider_data"), Mapping):
+        label = data.get("server_label")
+    return label if isinstance(label, str) else None
 
 
 def _field(raw: Any, name: str) -> Any:

@@ -19,11 +19,14 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypedDict, Unpack
 
-import selectools  # type: ignore[import-untyped,unused-ignore]
-from selectools import AgentObserver, Tool  # type: ignore[import-untyped,unused-ignore]
-from selectools.agent.config_groups import ToolConfig  # type: ignore[import-untyped,unused-ignore]
-from selectools.cancellation import CancellationToken  # type: ignore[import-untyped,unused-ignore]
-from selectools.policy import ApprovalRequest, ToolPolicy  # type: ignore[import-untyped,unused-ignore]
+try:
+    import selectools  # type: ignore[import-untyped,unused-ignore]
+    from selectools import AgentObserver, Tool  # type: ignore[import-untyped,unused-ignore]
+    from selectools.agent.config_groups import ToolConfig  # type: ignore[import-untyped,unused-ignore]
+    from selectools.cancellation import CancellationToken  # type: ignore[import-untyped,unused-ignore]
+    from selectools.policy import ApprovalRequest, ToolPolicy  # type: ignore[import-untyped,unused-ignore]
+except ImportError as missing:
+    raise ImportError("the adapter needs selectools: pip install 'countersign[selectools]'") from missing
 
 from ..digest import args_digest, selectools64
 from ..enrolment import Enrolment

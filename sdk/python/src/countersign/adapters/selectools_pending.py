@@ -13,12 +13,15 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from selectools.pending import (  # type: ignore[import-untyped,unused-ignore]
-    DEFAULT_IGNORE_TTL_SECONDS,
-    PendingAction,
-    PendingActionStore,
-    compute_args_digest,
-)
+try:
+    from selectools.pending import (  # type: ignore[import-untyped,unused-ignore]
+        DEFAULT_IGNORE_TTL_SECONDS,
+        PendingAction,
+        PendingActionStore,
+        compute_args_digest,
+    )
+except ImportError as missing:
+    raise ImportError("the adapter needs selectools: pip install 'countersign[selectools]'") from missing
 
 from ..digest import selectools64
 from ..errors import CountersignError, InvalidRequestError
