@@ -17,7 +17,7 @@ pub(crate) fn step(event: &Event) -> Result<Step, String> {
     Ok(match name {
         "beforeShellExecution" => {
             event.needs("command")?;
-            let args = Value::Object(event.some(&["command", "cwd"]));
+            let args = Value::Object(event.some(&["command"]));
             Step::Ask(Box::new(call(event, name, SHELL, args, None)?))
         }
         "beforeMCPExecution" => {
@@ -26,12 +26,12 @@ pub(crate) fn step(event: &Event) -> Result<Step, String> {
             let server = event.text("url").or(event.text("command"));
             Step::Ask(Box::new(call(event, name, tool, args, server)?))
         }
-        // Neither says whether it failed.
+        // Neither says whether it failed, and this one not where it ran.
         "afterShellExecution" => Step::Report(Report {
             session: event.text("conversation_id").map(str::to_owned),
             call_id: None,
             tool: SHELL.to_owned(),
-            ran: args_digest(&Value::Object(event.some(&["command", "cwd"]))).ok(),
+            ran: args_digest(&Value::Object(event.some(&["command"]))).ok(),
             failed: None,
         }),
         "afterMCPExecution" => Step::Report(Report {
@@ -64,7 +64,7 @@ fn call(
         reason: None,
         transcript: None,
         server: server.map(str::to_owned),
-        native: event.some(&["generation_id", "workspace_roots"]),
+        native: event.some(&["cwd", "generation_id", "workspace_roots"]),
         verdicts: &VERDICTS,
         limits: Limits::default(),
     })
