@@ -142,7 +142,9 @@ impl Desk {
     }
 
     pub(crate) fn form(&self, form: &Form) -> Ask {
-        Ask::form(&form.message, form.schema.clone()).timeout(self.asker.timeout)
+        Ask::form(&form.message, form.schema.clone())
+            .allow([Verdict::Respond, Verdict::Deny, Verdict::Skip])
+            .timeout(self.asker.timeout)
     }
 }
 

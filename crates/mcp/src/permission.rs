@@ -146,7 +146,10 @@ impl Tool {
 
     async fn decided(&self, call: &Call, gone: &CancellationToken) -> Option<Value> {
         let name = call.arguments.get("tool_name").and_then(Value::as_str);
-        let input = call.arguments.get("input");
+        let input = call
+            .arguments
+            .get("input")
+            .filter(|input| input.is_object());
         let (true, Some(name), Some(input)) = (call.name == TOOL, name, input) else {
             return Some(deny(
                 "nothing was run: the question for permission could not be read",

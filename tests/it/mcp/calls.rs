@@ -232,6 +232,7 @@ fn a_form_of_the_server_is_a_card_or_the_clients() {
             json!({"action": "accept", "content": {"colour": "red"}}),
         ),
         (&["deny", "--message", "no"], json!({"action": "decline"})),
+        (&["skip"], json!({"action": "cancel"})),
     ] {
         client.call(1, "elicit", &json!({}));
         let id = waiting(&desk);

@@ -103,6 +103,8 @@ fn what_a_person_answers_is_what_claude_code_may_do() {
         json!({}),
         json!({"tool_name": 7, "input": {}}),
         json!({"tool_name": "Bash"}),
+        json!({"tool_name": "Bash", "input": "ls"}),
+        json!({"tool_name": "Bash", "input": null}),
         json!([]),
     ] {
         client.call(6, "approve", &arguments);
