@@ -68,6 +68,31 @@ def test_settings_of_claude_code_are_those_of_the_contract(desk):
     assert settings["hooks"]["PostToolUse"][0]["hooks"][0]["timeout"] == 60
 
 
+def test_the_last_line_offers_the_permissions_and_an_older_claude_code_is_warned_of(desk, home):
+    project, programs = home / "project", home / "bin"
+    for folder in (project, programs):
+        folder.mkdir()
+    claude = programs / "claude"
+    claude.write_text("#!/bin/sh\necho '2.1.294 (Claude Code)'\n")
+    claude.chmod(0o755)
+    env = desk.env | {"PATH": f"{programs}:{desk.env['PATH']}"}
+
+    def run(*words: str) -> subprocess.CompletedProcess:
+        done = subprocess.run([BINARY, *words], env=env, cwd=project, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    file = project / ".claude/settings.json"
+    for _ in range(2):
+        done = run("--json", "connect", "claude-code", "--scope", "project")
+        assert json.loads(done.stdout)["file"] == str(file)
+        [warned] = done.stderr.splitlines()
+        assert "2.1.295" in warned
+        assert warned.replace("onFailure", "").isupper()
+    done = run("connect", "claude-code", "--scope", "project")
+    assert done.stdout.splitlines()[-1].endswith(f"countersign rules import --from claude-code {file}")
+
+
 def test_settings_that_cannot_be_read_stay_as_they_are(desk, tmp_path):
     file = tmp_path / "mcp.json"
     file.write_text('{"mcpServers": {"a": 1, "a": 2}}')

@@ -51,6 +51,8 @@ pub enum AlarmCode {
     AgentFloods,
     /// The console's own server listens elsewhere than the agents' files say.
     BusMoved,
+    /// The gate in front of an agent's program lets calls run.
+    GateOpen,
 }
 
 /// The words of a code that this version does not know.
@@ -85,6 +87,7 @@ impl AlarmCode {
             Self::StreamFull,
             Self::AgentFloods,
             Self::BusMoved,
+            Self::GateOpen,
         ];
         let incidents = INCIDENTS.into_iter().map(Self::Executed);
         incidents
@@ -117,6 +120,7 @@ impl AlarmCode {
             Self::StreamFull => "stream_full",
             Self::AgentFloods => "agent_floods",
             Self::BusMoved => "bus_moved",
+            Self::GateOpen => "gate_open",
         }
     }
 
@@ -196,6 +200,9 @@ impl AlarmCode {
             Self::BusMoved => {
                 "This port was taken when the console's own server started, so it listens on another one; agents that were enrolled before dial it still, and whoever holds it sees what they send."
             }
+            Self::GateOpen => {
+                "The gate in front of this agent's program lets calls run that nobody approved: a probe was not denied, or a call ran that was never asked."
+            }
             Self::AgentFloods => {
                 "One agent sent most of what this console has not read yet; what others asked after it is seen later, or too late."
             }
@@ -268,6 +275,9 @@ impl AlarmCode {
             }
             Self::BusMoved => {
                 "`countersign doctor` names these agents; end the program that holds the port and start the console again, or enroll them again (`countersign enroll`)."
+            }
+            Self::GateOpen => {
+                "`countersign agents` and Agents in the window say why; once it is closed, `countersign doctor --gate NAME` with the program's name ends this alarm."
             }
             Self::AgentFloods => {
                 "Find out what runs there; `countersign revoke --purge WS/AGENT` stops it, takes its login away and removes from the bus what it sent."

@@ -9,6 +9,8 @@ pub struct Answer {
     pub output: String,
     /// For standard error, where it refuses without JSON.
     pub words: Option<String>,
+    /// The tool of a call that ran, asks, and was never asked about.
+    pub never_asked: Option<String>,
 }
 
 impl Answer {
@@ -16,6 +18,7 @@ impl Answer {
         Self {
             output: format!("{value}\n"),
             words: None,
+            never_asked: None,
         }
     }
 
@@ -24,6 +27,7 @@ impl Answer {
         Self {
             output: String::new(),
             words: None,
+            never_asked: None,
         }
     }
 
@@ -36,6 +40,7 @@ impl Answer {
         Self {
             output: String::new(),
             words: Some(words.into()),
+            never_asked: None,
         }
     }
 

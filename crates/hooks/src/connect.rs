@@ -8,9 +8,11 @@ mod json;
 mod mcp;
 mod toml;
 
+use std::path::PathBuf;
+
 use crate::program::Program;
 
-pub use mcp::{McpServer, connect_mcp, disconnect_mcp, mcp_servers};
+pub use mcp::{HEADERS, McpServer, connect_mcp, disconnect_mcp, mcp_servers};
 
 /// What `connect` writes.
 #[derive(Debug, Clone)]
@@ -101,6 +103,19 @@ pub(crate) fn is_ours(command: &str, program: Program) -> bool {
             let file = before.trim_matches('\'').rsplit('/').next();
             file == Some("countersign") && behind.split(' ').next() == Some(name)
         })
+}
+
+/// The enrolment that a command of ours names.
+pub(crate) fn agent_json(command: &str) -> Option<PathBuf> {
+    let (_, behind) = command.split_once(" --agent-json ")?;
+    let word = match behind.strip_prefix('\'') {
+        Some(quoted) => {
+            let (word, _) = quoted.split_once("' ").unwrap_or((quoted, ""));
+            word.trim_end_matches('\'').replace(r"'\''", "'")
+        }
+        None => behind.split(' ').next()?.to_owned(),
+    };
+    Some(word.into())
 }
 
 /// As one word of a shell.

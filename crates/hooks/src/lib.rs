@@ -25,10 +25,10 @@ mod words;
 
 pub use answer::Answer;
 pub use connect::{
-    McpServer, Wanted, connect, connect_mcp, disconnect, disconnect_mcp, mcp_servers,
+    HEADERS, McpServer, Wanted, connect, connect_mcp, disconnect, disconnect_mcp, mcp_servers,
 };
 pub use event::LARGEST;
 pub use identity::journal;
 pub use program::Program;
-pub use proof::{Configuration, Proof, is_connected, prove};
+pub use proof::{Configuration, OwnHook, Proof, is_connected, own_hook, prove};
 pub use respond::{Options, respond};

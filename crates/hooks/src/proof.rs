@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use futures::future::join_all;
 
+use crate::connect::agent_json;
 use crate::program::Program;
 use judge::{Effect, judge, time_out};
 use settings::{Configured, Settings};
@@ -131,6 +132,26 @@ fn reported(program: Program, mut effects: Vec<(&Configured, Effect)>, connect: 
             Proof::open("allow", why, fix)
         }
     }
+}
+
+/// The hook of ours that a program asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnHook {
+    /// The enrolment that it names.
+    pub agent_json: Option<PathBuf>,
+    /// It is asked only where the program asks for permission itself, not before every call.
+    pub at_prompt: bool,
+}
+
+/// None where there is none, or its settings cannot be read.
+#[must_use]
+pub fn own_hook(program: Program, configuration: &Configuration) -> Option<OwnHook> {
+    let settings = Settings::read(program, configuration).ok()?;
+    let own = settings.hooks.into_iter().find(|hook| hook.ours)?;
+    Some(OwnHook {
+        agent_json: agent_json(&own.command),
+        at_prompt: own.event == "PermissionRequest",
+    })
 }
 
 /// Whether the settings of a program have a hook of ours; for a list of what is connected.

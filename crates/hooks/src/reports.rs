@@ -16,6 +16,8 @@ use tokio::time::timeout;
 use crate::call::{Call, Report};
 
 const NOT_STARTED_AFTER: Duration = Duration::from_secs(3600);
+/// A call may still run that was reported as not started: so long it counts as one that was asked.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(86_400);
 /// How long one hook works on receipts that are not its own.
 const AT_MOST: Duration = Duration::from_secs(5);
 
@@ -39,6 +41,8 @@ enum Became {
     Executed(Option<Sha256Digest>),
     Failed(Option<Sha256Digest>, String),
     NotStarted,
+    /// The bus was told that it did not start, as nobody had reported it for an hour.
+    Overdue,
 }
 
 impl Record {
@@ -81,7 +85,7 @@ impl Record {
     async fn send(&self, gate: &Gate) -> Result<(), GateError> {
         let receipts = gate.reports(self.request_id.clone(), &self.decision_id);
         match &self.became {
-            None => Ok(()),
+            None | Some(Became::Overdue) => Ok(()),
             Some(Became::Executed(ran)) => receipts.ran(*ran, None).await,
             Some(Became::Failed(ran, why)) => receipts.ran(*ran, Some(why)).await,
             Some(Became::NotStarted) => receipts.refused("not_started").await,
@@ -91,12 +95,16 @@ impl Record {
 
 /// Writes down what became of a call; false where it is not one of ours.
 pub(crate) fn note(folder: &Path, report: &Report) -> io::Result<bool> {
+    let open = |record: &Record| matches!(record.became, None | Some(Became::Overdue));
     let Some((_, mut record)) = records(folder)?
         .into_iter()
-        .find(|(_, record)| record.became.is_none() && record.is_of(report))
+        .find(|(_, record)| open(record) && record.is_of(report))
     else {
         return Ok(false);
     };
+    if record.became.is_some() {
+        return Ok(true);
+    }
     record.became = Some(match &report.failed {
         None => Became::Executed(report.ran),
         Some(why) => Became::Failed(report.ran, why.clone()),
@@ -122,13 +130,23 @@ pub(crate) fn note_end(folder: &Path, session: &str) -> io::Result<bool> {
 pub(crate) async fn settle_late(gate: &Gate, folder: &Path) {
     let work = async {
         for (age, mut record) in records(folder).unwrap_or_default() {
-            if record.became.is_none() {
-                if age < NOT_STARTED_AFTER {
-                    continue;
-                }
+            let overdue = record.became.is_none();
+            let after = match record.became {
+                None => NOT_STARTED_AFTER,
+                Some(Became::Overdue) => FORGOTTEN_AFTER,
+                Some(_) => Duration::ZERO,
+            };
+            if age < after {
+                continue;
+            }
+            if overdue {
                 record.became = Some(Became::NotStarted);
             }
             match record.send(gate).await {
+                Ok(()) if overdue => {
+                    record.became = Some(Became::Overdue);
+                    let _ = record.keep(folder);
+                }
                 Ok(()) => _ = fs::remove_file(record.path(folder)),
                 Err(error) => tracing::warn!("a receipt is late: {error}"),
             }

@@ -50,8 +50,14 @@ pub async fn respond(
         Ok(Step::Other) => Answer::empty(),
         Ok(Step::Ask(call)) => asked(program, &call, options, stop).await,
         Ok(Step::Report(report)) => {
-            reported(program, options, |folder| note(folder, &report)).await;
-            Answer::empty()
+            let known = reported(program, options, |folder| note(folder, &report)).await;
+            // Without an id of the call nobody knows which one ran.
+            let certain = report.call_id.is_some() && report.failed.is_none();
+            let never_asked = certain && known == Some(false) && options.which.asks(&report.tool);
+            Answer {
+                never_asked: never_asked.then_some(report.tool),
+                ..Answer::empty()
+            }
         }
         Ok(Step::End { session }) => {
             reported(program, options, |folder| note_end(folder, &session)).await;
@@ -80,12 +86,12 @@ async fn asked(
     }
 }
 
-/// The call is over, so a fault here holds nothing up: the receipt is sent by a later process.
+/// The call is over, so a fault here holds nothing up: the receipt is sent by a later process. Returns what `note` did.
 async fn reported(
     program: Program,
     options: &Options,
     note: impl FnOnce(&Path) -> std::io::Result<bool>,
-) {
+) -> Option<bool> {
     let work = async {
         let identity = Identity::open(&options.agent_json, &options.state).await?;
         let noted = note(&identity.approved()).map_err(|error| GateError::Journal {
@@ -96,11 +102,12 @@ async fn reported(
             settle_late(&gate, &identity.approved()).await;
             gate.close().await;
         }
-        Ok::<_, GateError>(())
+        Ok::<_, GateError>(noted)
     };
     match timeout(FOR_A_REPORT, work).await {
+        Ok(Ok(noted)) => return Some(noted),
         Ok(Err(error)) => tracing::warn!("a receipt is late: {error}"),
         Err(_) => tracing::warn!("a receipt is late: the bus did not answer"),
-        Ok(Ok(())) => {}
     }
+    None
 }

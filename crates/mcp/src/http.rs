@@ -77,6 +77,11 @@ impl Remote {
         self
     }
 
+    pub(crate) fn request(&self, client: &Client, method: Method) -> RequestBuilder {
+        let request = client.request(method, self.url.clone());
+        request.headers(self.headers.clone())
+    }
+
     /// The host, as a name for the cards.
     pub fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
@@ -105,12 +110,7 @@ pub async fn http(
     ),
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    // Fails where it was done before.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = Client::builder()
-        .redirect(Policy::none())
-        .connect_timeout(CONNECT);
-    let client = client.build().map_err(io::Error::other)?;
+    let client = client()?;
     let (session, queues) = Session::new(which, console_forms, asker);
     let link = Arc::new(Link {
         client,
@@ -132,6 +132,15 @@ pub async fn http(
     over.cancel();
     let _ = timeout(LAST, written).await;
     Ok(())
+}
+
+pub(crate) fn client() -> io::Result<Client> {
+    // Fails where it was done before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = Client::builder()
+        .redirect(Policy::none())
+        .connect_timeout(CONNECT);
+    client.build().map_err(io::Error::other)
 }
 
 impl Link {
@@ -187,8 +196,7 @@ impl Link {
     }
 
     fn ask(&self, method: Method) -> RequestBuilder {
-        let request = self.client.request(method, self.remote.url.clone());
-        request.headers(self.remote.headers.clone())
+        self.remote.request(&self.client, method)
     }
 
     /// The arguments of a call that its server wants to see as headers.

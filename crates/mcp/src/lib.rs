@@ -29,6 +29,6 @@ pub use desk::Asker;
 pub use http::{Remote, http};
 pub use listen::listen;
 pub use permission::permission;
-pub use proof::{Probed, probe};
+pub use proof::{Probed, probe, probe_url};
 pub use stdio::stdio;
 pub use visitors::{Behind, Served};

@@ -1,5 +1,7 @@
 //! A probe through a configured server entry, as a client would start it.
 
+mod http;
+
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
@@ -9,6 +11,10 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
+
+use crate::answer::RELAYED;
+
+pub use http::probe_url;
 
 /// Some servers are downloaded when they first start.
 const LONG_ENOUGH: Duration = Duration::from_secs(60);
@@ -44,34 +50,50 @@ pub async fn probe(
     let pipes = child.stdin.take().zip(child.stdout.take());
     let (to, from) = pipes.ok_or("it has no standard input and output")?;
     let asked = timeout(LONG_ENOUGH, ask(to, BufReader::new(from).lines())).await;
-    let answer =
-        asked.map_err(|_| format!("it did not answer within {} s", LONG_ENOUGH.as_secs()))??;
+    let answer = asked.map_err(|_| too_slow())??;
     // Its input is closed: whoever it started ends with it.
     let _ = timeout(Duration::from_secs(2), child.wait()).await;
+    Ok(judged(&answer))
+}
+
+fn judged(answer: &Value) -> Probed {
     let result = &answer["result"];
-    let denied = result["_meta"]["countersign/relayed"] == 0 && result["isError"] == true;
-    Ok(match denied {
+    let denied = result["_meta"][RELAYED] == 0 && result["isError"] == true;
+    match denied {
         true => {
             let words = result["content"][0]["text"].as_str().unwrap_or_default();
             Probed::Denied(words.to_owned())
         }
         false => Probed::PassedOn,
-    })
+    }
+}
+
+fn too_slow() -> String {
+    format!("it did not answer within {} s", LONG_ENOUGH.as_secs())
+}
+
+fn hello() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "countersign doctor", "version": env!("CARGO_PKG_VERSION") },
+    }})
+}
+
+fn initialized() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
+fn call() -> Value {
+    json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": PROBE, "arguments": {},
+    }})
 }
 
 async fn ask(mut to: ChildStdin, mut from: Lines<BufReader<ChildStdout>>) -> Result<Value, String> {
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {},
-        "clientInfo": { "name": "countersign doctor", "version": env!("CARGO_PKG_VERSION") },
-    }});
-    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-        "name": PROBE, "arguments": {},
-    }});
-    send(&mut to, &hello).await?;
+    send(&mut to, &hello()).await?;
     answer(&mut from, 1).await?;
-    send(&mut to, &initialized).await?;
-    send(&mut to, &call).await?;
+    send(&mut to, &initialized()).await?;
+    send(&mut to, &call()).await?;
     answer(&mut from, 2).await
 }
 

@@ -33,12 +33,17 @@ pub struct AgentRow {
     pub hello_fault: Option<String>,
     /// The states of its credentials: JSON.
     pub credentials: Option<String>,
+    /// When a probe of the gate in front of it last held, ms.
+    pub gate_held_at: Option<i64>,
+    /// Why that gate is open; none where it holds, and where nobody has looked.
+    pub gate_open: Option<String>,
 }
 
 /// All agents by name.
 pub async fn all(reader: &Reader) -> Result<Vec<AgentRow>, StoreError> {
     Ok(sqlx::query_as(
-        "SELECT ws, name, key, framework, last_seen, enrolled_at, revoked_at, hello_at, hello_fault, credentials
+        "SELECT ws, name, key, framework, last_seen, enrolled_at, revoked_at, hello_at, hello_fault, credentials,
+           gate_held_at, gate_open
          FROM agents ORDER BY ws, name",
     )
     .fetch_all(&reader.0)
@@ -146,6 +151,27 @@ pub async fn revoke(
     .execute(tx)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Notes what became of a probe of the gate in front of an agent: that it held, or why it is open.
+pub async fn note_gate(
+    tx: &mut SqliteConnection,
+    agent: &AgentKey,
+    open: Option<&str>,
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO agents(ws, name, gate_held_at, gate_open) VALUES (?1, ?2, iif(?3 IS NULL, ?4, NULL), ?3)
+         ON CONFLICT(ws, name) DO UPDATE SET gate_held_at = coalesce(excluded.gate_held_at, gate_held_at),
+           gate_open = excluded.gate_open",
+    )
+    .bind(agent.workspace.as_ref())
+    .bind(agent.agent.as_ref())
+    .bind(open)
+    .bind(at.0)
+    .execute(tx)
+    .await?;
+    Ok(())
 }
 
 /// What a hello said.

@@ -116,6 +116,17 @@ pub struct CredentialView {
     pub missing_keys: Vec<Shown>,
 }
 
+/// The gate in front of an agent's program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct GateView {
+    /// When a probe last held.
+    #[ts(type = "number | null")]
+    pub held_ms: Option<i64>,
+    /// Why it is open; none while it holds.
+    pub open: Option<Shown>,
+}
+
 /// One agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
@@ -148,6 +159,8 @@ pub struct AgentView {
     pub revoked_ms: Option<i64>,
     /// Paused or stopped, and by whom.
     pub brake: Option<BrakeView>,
+    /// What the last probe found of the gate in front of it.
+    pub gate: Option<GateView>,
     /// Its copies, those heard last first.
     pub instances: Vec<InstanceView>,
     /// Its tools, in the order of its hello.

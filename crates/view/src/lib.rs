@@ -41,7 +41,7 @@ mod why;
 
 pub use agents::{
     AgentPresence, AgentToolView, AgentView, AgentsView, ChooseTargetArgs, CredentialView,
-    HelloFaultView, InstanceView, ToolTarget,
+    GateView, HelloFaultView, InstanceView, ToolTarget,
 };
 pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView, JoinedView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};

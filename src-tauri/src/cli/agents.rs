@@ -62,6 +62,9 @@ fn as_json(agent: &AgentReport) -> Value {
         "state": brake.map_or("running", |(state, ..)| word(*state)),
         "state_by": brake.map(|(_, by, _)| plain(by)),
         "state_at": brake.map(|(.., at)| at.rfc3339()),
+        "gate": agent.gate.as_ref().map(|gate| json!({
+            "held_at": time(gate.held_at), "open": text(gate.open.as_ref()),
+        })),
         "instances": agent.instances.iter().map(instance).collect::<Vec<_>>(),
         "tools": agent.tools.iter().map(tool).collect::<Vec<_>>(),
         "credentials": agent.credentials.iter().map(credential).collect::<Vec<_>>(),
@@ -135,6 +138,15 @@ fn lines(agent: &AgentReport) -> Vec<String> {
             when::shown(*at),
             plain(by)
         )));
+    }
+    if let Some(gate) = &agent.gate {
+        lines.push(match (&gate.open, gate.held_at) {
+            (Some(why), _) => wrong(&format!("  gate open: {}", plain(why))),
+            (None, at) => format!(
+                "  gate last held {}",
+                at.map(when::shown).unwrap_or_default()
+            ),
+        });
     }
     for copy in &agent.instances {
         let id = match copy.id.as_str() {

@@ -76,21 +76,25 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
     };
     let (backup, changed) = target.write(Some(&new))?;
     tell(out, &target, backup.as_deref(), Some(&agent_json), changed)?;
-    if let Some(program) = of_program.filter(|_| !out.json) {
-        place::remarks(out, program, &target);
-        if !gate::console_runs(settings) {
-            out.remark(&format!(
-                "start a console, then see that it denies: countersign doctor --gate {}",
-                asked.name
-            ));
-            return Ok(());
-        }
-        let proof = gate::of_program(program, None).await?;
+    let Some(program) = of_program else {
+        return Ok(());
+    };
+    place::remarks(out, program);
+    if out.json {
+        return Ok(());
+    }
+    if gate::console_runs(settings) {
+        let proof = gate::of_program(settings, program, None).await?;
         for line in gate::words(&asked.name, &proof) {
             out.remark(&line);
         }
+    } else {
+        out.remark(&format!(
+            "start a console, then see that it denies: countersign doctor --gate {}",
+            asked.name
+        ));
     }
-    Ok(())
+    place::last_line(out, program, &target)
 }
 
 /// Takes our entries out.

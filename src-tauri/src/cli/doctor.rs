@@ -104,7 +104,7 @@ async fn gates(settings: &Settings) -> Vec<Check> {
                 Verdict::Unknown,
                 format!("{name} is connected; whether its gate holds is seen when a console runs"),
             ),
-            true => match gate::of_program(program, None).await {
+            true => match gate::of_program(settings, program, None).await {
                 Ok(proof) => {
                     let verdict = if proof.holds {
                         Verdict::Ok

@@ -1,7 +1,8 @@
 //! `doctor --gate`: proves that the gate in front of a program denies what nobody approved.
 //!
-//! Changes nothing, and decides nothing but the one call that `--run` makes the program ask.
+//! Decides nothing but the one call that `--run` makes the program ask. The console of the data folder keeps the result.
 
+mod kept;
 mod run;
 
 use std::env;
@@ -9,8 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use countersign_core::data_dir::DataDir;
-use countersign_hooks::{Configuration, Program, Proof, is_connected, mcp_servers, prove};
-use countersign_mcp::{Probed, probe};
+use countersign_hooks::{
+    Configuration, McpServer, Program, Proof, is_connected, mcp_servers, prove,
+};
+use countersign_mcp::{Probed, probe, probe_url};
 use countersign_wire::{ErrorCode, Timestamp};
 use serde_json::json;
 
@@ -19,6 +22,7 @@ use super::config::Settings;
 use super::connect::place;
 use super::failure::Failure;
 use super::output::{Output, plain, wrong};
+pub(super) use kept::never_asked;
 
 const MCP: &str = "mcp";
 /// What an administrator sets for everybody.
@@ -32,9 +36,13 @@ pub(crate) async fn run(
     wanted: &Doctor,
 ) -> Result<(), Failure> {
     let proof = match program(name) {
-        Ok(program) if wanted.run => run::run(settings, out, program).await?,
-        Ok(program) => of_program(program, wanted.file.as_deref()).await?,
-        Err(_) if name == MCP => of_servers(wanted).await?,
+        Ok(program) if wanted.run => {
+            let proof = run::run(settings, out, program).await?;
+            kept::of_program(settings, program, &configuration(program, None)?, &proof).await;
+            proof
+        }
+        Ok(program) => of_program(settings, program, wanted.file.as_deref()).await?,
+        Err(_) if name == MCP => of_servers(settings, wanted).await?,
         Err(why) => return Err(Failure::usage(format!("no gate {name:?}: {why}, or mcp"))),
     };
     let reported = tell(out, name, &proof);
@@ -46,16 +54,27 @@ pub(crate) async fn run(
 }
 
 /// The probe of a program in the folder in which this runs.
-pub(crate) async fn of_program(program: Program, file: Option<&Path>) -> Result<Proof, Failure> {
-    let configuration = Configuration {
+pub(crate) async fn of_program(
+    settings: &Settings,
+    program: Program,
+    file: Option<&Path>,
+) -> Result<Proof, Failure> {
+    let mut configuration = configuration(program, file)?;
+    configuration.knows_on_failure = program != Program::ClaudeCode || place::knows_on_failure();
+    let proof = prove(program, &configuration).await;
+    kept::of_program(settings, program, &configuration, &proof).await;
+    Ok(proof)
+}
+
+fn configuration(program: Program, file: Option<&Path>) -> Result<Configuration, Failure> {
+    Ok(Configuration {
         files: match file {
             Some(file) => vec![file.to_owned()],
             None => files(program)?,
         },
         folder: here()?,
-        knows_on_failure: program != Program::ClaudeCode || place::knows_on_failure(),
-    };
-    Ok(prove(program, &configuration).await)
+        knows_on_failure: true,
+    })
 }
 
 fn here() -> Result<PathBuf, Failure> {
@@ -95,7 +114,7 @@ pub(crate) fn console_runs(settings: &Settings) -> bool {
 }
 
 /// The first server whose gate does not hold counts for all.
-async fn of_servers(wanted: &Doctor) -> Result<Proof, Failure> {
+async fn of_servers(settings: &Settings, wanted: &Doctor) -> Result<Proof, Failure> {
     let file = wanted.file.clone().unwrap_or_else(|| ".mcp.json".into());
     let invalid =
         |why: String| Failure::new(ErrorCode::InvalidArgs, format!("{}: {why}", file.display()));
@@ -103,32 +122,51 @@ async fn of_servers(wanted: &Doctor) -> Result<Proof, Failure> {
     let servers: Vec<_> = wanted.server.iter().cloned().collect();
     let found = mcp_servers(&text, &servers).map_err(invalid)?;
     let folder = here()?;
-    let fix = |name: &str| {
-        format!(
-            "countersign connect mcp --file {} --server {name}",
-            file.display()
-        )
-    };
     let mut held = Proof::open("none", "it names no server", "name one");
     for server in found {
-        let name = &server.name;
-        let around = format!("server {name} does not go through countersign mcp-proxy");
-        if server.command.is_empty() {
-            return Ok(Proof::open("none", around, fix(name)));
+        let proof = of_server(&server, &folder, &file).await;
+        let enrolment = kept::of_server(settings, &server);
+        kept::of_enrolment(settings, &enrolment, &proof).await;
+        if !proof.holds {
+            return Ok(proof);
         }
-        match probe(&server.command, &server.environment, &folder).await {
-            Ok(Probed::Denied(words)) => {
-                held = Proof::held("deny", (!words.ends_with(": probe")).then_some(words));
-            }
-            Ok(Probed::PassedOn) => return Ok(Proof::open("none", around, fix(name))),
-            Err(why) => {
-                let why = format!("server {name} cannot be asked: {why}");
-                let fix = format!("correct the entry of {name} in {}", file.display());
-                return Ok(Proof::open("error", why, fix));
-            }
-        }
+        held = proof;
     }
     Ok(held)
+}
+
+async fn of_server(server: &McpServer, folder: &Path, file: &Path) -> Proof {
+    let (name, shown) = (&server.name, file.display());
+    let probed = match &server.url {
+        // Our proxy at an address is on this machine: what cannot be reached elsewhere is not behind it.
+        Some(url) => match probe_url(url, &server.headers).await {
+            Err(_) if !is_loopback(url) => Ok(Probed::PassedOn),
+            probed => probed,
+        },
+        None => probe(&server.command, &server.environment, folder).await,
+    };
+    match probed {
+        Ok(Probed::Denied(words)) => {
+            Proof::held("deny", (!words.ends_with(": probe")).then_some(words))
+        }
+        Ok(Probed::PassedOn) => {
+            let why = format!("server {name} does not go through countersign mcp-proxy");
+            let fix = format!("countersign connect mcp --file {shown} --server {name}");
+            Proof::open("none", why, fix)
+        }
+        Err(why) => {
+            let why = format!("server {name} cannot be asked: {why}");
+            let fix = format!("correct the entry of {name} in {shown}");
+            Proof::open("error", why, fix)
+        }
+    }
+}
+
+fn is_loopback(url: &str) -> bool {
+    let behind = url.split_once("://").map_or("", |(_, behind)| behind);
+    ["127.0.0.1", "localhost", "[::1]"]
+        .iter()
+        .any(|host| behind.starts_with(host))
 }
 
 /// One line for a program; for a person what is wrong and what to do.

@@ -19,12 +19,14 @@ use tokio::time::timeout;
 use super::args::{Global, Hook};
 use super::config;
 use super::failure::Failure;
+use super::gate;
 use super::serve::Stop;
 
 const AGENT_JSON: &str = "COUNTERSIGN_AGENT_JSON";
 const STATE_DIR: &str = "COUNTERSIGN_STATE_DIR";
 /// The event is there when the hook starts.
 const FOR_THE_EVENT: Duration = Duration::from_secs(10);
+const FOR_AN_ALARM: Duration = Duration::from_secs(10);
 
 /// Answers and says with which code to end.
 pub(super) fn main(global: &Global, hook: Hook) -> ExitCode {
@@ -62,11 +64,24 @@ fn answer(global: &Global, hook: Hook) -> Result<Answer, Failure> {
             Ok(Ok(Err(error))) => return Err(Failure::environment(error.to_string())),
             _ => return Err(Failure::environment("no event came on standard input")),
         };
-        Ok(respond(program, &input, &options, stop.asked()).await)
+        let answer = respond(program, &input, &options, stop.asked()).await;
+        if let Some(tool) = &answer.never_asked {
+            let raised = raise(global, program, &options, tool);
+            let _ = timeout(FOR_AN_ALARM, raised).await;
+        }
+        Ok(answer)
     });
     // Standard input may still be read.
     runtime.shutdown_background();
     answer
+}
+
+/// The call is over: whatever goes wrong here is left to the next probe.
+async fn raise(global: &Global, program: Program, options: &Options, tool: &str) {
+    match config::load(global) {
+        Ok(settings) => gate::never_asked(&settings, program, &options.agent_json, tool).await,
+        Err(failure) => tracing::warn!("no alarm: {}", failure.text()),
+    }
 }
 
 fn event() -> io::Result<Vec<u8>> {

@@ -2,12 +2,14 @@
 //!
 //! Refuses to write anything of its own on standard output: that belongs to the protocol.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use countersign_hooks::HEADERS;
 use countersign_mcp::{Asker, Behind, Remote, Served};
 use countersign_sdk::Which;
 use countersign_wire::{ErrorCode, Risk};
@@ -36,7 +38,9 @@ pub(crate) async fn proxy(
     let enrolment = enrolment(settings, wanted.agent_json)?;
     warn_of_readers(out, &enrolment);
     hide_under_login_of(&enrolment);
-    let remote = wanted.url.map(|url| Remote::new(&url, &wanted.header));
+    let mut headers = wanted.header;
+    headers.extend(headers_of_entry()?);
+    let remote = wanted.url.map(|url| Remote::new(&url, &headers));
     let remote = remote.transpose().map_err(Failure::usage)?;
     let program = wanted.command.first().map(Path::new);
     let file = program
@@ -91,6 +95,14 @@ pub(crate) async fn proxy(
             std::process::exit(i32::from(ErrorCode::Environment.exit_code()))
         }
     }
+}
+
+/// Those that `connect mcp` put into the environment of an entry.
+fn headers_of_entry() -> Result<BTreeMap<String, String>, Failure> {
+    let text = env::var(HEADERS).unwrap_or_else(|_| "{}".to_owned());
+    // The error would quote a value.
+    serde_json::from_str(&text)
+        .map_err(|_| Failure::usage(format!("{HEADERS} is not a JSON object of texts")))
 }
 
 /// Serves Claude Code's question for permission until it leaves.

@@ -50,6 +50,22 @@ describe("agents", () => {
     expect(search?.textContent).toContain("can be mistaken for web_seаrch");
   });
 
+  it("show when the gate in front of an agent last held, or why it is open", async () => {
+    await open([
+      agent({ key: "acme/a", agent: "a", gate: { heldMs: 0, open: null } }),
+      agent({ key: "acme/b", agent: "b", gate: { heldMs: null, open: shown("hooks are off") } }),
+    ]);
+    expect(screen.getByTestId("gate").textContent).toBe("Gate last held 1 min ago");
+    expect(screen.getAllByTestId("agent-row").map((row) => row.textContent?.includes("gate open"))).toEqual([
+      false,
+      true,
+    ]);
+    press("j");
+    await waitFor(() => {
+      expect(screen.getByTestId("gate").textContent).toBe("Gate open: hooks are off");
+    });
+  });
+
   it("keep what is chosen for a tool with that tool, though another hello lists one before it", async () => {
     const typed = { pointer: null, offered: ["/amount"] };
     const console = await open([agent({ tools: [agentTool({ name: shown("pay"), typed })] })]);

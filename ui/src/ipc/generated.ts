@@ -136,6 +136,10 @@ revokedMs: number | null,
  */
 brake: BrakeView | null, 
 /**
+ * What the last probe found of the gate in front of it.
+ */
+gate: GateView | null, 
+/**
  * Its copies, those heard last first.
  */
 instances: Array<InstanceView>, 
@@ -1664,6 +1668,19 @@ fields: FormFields | null,
  * Why it has no fields.
  */
 jsonOnly: Shown | null, };
+
+/**
+ * The gate in front of an agent's program.
+ */
+export type GateView = { 
+/**
+ * When a probe last held.
+ */
+heldMs: number | null, 
+/**
+ * Why it is open; none while it holds.
+ */
+open: Shown | null, };
 
 /**
  * How far a grant reaches.

@@ -35,6 +35,7 @@ export const agent = (more: Partial<AgentView> = {}): AgentView => ({
   enrolled: true,
   revokedMs: null,
   brake: null,
+  gate: null,
   instances: [{ id: shown("i1"), firstSeenMs: 0, lastSeenMs: 59_000, live: true }],
   tools: [],
   credentials: [],

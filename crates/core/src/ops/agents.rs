@@ -10,6 +10,7 @@ use countersign_wire::{
 };
 use serde_json::Value;
 
+use super::gates::Gate;
 use crate::Fault;
 use crate::domain::stall::ALIVE_MS;
 use crate::domain::{StrictFault, Timestamp, strict_faults};
@@ -132,6 +133,8 @@ pub struct AgentReport {
     pub revoked_at: Option<Timestamp>,
     /// Paused or stopped, by whom and when.
     pub brake: Option<(AgentBrake, String, Timestamp)>,
+    /// What the last probe found of the gate in front of it.
+    pub gate: Option<Gate>,
     /// Its copies, those heard last first.
     pub instances: Vec<Instance>,
     /// Its tools, in the order of its hello; those that it no longer lists last.
@@ -205,6 +208,7 @@ impl App {
                 enrolled: row.key.is_some(),
                 revoked_at: row.revoked_at.map(Timestamp),
                 brake: set.map(|(_, set)| (set.state, set.by.clone(), set.at)),
+                gate: Gate::of(row.gate_held_at, row.gate_open),
                 instances: instances(copies.remove(&place).unwrap_or_default(), now),
                 tools: tool_reports(
                     described.remove(&place).unwrap_or_default(),

@@ -12,7 +12,7 @@ use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::Settlements;
 use super::votes::cast;
 use super::{
-    alarms, alive, answer_feed, arrivals, automatic, decide, decisions, due, enroll, habits,
+    alarms, alive, answer_feed, arrivals, automatic, decide, decisions, due, enroll, gates, habits,
     hellos, ladder, policy_intake, practice, recall, reports, retention, search_index, spans,
     story, typed_targets,
 };
@@ -156,6 +156,9 @@ async fn apply(
         Job::Remember { key, value, done } => story::keep(batch, key, &value, done).await,
         Job::LearnAnew { tool, done } => habits::apply(ledger, batch, tool, done).await,
         Job::Practice(note, done) => practice::keep(ledger, batch, note, done).await,
+        Job::Gate { agent, open, done } => {
+            gates::keep(ledger, batch, &agent, open.as_deref(), done).await
+        }
         Job::Examine(call, done) => practice::examine(ledger, batch, &call, done).await,
         Job::Index(limit, done) => search_index::apply(ledger, batch, limit, done).await,
     }

@@ -351,6 +351,12 @@ pub(crate) enum Job {
     },
     /// Practice is turned on or off, or a practice card was answered.
     Practice(PracticeNote, oneshot::Sender<()>),
+    /// A probe of the gate in front of an agent held, or why it is open.
+    Gate {
+        agent: AgentKey,
+        open: Option<String>,
+        done: oneshot::Sender<()>,
+    },
     /// What is found in a call that is in no store: findings as they are stored, and the effect.
     Examine(Box<(AgentKey, ApprovalRequest)>, oneshot::Sender<Examined>),
     /// So many requests more can be found by their words; answered with whether there are more.
@@ -455,6 +461,7 @@ impl Job {
             | Self::Remember { .. }
             | Self::LearnAnew { .. }
             | Self::Practice(..)
+            | Self::Gate { .. }
             | Self::Examine(..)
             | Self::Index(..)
             | Self::Stop(_) => return None,

@@ -30,6 +30,7 @@ pub mod edited;
 pub mod enroll;
 mod execution;
 mod freshness;
+pub mod gates;
 pub mod habits;
 pub(crate) mod hello_barrier;
 mod hello_gap;

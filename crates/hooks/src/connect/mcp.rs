@@ -5,6 +5,10 @@ use serde_json::{Value, json};
 
 use super::cst::{input, root};
 
+/// The variable in which the proxy finds the headers of an entry with an address: they may be secret, and others read a
+/// command line.
+pub const HEADERS: &str = "COUNTERSIGN_MCP_HEADERS";
+
 /// Puts the proxy before these servers, all where none is named. `program` is the path of ours, `flags` its options.
 /// The environment stays with the entry. Errors: what cannot be read, a server that is not there.
 pub fn connect_mcp(
@@ -25,8 +29,14 @@ pub fn connect_mcp(
         let mut all = vec!["mcp-proxy".to_owned(), "--name".to_owned(), name.to_owned()];
         all.extend(flags.iter().cloned());
         if is_url {
-            for gone in ["url", "type"] {
-                remove(entry, gone);
+            remove(entry, "url");
+            // The clients that want it named there.
+            if entry.get("type").is_some() {
+                set(entry, "type", json!("stdio"));
+            }
+            if old["headers"].is_object() {
+                let headers = json!(old["headers"].to_string());
+                set(&entry.object_value_or_set("env"), HEADERS, headers);
             }
         } else {
             all.push("--".to_owned());
@@ -43,9 +53,18 @@ pub fn disconnect_mcp(text: &str, servers: &[String]) -> Result<String, String> 
     each(text, servers, |_, entry| {
         let old = entry.to_serde_value().unwrap_or_default();
         match undone(&old).as_deref() {
-            Some([flag, url]) if flag == "--url" => {
+            Some([flag, url, ..]) if flag == "--url" => {
                 for gone in ["command", "args"] {
                     remove(entry, gone);
+                }
+                if entry.get("type").is_some() {
+                    set(entry, "type", json!("http"));
+                }
+                if let Some(environment) = entry.object_value("env") {
+                    remove(&environment, HEADERS);
+                    if environment.properties().is_empty() {
+                        remove(entry, "env");
+                    }
                 }
                 set(entry, "url", json!(url));
             }
@@ -71,6 +90,10 @@ pub struct McpServer {
     pub command: Vec<String>,
     /// What its environment has beside the client's.
     pub environment: Vec<(String, String)>,
+    /// Its address, where it has no command.
+    pub url: Option<String>,
+    /// What every request to the address has.
+    pub headers: Vec<(String, String)>,
 }
 
 /// The servers of a configuration, all where none is named. Errors as of [`connect_mcp`].
@@ -78,16 +101,21 @@ pub fn mcp_servers(text: &str, servers: &[String]) -> Result<Vec<McpServer>, Str
     let mut found = Vec::new();
     each(text, servers, |name, entry| {
         let entry = entry.to_serde_value().unwrap_or_default();
-        let environment = entry["env"].as_object().into_iter().flatten();
-        let environment = environment
-            .filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+        let texts = |of: &Value| {
+            let pairs = of.as_object().into_iter().flatten();
+            let texts =
+                pairs.filter_map(|(name, of)| Some((name.clone(), of.as_str()?.to_owned())));
+            texts.collect()
+        };
+        let command = entry["command"].as_str();
+        let command = command.map(|command| words(command, &entry["args"]));
+        let url = entry["url"].as_str().map(str::to_owned);
         found.push(McpServer {
             name: name.to_owned(),
-            environment: environment.collect(),
-            command: match entry["command"].as_str() {
-                Some(command) => words(command, &entry["args"]),
-                None => Vec::new(),
-            },
+            environment: texts(&entry["env"]),
+            url: url.filter(|_| command.is_none()),
+            headers: texts(&entry["headers"]),
+            command: command.unwrap_or_default(),
         });
         Ok(())
     })?;

@@ -131,7 +131,7 @@ fn codex_keeps_comments_and_order() {
 
 #[test]
 fn the_proxy_goes_before_a_server_and_away_again() {
-    let text = "{\n  // mine\n  \"mcpServers\": {\n    \"git\": { \"command\": \"uvx\", \"args\": [\"git\"], \"env\": { \"TOKEN\": \"s3cret\" } },\n    \"web\": { \"url\": \"https://x.example/mcp\" }\n  }\n}\n";
+    let text = "{\n  // mine\n  \"mcpServers\": {\n    \"git\": { \"command\": \"uvx\", \"args\": [\"git\"], \"env\": { \"TOKEN\": \"s3cret\" } },\n    \"web\": { \"url\": \"https://x.example/mcp\" },\n    \"login\": { \"type\": \"http\", \"url\": \"https://x.example/mcp\", \"headers\": { \"A\": \"s3cret\" } }\n  }\n}\n";
     let first = connect_mcp(text, &[], "/opt/countersign", &[]).unwrap();
     let (_, object) = super::cst::root(&first, true).unwrap();
     let servers = object.to_serde_value().unwrap()["mcpServers"].clone();
@@ -144,6 +144,10 @@ fn the_proxy_goes_before_a_server_and_away_again() {
         servers["web"],
         json!({ "command": "/opt/countersign", "args": ["mcp-proxy", "--name", "web", "--url", "https://x.example/mcp"] })
     );
+    let login = &servers["login"];
+    assert_eq!(login["type"], "stdio");
+    assert_eq!(login["env"], json!({ HEADERS: "{\"A\":\"s3cret\"}" }));
+    assert!(!login["args"].to_string().contains("s3cret"));
     assert!(first.contains("// mine"));
     assert!(connect_mcp(text, &["none".to_owned()], "x", &[]).is_err());
     assert_eq!(

@@ -31,7 +31,7 @@ impl Target {
         let real = match fs::canonicalize(file) {
             Ok(real) => real,
             Err(_) if file.is_symlink() => return Err(invalid(file, "it is a link to nothing")),
-            Err(_) => file.to_owned(),
+            Err(_) => std::path::absolute(file).map_err(|why| invalid(file, &why.to_string()))?,
         };
         let text = match fs::read_to_string(&real) {
             Ok(text) => Some(text),
@@ -133,19 +133,24 @@ pub(in super::super) fn file_of(program: Program, scope: Scope) -> Result<PathBu
 }
 
 /// What a person must know about this program.
-pub(super) fn remarks(out: Output, program: Program, target: &Target) {
+pub(super) fn remarks(out: Output, program: Program) {
     match program {
-        Program::ClaudeCode => {
-            if !knows_on_failure() {
-                out.remark("THIS CLAUDE CODE KNOWS NO onFailure: A HOOK THAT CRASHES LETS ITS CALL RUN. UPDATE TO 2.1.295 OR LATER");
-            }
-            let file = target.file.display();
-            out.remark(&format!("take over its permissions with: countersign rules import --from claude-code {file}"));
-        }
+        Program::ClaudeCode if !knows_on_failure() => out.caution("THIS CLAUDE CODE KNOWS NO onFailure: A HOOK THAT CRASHES LETS ITS CALL RUN. UPDATE TO 2.1.295 OR LATER"),
         Program::Codex => out.remark("CODEX RUNS NO HOOK THAT YOU HAVE NOT TRUSTED, AND SAYS NOTHING: start codex, enter /hooks, and trust the hooks of countersign. Input to a running command (write_stdin) fires no hook"),
         Program::Cursor => out.remark("Cursor asks no hook before it edits files: only shell commands and MCP calls are gated"),
         _ => {}
     }
+}
+
+/// What a person may do next.
+pub(super) fn last_line(out: Output, program: Program, target: &Target) -> Result<(), Failure> {
+    if program == Program::ClaudeCode {
+        let file = target.file.display();
+        out.line(&format!(
+            "take over its permissions with: countersign rules import --from claude-code {file}"
+        ))?;
+    }
+    Ok(())
 }
 
 /// Whether the installed Claude Code, if there is one, knows `onFailure`.

@@ -3,7 +3,7 @@
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::agents::{AgentReport, Presence, ToolReport};
 use countersign_view::{
-    AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, HelloFaultView,
+    AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, GateView, HelloFaultView,
     InstanceView, ToolTarget,
 };
 use countersign_wire::{AgentBrake, Risk, Shown, is_hostile, json_value, read_definition};
@@ -41,6 +41,10 @@ pub(crate) fn agent_view(agent: &AgentReport) -> AgentView {
         waiting: agent.waiting,
         enrolled: agent.enrolled,
         revoked_ms: ms(agent.revoked_at),
+        gate: agent.gate.as_ref().map(|gate| GateView {
+            held_ms: ms(gate.held_at),
+            open: text(gate.open.as_ref()),
+        }),
         instances: agent
             .instances
             .iter()

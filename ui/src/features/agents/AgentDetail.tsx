@@ -4,6 +4,7 @@ import { Moment } from "../../components/Moment";
 import { formatAgo } from "../../desk/clock";
 import type { AgentView } from "../../ipc/generated";
 import { BrakeBar } from "./BrakeBar";
+import { Gate } from "./Gate";
 import { Tools } from "./Tools";
 import { Region } from "../../components/Region";
 
@@ -137,6 +138,7 @@ export const AgentDetail = ({ agent, nowMs }: { readonly agent: AgentView; reado
           </>
         )}
       </p>
+      {agent.gate === null ? null : <Gate gate={agent.gate} nowMs={nowMs} />}
     </header>
     <Region label="Tools, credentials and copies" className="flex-1 px-7 py-[18px]">
       {agent.helloFault === null && agent.faults.length === 0 ? null : <Faults agent={agent} />}

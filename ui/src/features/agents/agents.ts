@@ -25,6 +25,7 @@ const liveCopies = (agent: AgentView): number => agent.instances.filter((instanc
 /** What is wrong with an agent, as short words for the list. */
 export const troubles = (agent: AgentView): readonly string[] => {
   const found: string[] = [];
+  if (agent.gate?.open) found.push("gate open");
   const tools = faultyTools(agent).length;
   const missing = agent.credentials.filter((credential) => credential.missingKeys.length > 0).length;
   if (agent.helloFault !== null || agent.faults.length > 0) found.push("hello unreadable in part");

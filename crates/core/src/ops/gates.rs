@@ -1,0 +1,61 @@
+//! The gate in front of an agent's program: when a probe last held, and why it is open.
+
+use countersign_wire::AgentKey;
+use tokio::sync::oneshot;
+
+use super::job::Job;
+use super::ledger::{Batch, Ledger};
+use crate::Fault;
+use crate::domain::{AlarmCode, Timestamp};
+use crate::runtime::App;
+use crate::store::{StoreError, agents};
+
+/// What is known of a gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    /// When a probe last held.
+    pub held_at: Option<Timestamp>,
+    /// Why it is open; none while it holds.
+    pub open: Option<String>,
+}
+
+impl Gate {
+    /// None where nobody has looked.
+    pub(super) fn of(held_at: Option<i64>, open: Option<String>) -> Option<Self> {
+        let held_at = held_at.map(Timestamp);
+        (held_at.is_some() || open.is_some()).then_some(Self { held_at, open })
+    }
+}
+
+/// Keeps it. An open gate is an alarm until it holds again.
+pub(super) async fn keep(
+    ledger: &Ledger,
+    batch: &mut Batch<'_>,
+    agent: &AgentKey,
+    open: Option<&str>,
+    done: oneshot::Sender<()>,
+) -> Result<(), StoreError> {
+    let (auto, subject) = (ledger.identity.auto_key().to_string(), agent.to_string());
+    agents::note_gate(batch.tx, agent, open, batch.now).await?;
+    let code = AlarmCode::GateOpen;
+    match open {
+        Some(_) => batch.alarm_unseen(&auto, code, &subject).await?,
+        None => batch.clear_alarm(&auto, code, &subject).await?,
+    }
+    batch.answer(done, ());
+    Ok(())
+}
+
+impl App {
+    /// Keeps that the gate in front of an agent's program holds now, or why it is open: then with an alarm, until it
+    /// holds again.
+    ///
+    /// # Errors
+    /// `ErrorCode::ReadOnly` when the store takes no writes.
+    pub async fn note_gate(&self, agent: &AgentKey, open: Option<&str>) -> Result<(), Fault> {
+        let (done, kept) = oneshot::channel();
+        let (agent, open) = (agent.clone(), open.map(str::to_owned));
+        self.submit(Job::Gate { agent, open, done }).await?;
+        self.answer(kept).await
+    }
+}
