@@ -52,6 +52,16 @@ async def test_an_unknown_verdict_does_not_run(gate, console, adapter):
 
 
 @adapters
+async def test_a_text_beside_a_yes_is_named_as_not_handed_on(gate, console, adapter):
+    before = len(console.received["request"])
+    run = asyncio.create_task(adapter(gate, 20))
+    request_id = await asked(console, before)
+    await console.decide(request_id, message="only this once")
+    assert len((await asyncio.wait_for(run, SOON))[0]) == 1
+    assert (await console.receipt(request_id, "received"))["degraded"] == ["message"]
+
+
+@adapters
 async def test_a_forged_decision_does_not_run(gate, console, adapter):
     before = len(console.received["request"])
     run = asyncio.create_task(adapter(gate, 20))

@@ -236,7 +236,7 @@ async def test_the_permission_callback_alone_cannot_tell_what_became_of_a_call(g
     card = await asked.card(working)
     await asked.edit(card, {"a": 2})
     assert await working == PermissionResultAllow(updated_input={"a": 2})
-    assert (await asked.receipt(card, "received"))["degraded"] == ["edit_notice", "no_execution_report"]
+    assert (await asked.receipt(card, "received"))["degraded"] == ["no_execution_report", "edit_notice"]
 
 
 async def test_an_approval_is_for_these_arguments(gate, asked):

@@ -91,6 +91,22 @@ class Answer:
         return self.verdict == "modify"
 
 
+def not_honoured(decision: Decision, *words: str, edit: str | None = None) -> list[str] | None:
+    """`degraded` of an answer: `words`, `edit` for an edited call, and `message` for a text beside a yes, which no
+    framework hands to its model. None where all is honoured."""
+    found = [*words]
+    if edit is not None and decision.verdict == "modify":
+        found.append(edit)
+    if decision.allowed and decision.message:
+        found.append("message")
+    return found or None
+
+
+def unreported(decision: Decision, *, edit: str | None = None) -> list[str] | None:
+    """The same where nobody reports what became of an allowed call."""
+    return not_honoured(decision, *(["no_execution_report"] if decision.allowed else []), edit=edit)
+
+
 class GatedCall:
     """One call: `ask`, then `run` (or `started`, and `ended` or `failed`, where the framework runs it itself)."""
 
@@ -102,7 +118,7 @@ class GatedCall:
         *,
         timeout: float | None,
         key: str | None = None,
-        degraded: Degraded | None = None,
+        degraded: Degraded = not_honoured,
         own: CallSpan | None = None,
         **span: Any,
     ) -> None:

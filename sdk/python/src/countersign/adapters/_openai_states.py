@@ -17,7 +17,7 @@ from ..gate import Gate
 from ..refusal import refusal_text
 from ..wire import ToolCall
 from ..words import Risk
-from ._gating import GatedCall, Selection, group, last_messages, named
+from ._gating import GatedCall, Selection, group, last_messages, named, not_honoured, unreported
 from ._openai_said import FRAMEWORK, about_tool, own_text, run_id, said
 
 log = logging.getLogger("countersign")
@@ -53,7 +53,7 @@ async def answer_all(
                 card,
                 name,
                 timeout=timeout,
-                degraded=lambda decision: ["no_execution_report"] if decision.allowed and unheard else None,
+                degraded=unreported if unheard else not_honoured,
             )
         except Exception as error:
             log.warning("could not ask about %s: %s", name, type(error).__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
@@ -16,10 +17,9 @@ from ..digest import args_digest
 from ..errors import CountersignError
 from ..gate import Gate
 from ..refusal import _who, edit_notice, refusal_text
-from ..verify import Decision
 from ..wire import ToolCall
 from ..words import Effects, Risk, Verdict
-from ._gating import Answer, GatedCall, Selection, named
+from ._gating import Answer, GatedCall, Selection, named, not_honoured, unreported
 
 log = logging.getLogger("countersign")
 
@@ -133,7 +133,9 @@ class ClaudeGate:
                 card,
                 name,
                 timeout=self._timeout,
-                degraded=lambda decision: _degraded(decision, prompted=prompted, heard=bool(about)),
+                degraded=functools.partial(
+                    not_honoured if about else unreported, edit="edit_notice" if prompted else None
+                ),
             )
         except Exception as error:
             log.warning("could not ask about %s: %s", name, type(error).__name__)
@@ -192,13 +194,6 @@ def _card(name: str, args: Any, about: Mapping[str, Any], selection: Selection) 
         thread_id=about.get("session_id"),
         native=native or None,
     )
-
-
-def _degraded(decision: Decision, *, prompted: bool, heard: bool) -> list[str] | None:
-    words = ["edit_notice"] if prompted and decision.verdict == "modify" else []
-    if decision.allowed and not heard:
-        words.append("no_execution_report")
-    return words or None
 
 
 def _allowed(answer: Answer) -> dict[str, Any]:

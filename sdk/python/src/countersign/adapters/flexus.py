@@ -20,12 +20,11 @@ from ..enrolment import Enrolment
 from ..errors import InvalidRequestError
 from ..gate import Gate
 from ..refusal import refusal_text
-from ..verify import Decision
 from ..wire import ToolCall
 from ..words import Effects, Risk
 from ._flexus_results import as_output, checked, holds, masked
 from ._flexus_setup import SetupSchemaError, merge_setup, setup_entries
-from ._gating import GatedCall, Selection, slug
+from ._gating import GatedCall, Selection, not_honoured, slug
 from ._spans import CallSpan
 
 __all__ = ["FlexusGate", "SetupSchemaError", "checked", "merge_setup", "setup_entries"]
@@ -209,7 +208,8 @@ class FlexusGate:
         secret = str(getattr(toolcall, "fcall_untrusted_key", None) or "")
         if holds([ask.args, ask.native], secret):
             return _secret(name, CallSpan(self.gate, name))
-        call = GatedCall(self.gate, ask, name, timeout=timeout, degraded=_degraded)
+        degraded = functools.partial(not_honoured, edit="edit_in_history")
+        call = GatedCall(self.gate, ask, name, timeout=timeout, degraded=degraded)
         run = _Run(name, call, secret)
         call.span.running()
         confirm, result = await self._once(run, handler, toolcall, args)
@@ -311,8 +311,3 @@ def _asked_again(run: _Run) -> str:
     run.call.span.end("error", error={"type": "asked_again", "code": "asked_again", "message": text})
     run.call._receipt("failed", "asked_again")
     return f"{run.name} did not finish: {text}"
-
-
-def _degraded(decision: Decision) -> list[str]:
-    words = ["edit_in_history"] if decision.verdict == "modify" else []
-    return [*words, "message"] if decision.allowed and decision.message else words

@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -33,7 +34,7 @@ from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import ToolCall
 from ..words import Risk, Verdict
-from ._gating import Answer, GatedCall, Selection, group, last_messages, named
+from ._gating import Answer, GatedCall, Selection, group, last_messages, named, not_honoured
 
 log = logging.getLogger("countersign")
 
@@ -71,7 +72,7 @@ def console(
                 _card(message, call, view, history, selection),
                 call.function,
                 timeout=timeout,
-                degraded=lambda decision: ["edit_notice"] if decision.verdict == "modify" else None,
+                degraded=partial(not_honoured, edit="edit_notice"),
             )
             answer = await asyncio.wrap_future(gate.submit(asked.ask()))
             return _approval(call, answer) if not answer.allowed else _allow(gate, asked, call, answer)

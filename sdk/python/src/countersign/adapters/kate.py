@@ -29,10 +29,9 @@ from ..errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError
 from ..gate import Gate
 from ..guard import run_function
 from ..refusal import as_text
-from ..verify import Decision
 from ..wire import ToolCall
 from ..words import Effects, Risk, Verdict
-from ._gating import Answer, GatedCall, Selection, named
+from ._gating import Answer, GatedCall, Selection, named, not_honoured
 from ._kate_loop import EndedError, Loop
 
 log = logging.getLogger("countersign")
@@ -215,10 +214,7 @@ class KateGate:
             **about,
         )
 
-        def degraded(decision: Decision) -> list[str]:
-            words = ["edit_in_history"] if decision.verdict == "modify" and inside else []
-            return [*words, "message"] if decision.allowed and decision.message else words
-
+        degraded = functools.partial(not_honoured, edit="edit_in_history" if inside else None)
         span: dict[str, Any] = {"attributes": {"kate.local": local}, **(loop.within if loop is not None else {})}
         return GatedCall(self._gate, call, name, timeout=self._timeout, degraded=degraded, **span)
 

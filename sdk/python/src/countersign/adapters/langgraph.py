@@ -19,9 +19,8 @@ except ImportError as error:
 
 from ..gate import Gate
 from ..refusal import as_text, edit_notice, refusal_text
-from ..verify import Decision
 from ..words import Effects, Risk
-from ._gating import Answer, GatedCall, Selection
+from ._gating import Answer, GatedCall, Selection, not_honoured, unreported
 from ._langgraph_interrupts import Asked, asked_of, checked
 from ._langgraph_messages import call_card, with_notice
 
@@ -143,7 +142,7 @@ async def answer_interrupts(
 
     async def answered(asked: Asked) -> Any:
         gated = [
-            GatedCall(gate, card, name, timeout=timeout, key=key, degraded=None if receipts else _unreported)
+            GatedCall(gate, card, name, timeout=timeout, key=key, degraded=not_honoured if receipts else unreported)
             for card, name, key in asked.cards
         ]
         answers = await asyncio.gather(*(one.ask() for one in gated))
@@ -178,10 +177,6 @@ def _receipts(graph: Any, config: Mapping[str, Any], gate: Gate) -> CountersignR
             if isinstance(one, CountersignReceipts) and one.gate is gate:
                 return one
     return None
-
-
-def _unreported(decision: Decision) -> list[str] | None:
-    return ["no_execution_report"] if decision.allowed else None
 
 
 def _ended(gated: GatedCall, result: Any) -> None:

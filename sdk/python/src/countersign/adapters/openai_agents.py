@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 import json
 import logging
 from collections.abc import Iterable, Mapping
@@ -26,7 +27,7 @@ from ..gate import Gate
 from ..refusal import as_text, edit_notice, refusal_text
 from ..wire import ToolCall
 from ..words import Effects, Risk
-from ._gating import GatedCall, Selection, group, last_messages, named
+from ._gating import GatedCall, Selection, group, last_messages, named, not_honoured
 from ._openai_said import FRAMEWORK, about_tool, own_text, run_id, said
 from ._openai_states import Receipts, answer_all
 
@@ -111,7 +112,7 @@ def _gated(gate: Gate, tool: Tool, selection: Selection, timeout: float | None) 
 
 def _asking(gate: Gate, tool: FunctionTool, selection: Selection, timeout: float | None) -> FunctionTool:
     # What cannot be prefixed by a text: a result that has to fit a schema.
-    degraded = ["edit_notice"] if tool.output_json_schema is not None else None
+    unnoticed = "edit_notice" if tool.output_json_schema is not None else None
 
     async def invoke(ctx: ToolContext[Any], text: str) -> Any:
         try:
@@ -124,7 +125,7 @@ def _asking(gate: Gate, tool: FunctionTool, selection: Selection, timeout: float
                 _inline_card(tool, ctx, text, args, selection),
                 tool.name,
                 timeout=timeout,
-                degraded=lambda decision: degraded if decision.verdict == "modify" else None,
+                degraded=functools.partial(not_honoured, edit=unnoticed),
             )
         except Exception as error:
             log.warning("could not ask about %s: %s", tool.name, type(error).__name__)
@@ -133,7 +134,7 @@ def _asking(gate: Gate, tool: FunctionTool, selection: Selection, timeout: float
         if not answer.allowed:
             return as_text(answer.content) if answer.responded else answer.words
         edited = edit_notice(answer.decision) if answer.edited and answer.decision is not None else None
-        return await _run(asked, tool, ctx, None if degraded else edited)
+        return await _run(asked, tool, ctx, None if unnoticed else edited)
 
     asking = copy.copy(tool)
     asking.on_invoke_tool = invoke

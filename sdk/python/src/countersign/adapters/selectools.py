@@ -35,7 +35,7 @@ from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import Introduction, ToolCall
 from ..words import Effects, Risk, Verdict
-from ._gating import Answer, GatedCall
+from ._gating import Answer, GatedCall, not_honoured
 from ._selectools_calls import Known as _Known
 from ._selectools_calls import Question as _Question
 from ._spans import CallSpan
@@ -364,10 +364,9 @@ class SelectoolsGate(AgentObserver):  # type: ignore[misc,unused-ignore]
             failed(span, error)
 
 
-def _degraded(decision: Decision) -> list[str]:
-    """selectools gives no call id to its hooks, and takes a yes without words."""
-    said = ["message"] if decision.allowed and decision.message else []
-    return ["call_id", *(["edit_notice"] if decision.verdict == "modify" else []), *said]
+def _degraded(decision: Decision) -> list[str] | None:
+    """selectools gives no call id to its hooks."""
+    return not_honoured(decision, "call_id", edit="edit_notice")
 
 
 def _current_task() -> asyncio.Task[Any] | None:
