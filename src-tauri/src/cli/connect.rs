@@ -77,6 +77,10 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
     let (backup, changed) = target.write(Some(&new))?;
     tell(out, &target, backup.as_deref(), Some(&agent_json), changed)?;
     let Some(program) = of_program else {
+        let file = target.file.display();
+        out.remark(&format!(
+            "see that it denies: countersign doctor --gate {MCP} --file {file}"
+        ));
         return Ok(());
     };
     place::remarks(out, program);
@@ -94,6 +98,11 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
             asked.name
         ));
     }
+    let own = own(Scope::User)?;
+    out.remark(&format!(
+        "to look every hour, add this line with `crontab -e`: 0 * * * * {own} doctor --gate {}",
+        asked.name
+    ));
     place::last_line(out, program, &target)
 }
 

@@ -125,9 +125,20 @@ fn named(name: &str) -> Option<PathBuf> {
 
 /// Where hooks, and asks with a key, keep what outlives a process.
 pub(super) fn state_folder() -> Result<PathBuf, Failure> {
-    let platform = || dirs::state_dir().or_else(dirs::data_local_dir);
+    state(Some("hooks"))
+}
+
+/// The folder that the environment names, else one of the platform's.
+pub(super) fn state(of_platform: Option<&str>) -> Result<PathBuf, Failure> {
+    let platform = || {
+        Some(
+            dirs::state_dir()
+                .or_else(dirs::data_local_dir)?
+                .join("countersign"),
+        )
+    };
     named(STATE_DIR)
-        .or_else(|| Some(platform()?.join("countersign").join("hooks")))
+        .or_else(|| Some(platform()?.join(of_platform.unwrap_or_default())))
         .ok_or_else(|| Failure::environment(format!("no state folder; set {STATE_DIR}")))
 }
 

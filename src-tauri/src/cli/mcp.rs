@@ -19,12 +19,12 @@ use super::args::{Elicitation, Mcp, McpProxy};
 use super::ask::{AGENT_JSON, enrolment, hide_under_login_of, warn_of_readers};
 use super::config::Settings;
 use super::failure::Failure;
+use super::hook::state;
 use super::output::Output;
 use super::serve::Stop;
 
 /// The enrolment of Claude Code in a data folder.
 const CLAUDE_CODE: &str = "agents/default/claude-code/agent.json";
-const STATE_DIR: &str = "COUNTERSIGN_STATE_DIR";
 
 /// Relays until the server ends, and ends with its exit code.
 pub(crate) async fn proxy(
@@ -147,13 +147,6 @@ fn tell(out: Output, address: SocketAddr) {
 
 /// How long a call holds its client up, and where its request is kept afterwards.
 fn held(seconds: u64) -> Result<(Duration, PathBuf), Failure> {
-    let named = env::var_os(STATE_DIR).filter(|folder| !folder.is_empty());
-    let folder = match named {
-        Some(folder) => PathBuf::from(folder),
-        None => dirs::state_dir()
-            .or_else(dirs::data_local_dir)
-            .ok_or_else(|| Failure::environment(format!("no folder for --hold; set {STATE_DIR}")))?
-            .join("countersign"),
-    };
+    let folder = state(None)?;
     Ok((Duration::from_secs(seconds), folder.join("mcp-proxy")))
 }

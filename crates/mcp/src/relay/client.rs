@@ -81,6 +81,7 @@ impl<R> Relay<R> {
     }
 
     fn run(&mut self, call: Call, receipt: Option<R>) {
+        self.probes += u64::from(call.name == PROBE);
         let running = Running {
             arguments: call.arguments.clone(),
             notice: None,

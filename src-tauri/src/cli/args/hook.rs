@@ -45,7 +45,7 @@ pub(crate) fn program(word: &str) -> Result<Program, String> {
         .ok_or_else(|| format!("use one of {}", Program::ALL.map(Program::name).join(", ")))
 }
 
-fn risk(text: &str) -> Result<(String, Risk), String> {
+pub(super) fn risk(text: &str) -> Result<(String, Risk), String> {
     let wrong = || "use GLOB=WORD with safe, low, medium, high or critical".to_owned();
     let (glob, word) = text.rsplit_once('=').ok_or_else(wrong)?;
     let risk = super::Risk::from_str(word, false).map_err(|_| wrong())?;

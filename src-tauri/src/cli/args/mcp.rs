@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use countersign_wire::Risk;
 
+use super::hook::risk;
+
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
     /// Enrolment file [env: COUNTERSIGN_AGENT_JSON] [default: that of the agent `claude-code` in the data folder, else of
@@ -78,19 +80,4 @@ pub(crate) enum Elicitation {
 fn header(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=').ok_or("it has the form K=V")?;
     Ok((parts.0.to_owned(), parts.1.to_owned()))
-}
-
-fn risk(text: &str) -> Result<(String, Risk), String> {
-    let parts = text.rsplit_once('=');
-    let (glob, word) = parts.ok_or("it has the form GLOB=WORD")?;
-    let risks = [
-        Risk::Safe,
-        Risk::Low,
-        Risk::Medium,
-        Risk::High,
-        Risk::Critical,
-    ];
-    let risk = risks.into_iter().find(|risk| risk.as_str() == word);
-    let risk = risk.ok_or("the word is safe, low, medium, high or critical")?;
-    Ok((glob.to_owned(), risk))
 }
