@@ -1,6 +1,10 @@
 //! The values of the arguments with their places and names.
 
+use std::sync::OnceLock;
+
 use serde_json::{Map, Value};
+
+use crate::role::Role;
 
 /// The most values that are looked at.
 const MOST: usize = 4_000;
@@ -21,6 +25,8 @@ pub(crate) struct Leaf<'a> {
     pub(crate) value: &'a Value,
     /// The object that it is in, itself or with its list.
     pub(crate) inside: Option<&'a Map<String, Value>>,
+    /// What it names, once somebody asked: a dozen rules do, of every value.
+    pub(crate) role: OnceLock<Option<Role>>,
 }
 
 impl Leaf<'_> {
@@ -86,6 +92,7 @@ fn walk<'a>(value: &'a Value, here: &Place<'a>, depth: usize, found: &mut Vec<Le
             name: here.name.clone(),
             value: leaf,
             inside: here.inside,
+            role: OnceLock::new(),
         }),
     }
 }

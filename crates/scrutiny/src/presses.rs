@@ -1,5 +1,9 @@
 //! Words that ask the approver not to look.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use crate::call::Call;
 use crate::finding::{Code, Hazard};
 
@@ -37,9 +41,15 @@ fn hazard(at: &str, phrase: &'static str) -> Hazard {
 fn pressing(text: &str) -> Option<&'static str> {
     let text = text.to_lowercase().replace(['’', 'ʼ'], "'");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let phrases = PHRASES
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let mut there = phrases.filter(|phrase| text.contains(phrase));
-    there.next()
+    let matches = FINDER.as_ref()?.find_overlapping_iter(&text);
+    let first = matches.map(|at| at.pattern().as_usize()).min()?;
+    phrases().nth(first)
+}
+
+/// All phrases are looked for in one pass: every call has a reason.
+static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(phrases()).ok());
+
+fn phrases() -> impl Iterator<Item = &'static str> {
+    let lines = PHRASES.lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }

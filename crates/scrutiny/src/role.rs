@@ -50,7 +50,12 @@ pub(crate) fn is_prose(leaf: &Leaf<'_>) -> bool {
     leaf.named(PROSE) || leaf.has_word("body html markdown message description")
 }
 
+/// What a value of this call names.
 pub(crate) fn role(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<Role> {
+    leaf.role.get_or_init(|| named(leaf, call)).clone()
+}
+
+fn named(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<Role> {
     match leaf.value {
         Value::String(text) => text_role(leaf, text.trim(), call),
         Value::Number(number) if is_amount(leaf) => Some(Role::Amount(number.as_f64()?)),

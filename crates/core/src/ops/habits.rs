@@ -23,7 +23,7 @@ use crate::store::{StoreError, WriteConnection};
 /// How many waiting calls are looked at in one transaction.
 const AT_ONCE: i64 = 200;
 /// How long the writer does other things between two such looks, ms.
-const REST_MS: i64 = 20;
+const REST_MS: i64 = 40;
 
 /// What the writer remembers of it.
 #[derive(Default)]
