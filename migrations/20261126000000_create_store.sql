@@ -188,6 +188,9 @@ CREATE TABLE agents(
   -- older do not cover them. Not null, a tool that is defined for the first time here may replace another definition;
   -- 0 where that is all: hellos may have been missed since one that is known.
   tools_unknown_at INTEGER,
+  -- When a probe of the gate in front of the agent's program last held. gate_open: why it is open; null where it holds.
+  gate_held_at INTEGER,
+  gate_open TEXT,
   PRIMARY KEY(ws, name)
 ) STRICT, WITHOUT ROWID;
 
