@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Notify, Semaphore};
 
 use crate::api::{self, Card};
-use crate::command::{GateSubject, Inbound, read};
+use crate::command::{GateSubject, Inbound, is_traceparent, read};
 use crate::config::{Config, Project};
 use crate::digest::{request_id, span_id, trace_of_turn};
 use crate::error::BridgeError;
@@ -216,19 +216,26 @@ impl Bridge {
         let Ok(command) = self.store.load(id) else {
             return;
         };
-        let (Some(reason), Some(call)) = (&command.reason, command.message.tool_call_id()) else {
+        let Some(reason) = &command.reason else {
             return;
         };
+        let message = &command.message;
+        // One that names no call is named by its place in the stream.
+        let place = message.stream_seq.to_string();
+        let call = message.tool_call_id().unwrap_or(&place);
         let project = &command.project;
-        let turn = command.message.header("CG-Turn-Id");
-        let trace_id = self.trace(project, turn, command.message.header("traceparent"), call);
+        let turn = message.header("CG-Turn-Id");
+        let step = message.header("CG-Step-Id");
+        let trace_id = self.trace(project, turn, message.header("traceparent"), call);
         let name = command
             .tool_name
             .clone()
             .unwrap_or_else(|| "tool".to_owned());
         let mut more = serde_json::Map::new();
         more.insert("tool_name".to_owned(), json!(name));
-        more.insert("call_id".to_owned(), json!(call));
+        if let Some(call) = message.tool_call_id() {
+            more.insert("call_id".to_owned(), json!(call));
+        }
         more.insert(
             "error".to_owned(),
             json!({"type": "rejected", "code": reason}),
@@ -238,11 +245,13 @@ impl Bridge {
             &Piece {
                 trace_id,
                 span_id: span_id("call", project, call),
-                parent: turn.map(|turn| span_id("turn", project, turn)),
+                parent: step
+                    .map(|step| span_id("step", project, step))
+                    .or_else(|| turn.map(|turn| span_id("turn", project, turn))),
                 name: Some(name),
                 kind: "tool",
                 status: Some("error"),
-                at_ms: command.message.at_ms,
+                at_ms: message.at_ms,
                 more,
             },
         );
@@ -283,8 +292,8 @@ impl Bridge {
         call: &str,
     ) -> String {
         let own = inherited
-            .and_then(|text| text.split('-').nth(1))
-            .filter(|id| id.len() == 32);
+            .filter(|text| is_traceparent(text))
+            .and_then(|text| text.split('-').nth(1));
         let made = trace_of_turn(project, turn.unwrap_or(call));
         match (own, turn) {
             (Some(own), Some(turn)) => {
