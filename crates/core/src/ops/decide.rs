@@ -199,9 +199,8 @@ fn decision(
     }
     if let Some(LookedAt { look, findings }) = looked {
         detail["findings"] = json!(findings);
-        let front_ms = look.front.map(|front| front.front_ms);
         detail["looked"] = json!({
-            "via": look.via, "front_ms": front_ms, "to_end": look.to_end, "shown": look.shown,
+            "via": look.via, "front_ms": look.front.map(|front| front.front_ms), "to_end": look.to_end, "shown": look.shown,
         });
         taken.looked.push(Looked {
             request: record.id,

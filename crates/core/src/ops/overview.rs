@@ -42,14 +42,8 @@ impl App {
         Ok(counting.finish())
     }
 
-    /// What each person decided in the weeks that begin at these times, the last one up to `until`, and how many changes
-    /// on practice cards each saw in them.
-    pub async fn people(
-        &self,
-        weeks: Vec<Timestamp>,
-        until: Timestamp,
-    ) -> Result<Vec<PersonWeek>, Fault> {
-        let mut people = People::new(weeks, until);
+    /// What each person decided in these weeks, and how many changes on practice cards each saw in them.
+    pub async fn people(&self, mut people: People) -> Result<Vec<PersonWeek>, Fault> {
         overview::people(self.reader(), &mut people).await?;
         Ok(people.finish())
     }

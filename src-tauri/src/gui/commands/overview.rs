@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::overview::Pace;
-use countersign_core::domain::overview::people::PersonWeek;
+use countersign_core::domain::overview::people::{People, PersonWeek};
 use countersign_view::{
     Facet, IpcError, IpcErrorCode, OverviewArgs, OverviewView, PaceView, PersonWeekView,
     VerdictCount, VolumePiece,
@@ -33,7 +33,8 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         return Err(refuse(IpcErrorCode::Usage, &why));
     }
     let weeks = args.weeks_ms.iter().copied().map(Timestamp).collect();
-    let people = desk.app.people(weeks, time.1).await.map_err(fault)?;
+    let people = desk.app.people(People::new(weeks, time.1)).await;
+    let people = people.map_err(fault)?;
     let stalled = desk.app.stalled().await.map_err(fault)?;
     let volume = (0..)
         .zip(&seen.volume)
