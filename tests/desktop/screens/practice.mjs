@@ -13,7 +13,8 @@ export async function practice(desk, page) {
     return out.trim() === "" ? undefined : JSON.parse(out.trim().split("\n")[0]).request_id;
   });
   const first = await desk.agent("asks.py", call);
-  await desk.command("approve", await waits());
+  await desk.armed("pay");
+  await page.press("a");
   await first.done;
   await desk.command("practice", "on", "--one-in", "2");
   for (let changed = false; !changed; ) {
@@ -32,4 +33,10 @@ export async function practice(desk, page) {
   }
   await settled();
   await save(desk, "practice-answer");
+  await page.press("g");
+  await page.press("o");
+  await page.sees('[data-testid="people"]');
+  await page.run("document.querySelector('[data-testid=practice]').scrollIntoView({ block: 'end' }); return 1");
+  await settled();
+  await save(desk, "overview-people");
 }

@@ -62,8 +62,8 @@ describe("a card with findings", () => {
     expect(screen.getAllByText(/is one letter from/)).toHaveLength(1);
     expect(marks()).toEqual(["near_miss", "new_value"]);
     const values = screen.getAllByRole("definition").map((value) => value.textContent);
-    expect(values[0]).toMatch(/^"ada@nordwind-logistlk\.example"Stop: nearly a known one$/);
-    expect(values[1]).toBe('["a", "x"Look: x is new here.]');
+    expect(values[0]).toMatch(/^"ada@nordwind-logistlk\.example" Stop: nearly a known one$/);
+    expect(values[1]).toBe('["a", "x" Look: x is new here.]');
   });
 
   it("shows findings of the whole call as lines, and names a mark once where another one is inside of its value", async () => {

@@ -63,7 +63,7 @@ export const FindingLine = ({ finding }: { readonly finding: FindingView }) => (
 /** A finding beside the value that it is about: its name alone where the sentence is above. */
 export const FindingMark = ({ finding, above }: { readonly finding: FindingView; readonly above: boolean }) => (
   <span
-    className={`ml-1.5 inline-flex max-w-full items-start gap-1 rounded border px-1.5 align-[1px] font-sans
+    className={`my-0.5 mr-1.5 inline-flex max-w-full items-start gap-1 rounded border px-1.5 align-[1px] font-sans
       text-[11.5px]/[17px] font-semibold whitespace-normal ${TONE[finding.weight]}`}
     data-mark={finding.code}
     data-weight={finding.weight}

@@ -38,7 +38,13 @@ const Marked = (props: {
       </span>
       {ends.map((place) => {
         const finding = findings[place];
-        return finding === undefined ? null : <FindingMark key={place} finding={finding} above={place === 0} />;
+        // The blank stays behind where the mark begins a line of its own.
+        return finding === undefined ? null : (
+          <Fragment key={place}>
+            {" "}
+            <FindingMark finding={finding} above={place === 0} />
+          </Fragment>
+        );
       })}
     </>
   );

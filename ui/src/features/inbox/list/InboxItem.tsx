@@ -86,7 +86,10 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
         {row.says === null ? null : (
           <span className={line.length > 0 ? "text-text-3" : ""}>
             {line.length > 0 ? " · " : ""}
-            <span className="mr-1 rounded border border-line px-1 text-[10.5px] text-text-3">says</span>
+            {/* Whole or not at all: where it has no room, its frame must not stay. */}
+            <span className="mr-1 inline-block rounded border border-line px-1 text-[10.5px]/[13px] text-text-3">
+              says
+            </span>
             <ShownText text={row.says} />
           </span>
         )}
