@@ -81,6 +81,11 @@ class Desk:
         """How many requests the agent has ever sent."""
         return sum("request_id" in line for line in self.cli("history", "--agent", f"default/{agent}"))
 
+    def gate_open(self, agent: str) -> list[dict]:
+        """The alarms about this agent's gate."""
+        wanted = ("gate_open", f"default/{agent}")
+        return [alarm for alarm in self.cli("alarms") if (alarm["code"], alarm["subject"]) == wanted]
+
     def receipts(self, agent: str, request: str, wanted: int) -> list[dict]:
         """Those of a request, once there are so many."""
 

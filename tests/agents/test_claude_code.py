@@ -27,6 +27,7 @@ def approve(desk, claude):
     assert seen["native"]["cwd"] == str(claude.project)
     [said] = seen["history"]
     assert (said["role"], said["content"][:5]) == ("user", "RUN {")
+    assert not desk.gate_open(claude.agent)
 
 
 def deny(desk, claude):
@@ -100,6 +101,7 @@ def defer_and_resume(desk, claude):
     claude.ended(claude.start([], "--resume", ended["session_id"]))
     assert claude.ran()
     assert desk.count(claude.agent) == 1
+    assert not desk.gate_open(claude.agent)
 
 
 def prompt_mode(desk, claude):
@@ -110,6 +112,7 @@ def prompt_mode(desk, claude):
     assert claude.ran()
     assert desk.receipts(claude.agent, request, 2)[1]["stage"] == "executed"
     assert desk.count(claude.agent) == 1
+    assert not desk.gate_open(claude.agent)
 
 
 CASES = [

@@ -38,10 +38,7 @@ class Place:
         return agent["gate"]
 
     def alarms(self) -> list[dict]:
-        subject = f"default/{self.agent}"
-        return [
-            alarm for alarm in self.desk.cli("alarms") if (alarm["code"], alarm["subject"]) == ("gate_open", subject)
-        ]
+        return self.desk.gate_open(self.agent)
 
     def ended(self, tool: str) -> None:
         """A call of this tool is over."""

@@ -47,6 +47,8 @@ def test_the_call_of_the_guide_runs_only_when_it_is_approved(project, desk, verd
     assert project.marker.read_text() == "ran\n"
     if project.real:
         assert [receipt["stage"] for receipt in desk.receipts(name, request, 2)] == ["received", "executed"]
+        [agent] = [line for line in desk.cli("agents") if line["agent"] == name]
+        assert "never asked" not in str(agent["gate"])
 
 
 @pytest.mark.parametrize("project", [programs.BY_NAME[name] for name in EDITS], ids=EDITS, indirect=True)
