@@ -100,7 +100,7 @@ pub(super) async fn look(
     let past = habits.pasts.of(tx, now, &tool).await?;
     Ok(Found {
         findings: examine(&call, past),
-        effect: effect(&call),
+        effect: effect(&call, past),
     })
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Reads the past, decides nothing: `countersign-scrutiny` finds, the writer keeps what it found.
 
-use countersign_scrutiny::{Call, differs, effect, nearest, shares};
+use countersign_scrutiny::{Call, Past, differs, effect, nearest, shares};
 pub use countersign_scrutiny::{Code, Difference, Finding, Weight};
 use countersign_wire::{ApprovalRequest, json_value};
 use serde_json::Value;
@@ -104,7 +104,11 @@ impl App {
         });
         Ok(Some(Scrutiny {
             denied,
-            effect: effect(&examined),
+            // As kept with the call: it knows what was approved before.
+            effect: line
+                .effect
+                .clone()
+                .or_else(|| effect(&examined, &Past::default())),
             compared,
         }))
     }

@@ -1,10 +1,22 @@
 //! What SQL does, in one sentence.
 
-use sqlparser::ast::{ObjectType, Statement};
+use sqlparser::ast::{FromTable, ObjectType, Query, SetExpr, Statement};
 
 use super::{Sql, read, texts};
 use crate::call::Call;
 use crate::past::shown;
+
+/// A query that changes nothing: no `SELECT … INTO`, no statement in a `WITH`.
+fn reads(query: &Query) -> bool {
+    let plain = match query.body.as_ref() {
+        SetExpr::Select(select) => select.into.is_none(),
+        SetExpr::Query(query) => reads(query),
+        SetExpr::SetOperation { .. } | SetExpr::Values(_) | SetExpr::Table(_) => true,
+        _ => false,
+    };
+    let with = query.with.iter().flat_map(|with| &with.cte_tables);
+    plain && with.into_iter().all(|table| reads(&table.query))
+}
 
 /// "Creates 1 table, alters 1, drops 1: order_events_v1"; none where a statement does anything else.
 pub(crate) fn effect(call: &Call<'_>) -> Option<String> {
@@ -34,7 +46,20 @@ pub(crate) fn effect(call: &Call<'_>) -> Option<String> {
             Statement::Update(update) => {
                 rows.push(format!("changes rows of {}", update.table.relation));
             }
-            Statement::Query(_) => rows.push("reads".to_owned()),
+            Statement::Delete(delete) => {
+                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) =
+                    &delete.from;
+                let [from] = from.as_slice() else {
+                    return None;
+                };
+                let all = if delete.selection.is_none() {
+                    "all rows"
+                } else {
+                    "rows"
+                };
+                rows.push(format!("deletes {all} of {}", from.relation));
+            }
+            Statement::Query(query) if reads(query) => rows.push("reads".to_owned()),
             _ => return None,
         }
     }

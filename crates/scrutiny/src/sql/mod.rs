@@ -27,6 +27,15 @@ pub(crate) fn texts<'l, 'a>(call: &'l Call<'a>) -> impl Iterator<Item = (&'l Lea
         })
 }
 
+/// Whether the call is about SQL, also about one that does not read as SQL.
+pub(crate) fn is_sql(call: &Call<'_>) -> bool {
+    texts(call).next().is_some()
+        || call
+            .leaves
+            .iter()
+            .any(|leaf| leaf.has_word("sql") && leaf.text().is_some())
+}
+
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();
     for (leaf, text) in texts(call) {
