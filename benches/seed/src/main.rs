@@ -5,6 +5,7 @@
 
 mod chance;
 mod fill;
+mod judgement;
 mod measure;
 mod request;
 mod rules;
@@ -29,6 +30,8 @@ enum Command {
     Measure(MeasureArgs),
     /// Judge by many rules: single calls, and a simulation over the store
     Rules(rules::RulesArgs),
+    /// Look at the calls of the sets, and at long ones
+    Judgement(judgement::JudgementArgs),
 }
 
 /// What to make.
@@ -68,6 +71,7 @@ async fn main() -> anyhow::Result<()> {
         Command::Fill(args) => fill::run(&args).await?,
         Command::Measure(args) => measure::run(&args).await?,
         Command::Rules(args) => rules::run(&args).await?,
+        Command::Judgement(args) => judgement::run(&args)?,
     };
     println!("{}", serde_json::to_string(&figures)?);
     Ok(())

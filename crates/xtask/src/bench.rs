@@ -4,6 +4,7 @@
 
 mod large;
 mod machine;
+mod rows;
 mod table;
 
 use std::collections::BTreeMap;

@@ -17,6 +17,9 @@ pub(super) fn measure(
     eprintln!("bench: a thousand rules");
     let mut rules = Command::new(release.join("countersign-seed"));
     product.extend(figures(rules.arg("rules"))?);
+    eprintln!("bench: what is found in calls");
+    let mut judgement = Command::new(release.join("countersign-seed"));
+    product.extend(figures(judgement.arg("judgement"))?);
     if args.requests > 0 {
         eprintln!("bench: a store of {} requests", args.requests);
         std::fs::create_dir_all(data)?;
