@@ -114,6 +114,9 @@ fn carries_credential(text: &str) -> bool {
     text.contains("Authorization:")
         || text.contains("authorization:")
         || text.contains("X-Api-Key:")
+        || ["api_key=", "apikey=", "access_token=", "password="]
+            .iter()
+            .any(|name| text.contains(name))
         || text.starts_with("curl ") && (text.contains(" -u ") || text.contains(" --user "))
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::call::Call;
-use crate::leaf::{Leaf, snake};
+use crate::leaf::{Leaf, among, snake};
 use crate::role::{Role, role};
 
 /// Unit, then unit with payee: an amount is compared within both.
@@ -18,14 +18,19 @@ pub(crate) fn keys(leaf: &Leaf<'_>, call: &Call<'_>) -> Vec<String> {
 
 /// Currency or unit beside it, or of the call.
 pub(crate) fn unit(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<String> {
-    let here = leaf.inside.and_then(unit_in);
-    here.or_else(|| call.args.as_object().and_then(unit_in))
+    // Pieces have no currency, also beside a price.
+    let names = match leaf
+        .has_word("quantity qty count replicas nodes instances seats copies shares size")
+    {
+        true => "unit uom units",
+        false => "currency currency_code unit uom units",
+    };
+    let here = leaf.inside.and_then(|fields| unit_in(fields, names));
+    here.or_else(|| unit_in(call.args.as_object()?, names))
 }
 
-fn unit_in(fields: &Map<String, Value>) -> Option<String> {
-    let named = |(name, _): &(&String, &Value)| {
-        ["currency", "unit", "uom", "currency_code", "units"].contains(&snake(name).as_str())
-    };
+fn unit_in(fields: &Map<String, Value>, names: &str) -> Option<String> {
+    let named = |(name, _): &(&String, &Value)| among(names, &snake(name));
     let (_, value) = fields.iter().find(named)?;
     value.as_str().map(str::to_uppercase)
 }

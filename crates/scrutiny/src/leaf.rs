@@ -38,6 +38,11 @@ impl Leaf<'_> {
         among(names, &self.name)
     }
 
+    /// Name of the object that it is in; empty at the top and in lists.
+    pub(crate) fn parent(&self) -> String {
+        snake(self.place.rsplit('/').nth(1).unwrap_or_default())
+    }
+
     pub(crate) fn has_word(&self, words: &str) -> bool {
         self.words.iter().any(|word| among(words, word))
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::call::Call;
 use crate::facts::Kind;
 use crate::finding::{Code, Finding, Weight};
-use crate::leaf::Leaf;
+use crate::leaf::{Leaf, among, snake};
 use crate::net;
 use crate::past::Past;
 use crate::role::{Role, role};
@@ -97,7 +97,12 @@ pub(crate) fn arguments(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         }
         // Only where what it is in was there before: a new row of a table is not a new argument.
         let parent = place.rsplit_once('/').map_or("", |(parent, _)| parent);
-        if parent.contains('*') && past.count(Kind::Has, parent.trim_end_matches("/*"), "") == 0 {
+        let list = parent.trim_end_matches("/*");
+        let recipients = among(
+            RECIPIENTS,
+            &snake(list.rsplit('/').next().unwrap_or_default()),
+        );
+        if parent.contains('*') && past.count(Kind::Has, list, "") == 0 && !recipients {
             continue;
         }
         let several = call
@@ -123,9 +128,10 @@ pub(crate) fn arguments(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     found
 }
 
+const RECIPIENTS: &str = "to cc bcc recipient recipients attendees reply_to forward_to webhook webhook_url callback callback_url";
+
 /// A recipient, host, path or safeguard.
 fn reaches(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
-    const RECIPIENTS: &str = "to cc bcc recipient recipients attendees reply_to forward_to webhook webhook_url callback callback_url";
     let given = !matches!(leaf.value, Value::Null | Value::Object(_) | Value::Array(_))
         && leaf.text() != Some("");
     let named = leaf.named(RECIPIENTS);

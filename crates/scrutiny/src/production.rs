@@ -22,7 +22,14 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
             },
             _ => continue,
         };
-        if !is_production(&value) {
+        // `feature/production-fix` is work, not a place.
+        let work = value.contains('/') && leaf.has_word("branch ref base");
+        let named = if work {
+            value.rsplit('/').next().unwrap_or_default()
+        } else {
+            &value
+        };
+        if !is_production(named) || (work && named.contains('-')) {
             continue;
         }
         let known: Vec<&str> = past.at(kind, &leaf.place).map(|(known, _)| known).collect();

@@ -32,7 +32,7 @@ const ACCOUNTS: &str = "iban account account_number account_no account_id bank_a
 const PAYEES: &str = "payee beneficiary creditor supplier vendor customer merchant company contractor biller employee \
     creditor_name recipient client";
 const PLACES: &str = "environment env context cluster branch database db namespace stage dbname base kube_context target_env \
-    deploy_env ns catalog";
+    deploy_env ns catalog connection";
 const PATHS: &str = "path paths file files filename filepath dir directory folder pattern patterns glob prefix src dst source \
     destination target root cwd include attachments";
 const HOSTS: &str = "host hosts hostname server servers domain domains endpoint registry remote fqdn relay site proxy";
@@ -85,19 +85,28 @@ fn text_role(leaf: &Leaf<'_>, text: &str, call: &Call<'_>) -> Option<Role> {
     {
         return Some(Role::Account(account(text)));
     }
-    if leaf.named(PLACES) || among(PLACES, last) {
+    let deployed = leaf.named("workspace stack") && call.tool_is("terraform tofu opentofu pulumi");
+    if leaf.named(PLACES) || among(PLACES, last) || deployed {
         return (!blank && text.len() <= 200).then(|| Role::Where(text.to_owned()));
     }
-    let host_name = leaf.has_word(HOSTS);
+    let record = call.tool_is("dns record records") && leaf.named("value data zone name");
+    let host_name = leaf.has_word(HOSTS) || record;
     if let Some(host) = net::host_alone(text).filter(|_| host_name) {
         return Some(Role::Host(host));
     }
     let id = among("name id no number", last);
-    let payee = leaf.named(PAYEES) || (id && leaf.has_word(PAYEES)) || leaf.named("paid_to pay_to");
+    // `creditor: {name, iban}`.
+    let inside = leaf.named("name") && among(PAYEES, &leaf.parent());
+    let payee = leaf.named(PAYEES)
+        || (id && leaf.has_word(PAYEES))
+        || leaf.named("paid_to pay_to")
+        || inside;
     if payee && text.len() <= 200 {
         return Some(Role::Payee(text.to_lowercase()));
     }
-    if is_amount(leaf) && leaf.has_word(MONEY) {
+    // `amount: {value, currency}`.
+    let of_money = leaf.named("value") && leaf.parent().split('_').any(|word| among(MONEY, word));
+    if is_amount(leaf) && (leaf.has_word(MONEY) || of_money) {
         let number: f64 = text.replace(',', "").parse().ok()?;
         return Some(Role::Amount(number));
     }

@@ -46,6 +46,14 @@ pub(crate) fn is_off(leaf: &Leaf<'_>) -> Option<bool> {
         let harmless = words[1..].iter().any(|word| among(HARMLESS, word));
         return (!harmless).then_some(on);
     }
+    // `auto_approve`: nobody is asked.
+    if first == "auto"
+        && words
+            .get(1)
+            .is_some_and(|word| among("approve approval confirm accept", word))
+    {
+        return Some(on);
+    }
     let dry = words.windows(2).any(|pair| pair == ["dry", "run"]);
     // `email_verified`, `tls_version` are facts, not switches; `ssl` beside other words is one.
     let check = words.iter().any(|word| among(CHECKS, word))

@@ -87,6 +87,16 @@ fn is_grave(word: &Word, line: &Line<'_>) -> bool {
             .iter()
             .any(|text| is_system(text) || whole.contains(&text.as_str()));
     }
+    // Everything in a folder near the root; deeper ones belong to a build or a cache.
+    let folder = text.trim_end_matches('/');
+    if text.starts_with('/') && text.ends_with('/') && folder.matches('/').count() <= 2 {
+        return !["/tmp/", "/var/tmp/", "/var/cache/"]
+            .iter()
+            .any(|own| text.starts_with(own));
+    }
+    if text.starts_with("/var/lib/apt/lists/") || text.starts_with("/var/cache/") {
+        return false;
+    }
     // Of a pattern or variable the beginning is known: below a folder of its own it stays there.
     let known = text.trim_start_matches("./");
     let folder = known.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -289,11 +299,9 @@ fn clouds(line: &Line<'_>) -> Option<String> {
         }
         "gsutil" => texts.contains(&"rm") && line.has("rR", "recursive"),
         "gcloud" => {
-            texts.contains(&"delete")
-                && (texts.contains(&"projects")
-                    || texts.contains(&"sql")
-                    || texts.contains(&"clusters")
-                    || (texts.contains(&"rm") && line.has("r", "recursive")))
+            let objects = texts.contains(&"rm") && line.has("rR", "recursive");
+            let of = |text: &&&str| among("projects sql clusters", text);
+            objects || (texts.contains(&"delete") && texts.iter().any(|text| of(&text)))
         }
         "az" => texts.contains(&"delete") && (first == "group" || texts.contains(&"delete-batch")),
         "rclone" => among("purge delete", first),

@@ -61,6 +61,9 @@ pub(crate) fn act(line: &Line<'_>) -> Option<Act> {
             .iter()
             .map(|word| word.text.as_str())
             .find(|text| *text == "strict-ssl=false" || *text == "--strict-ssl=false"),
+        "terraform" | "tofu" | "terragrunt" => line.options().find(|option| {
+            ["-auto-approve", "--auto-approve", "-auto-approve=true"].contains(option)
+        }),
         "mvn" | "gradle" => line.options().find(|option| {
             option.starts_with("-DskipTests") || option.starts_with("-Dmaven.test.skip")
         }),
@@ -77,8 +80,31 @@ pub(crate) fn act(line: &Line<'_>) -> Option<Act> {
             .iter()
             .find(|set| named(&set.name, &set.value.text))
             .map(|set| set.name.as_str())
+            .or_else(|| {
+                let exported = line.is("export env set declare");
+                let words = line.words.iter().filter(|_| exported);
+                let pair = |text: &'_ str| {
+                    let (name, value) = text.split_once('=')?;
+                    named(name, value).then_some(name.len())
+                };
+                words
+                    .map(|word| word.text.as_str())
+                    .find_map(|text| Some(&text[..pair(text)?]))
+            })
     };
-    let option = any.or_else(skip).or_else(short).or_else(variable)?;
+    let git = || {
+        let setting =
+            |text: &&str| line.name == "git" && text.eq_ignore_ascii_case("http.sslVerify=false");
+        line.words
+            .iter()
+            .map(|word| word.text.as_str())
+            .find(setting)
+    };
+    let option = any
+        .or_else(skip)
+        .or_else(short)
+        .or_else(variable)
+        .or_else(git)?;
     let same = format!("{} {option}", line.name);
     Some(Act::look(
         Code::SafeguardOff,

@@ -49,6 +49,15 @@ fn of_two(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<bool> {
         }
         BinaryOperator::Eq if is_literal(left) && is_literal(right) => Some(left == right),
         BinaryOperator::NotEq if is_literal(left) && is_literal(right) => Some(left != right),
+        BinaryOperator::Gt | BinaryOperator::Lt
+            if let (Some(one), Some(two)) = (number(left), number(right)) =>
+        {
+            Some(if *op == BinaryOperator::Gt {
+                one > two
+            } else {
+                one < two
+            })
+        }
         // Keys begin at 1.
         BinaryOperator::Gt | BinaryOperator::GtEq
             if is_key(left) && matches!(number(right), Some(low) if low <= 0.0) =>
