@@ -142,10 +142,7 @@ pub fn draft(
 /// The same with the command as a pattern in the place of its text: the same words, however they are quoted.
 fn by_command(tool: &str, matchers: &Matchers) -> Option<Matchers> {
     let text = matchers.args.get(COMMAND)?.eq.as_ref()?.as_str()?;
-    let shell = match tool {
-        "PowerShell" => Shell::PowerShell,
-        _ => Shell::Posix,
-    };
+    let shell = Shell::of_tool(tool);
     // A star would be any word.
     let pattern = CommandPattern::new(text, shell, true).ok();
     let pattern = pattern.filter(|_| !text.contains('*'))?;

@@ -30,7 +30,7 @@ pub const ACTS: &[(&str, Place, &str)] = rows! {
     "git", Behind("init"), "--template";
     "git", Behind("archive"), "-o --remote";
     "git", Behind("format-patch"), "-o --output-directory";
-    "git", Subcommand, "filter-branch config";
+    "git", Subcommand, "filter-branch config instaweb send-email web--browse";
     "git", Behind("submodule"), "foreach";
     "git", Behind("bisect"), "run";
     "tar", Any, "--to-command --checkpoint-action -I --use-compress-program -F --info-script --new-volume-script --rsh-command --rmt-command";

@@ -19,7 +19,7 @@ pub mod wrappers;
 
 pub use script::{
     Assignment, Before, Command, How, Kind, Reason, Redirection, Script, Word, base_name,
-    plain_name,
+    plain_name, same_program,
 };
 
 use script::Out;
@@ -45,6 +45,18 @@ pub enum Shell {
     Posix,
     /// PowerShell.
     PowerShell,
+}
+
+impl Shell {
+    /// The language that a tool takes, by its name.
+    #[must_use]
+    pub fn of_tool(name: &str) -> Self {
+        let name = name.to_lowercase().replace('_', "");
+        match name.contains("powershell") || name.contains("pwsh") {
+            true => Self::PowerShell,
+            false => Self::Posix,
+        }
+    }
 }
 
 /// Reads a text. Commands that were read before the place that could not be are kept.

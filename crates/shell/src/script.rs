@@ -258,8 +258,7 @@ impl Command {
     #[must_use]
     pub fn name(&self) -> Option<String> {
         let plain = plain_name(self.program()?).to_lowercase();
-        let known = OTHER_NAMES.iter().find(|(other, _)| *other == plain);
-        Some(known.map_or(plain, |(_, name)| (*name).to_owned()))
+        Some(same_program(&plain).map_or(plain, str::to_owned))
     }
 }
 
@@ -269,6 +268,13 @@ const OTHER_NAMES: &[(&str, &str)] = rows! {
     "fdfind", "fd"; "gawk", "awk"; "mawk", "awk"; "nawk", "awk"; "gmake", "make"; "gxargs", "xargs";
     "gtimeout", "timeout"; "nodejs", "node"; "grm", "rm";
 };
+
+/// The program that this one is under a name of its own.
+#[must_use]
+pub fn same_program(name: &str) -> Option<&'static str> {
+    let known = OTHER_NAMES.iter().find(|(other, _)| *other == name);
+    known.map(|(_, name)| *name)
+}
 
 /// A program without the path before it.
 #[must_use]

@@ -148,11 +148,17 @@ fn starts(row: &Wrapper, name: &str, words: &[Word]) -> Vec<usize> {
     } else {
         Vec::new()
     };
-    // `docker compose exec`, `docker container exec`.
-    for nested in ["compose", "container"] {
+    // `docker compose exec`, `docker container exec`, `uv tool run`, `yarn workspace NAME exec`.
+    for nested in ["compose", "container", "tool", "workspace"] {
         if has(row.names, &format!("{name}%{nested}")) {
             for at in from.iter().filter(|at| words[**at].could_be(nested)) {
-                let inner = subcommands(nested, &words[*at..]).0;
+                let mut inner = subcommands(nested, &words[*at..]).0;
+                if nested == "workspace" {
+                    inner = inner
+                        .iter()
+                        .flat_map(|name| operands(&words[*at..], name + 1, "", "").0)
+                        .collect();
+                }
                 places.extend(inner.into_iter().map(|place| place + at));
             }
         }

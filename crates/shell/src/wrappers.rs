@@ -123,8 +123,8 @@ pub const WRAPPERS: &[Wrapper] = rows! { row:
     "uvx", "", "--from --with --with-editable --with-requirements -p --python --index --index-url --directory", "-q -v --isolated --no-cache --offline --refresh", 0, Operand;
     "pipx", "run", "--spec --python --pip-args --index-url", "--no-cache --verbose --quiet", 0, Operand;
     "npm", "exec x", "-p --package -w --workspace", "-y --yes --no --workspaces -ws", 0, Of("-c --call");
-    "pnpm yarn bun", "exec x dlx", "--package -C --dir -F --filter -p", "-r -w -c --recursive --silent --parallel -q --quiet --bun", 0, Dashes;
-    "uv poetry pipenv devbox rye hatch pdm", "run", "--with --with-editable --with-requirements -p --python --extra --group --env-file --directory --project --package -e --env -C -P", "-q -v --isolated --no-sync --frozen --locked --all-extras --no-dev --dev --offline --active", 0, Operand;
+    "pnpm yarn bun yarn%workspace", "exec x dlx", "--package -C --dir -F --filter -p", "-r -w -c --recursive --silent --parallel -q --quiet --bun", 0, Dashes;
+    "uv uv%tool poetry pipenv devbox rye hatch pdm", "run", "--with --with-editable --with-requirements -p --python --extra --group --env-file --directory --project --package -e --env -C -P", "-q -v --isolated --no-sync --frozen --locked --all-extras --no-dev --dev --offline --active", 0, Operand;
     "conda mamba micromamba", "run", "-n --name -p --prefix --cwd", "-v --no-capture-output --live-stream -s", 0, Operand;
     "bundle mise rtx asdf", "exec x", "--gemfile -j --jobs -C --cd", "--keep-file-descriptors -q -v -y", 0, Dashes;
     "direnv", "exec", "", "", 1, Operand;

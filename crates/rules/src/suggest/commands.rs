@@ -38,10 +38,7 @@ pub(super) fn shell_of(tool: &str, args: &Value) -> Option<Shell> {
     let known = ["command", "description", "timeout"];
     let is_one =
         map.get("command")?.is_string() && map.keys().all(|key| known.contains(&key.as_str()));
-    is_one.then_some(match tool {
-        "PowerShell" => Shell::PowerShell,
-        _ => Shell::Posix,
-    })
+    is_one.then(|| Shell::of_tool(tool))
 }
 
 /// One call.

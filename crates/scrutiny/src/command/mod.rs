@@ -50,11 +50,7 @@ impl Act {
 
 /// The commands of a call, read.
 pub(crate) fn scripts<'l, 'a>(call: &'l Call<'a>) -> Vec<(&'l Leaf<'a>, String, Script)> {
-    let shell = if call.tool_is("powershell pwsh") {
-        Shell::PowerShell
-    } else {
-        Shell::Posix
-    };
+    let shell = Shell::of_tool(call.tool);
     let mut found: Vec<(&Leaf<'_>, String, Script)> = Vec::new();
     let mut lists: Vec<(String, Vec<&str>)> = Vec::new();
     for leaf in &call.leaves {

@@ -307,6 +307,10 @@ impl<'t> Reader<'t, '_> {
                 if !called && word.bare && !alias && KEYWORDS.split_whitespace().any(is) {
                     return Err(Reason::Syntax);
                 }
+                // In a name it may be a dash or not.
+                if word.text.contains(|c| word::DASHES.contains(c)) {
+                    return Err(Reason::Syntax);
+                }
                 word.text = name(&word.text);
             }
             command.words.push(word);

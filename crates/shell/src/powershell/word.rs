@@ -6,7 +6,8 @@ use crate::script::{Reason, Word};
 
 const SINGLE: &str = "'\u{2018}\u{2019}\u{201a}\u{201b}";
 const DOUBLE: &str = "\"\u{201c}\u{201d}\u{201e}";
-const DASHES: &str = "\u{2013}\u{2014}\u{2015}";
+/// Other signs that are a dash.
+pub(super) const DASHES: &str = "\u{2013}\u{2014}\u{2015}";
 
 pub(super) fn quotes(c: char) -> bool {
     SINGLE.contains(c) || DOUBLE.contains(c)

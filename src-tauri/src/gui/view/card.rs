@@ -59,6 +59,7 @@ pub(crate) fn card_view(
     now: Timestamp,
 ) -> Card {
     let request = &story.request;
+    let tool_name = request.tool.as_ref().map(|tool| tool.name.as_str());
     let scrutiny = &story.scrutiny;
     let denied = scrutiny
         .denied
@@ -94,7 +95,7 @@ pub(crate) fn card_view(
         warnings,
         reveals: walked.as_ref().map(Walked::reveals).unwrap_or_default(),
         args: walked.map(|walked| walked.entries),
-        looks: request.args.as_ref().map(looks).unwrap_or_default(),
+        looks: looks(tool_name.unwrap_or_default(), request.args.as_ref()),
         findings: story.findings.iter().map(finding_view).collect(),
         effect: text(scrutiny.effect.as_ref()),
         read_ms: story.read_ms(),

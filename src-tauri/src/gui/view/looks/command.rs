@@ -18,12 +18,12 @@ const BYTES: usize = 16 * 1024;
 const PARTS: usize = 200;
 
 /// The look of a command; none for one that is a single part, which the arguments show as well.
-pub(super) fn command(name: &str, text: &str) -> Option<ArgLook> {
+pub(super) fn command((name, text): (&str, &str), shell: Shell) -> Option<ArgLook> {
     if !NAMES.contains(&name) || text.len() > BYTES {
         return None;
     }
     let text = without_secrets(text);
-    let parts = parts(&text)?;
+    let parts = parts(&text, shell)?;
     let commands = parts.iter().filter(|part| part.joint != ")").count();
     if commands < 2 || parts.len() > PARTS {
         return None;
@@ -50,8 +50,8 @@ struct Part {
 }
 
 /// Every command of a text, those inside of one behind it; none where it cannot be read.
-fn parts(text: &str) -> Option<Vec<Part>> {
-    let script = read(text, Shell::Posix);
+fn parts(text: &str, shell: Shell) -> Option<Vec<Part>> {
+    let script = read(text, shell);
     if script.unreadable.is_some() {
         return None;
     }
@@ -206,18 +206,35 @@ mod tests {
             ("A=1 B=2 run x", &[("", "", "A=1 B=2 run x", 0)]),
         ];
         for (text, expected) in table {
-            let parts = parts(text).unwrap();
+            let parts = parts(text, Shell::Posix).unwrap();
             let plain = parts.iter();
             let plain: Vec<Plain<'_>> = plain
                 .map(|part| (&*part.joint, &*part.program, &*part.rest, part.depth))
                 .collect();
             assert_eq!(plain, *expected, "{text}");
         }
-        assert_eq!(parts("echo 'open"), None, "it cannot be read");
+        assert_eq!(parts("echo 'open", Shell::Posix), None, "it cannot be read");
+    }
+
+    #[test]
+    fn a_command_for_powershell_is_drawn_as_powershell_reads_it() {
+        let text = "ls C:\\tmp `\n -r | ForEach-Object { rm $_ }; echo 'it''s; b'";
+        let drawn = |tool: &str| {
+            let args = serde_json::json!({ "command": text });
+            format!("{:?}", super::super::looks(tool, Some(&args)))
+        };
+        for tool in ["PowerShell", "run_power_shell", "mcp__win__pwsh"] {
+            let looks = drawn(tool);
+            let inner = r#""rm" }]), rest: Shown([Text { text: "$_" }]), depth: 1"#;
+            assert!(looks.contains(inner), "{looks}");
+            assert!(looks.contains(r#"text: "'it''s; b'""#), "{looks}");
+        }
+        assert_ne!(drawn("Bash"), drawn("PowerShell"));
     }
 
     #[test]
     fn only_a_command_of_several_parts_has_a_look_and_its_secrets_stay_hidden() {
+        let command = |name: &str, text: &str| command((name, text), Shell::Posix);
         assert!(command("command", "ls -l").is_none());
         assert!(command("body", "a; b").is_none());
         assert!(command("command", &"a;".repeat(PARTS + 1)).is_none());

@@ -5,6 +5,7 @@
 mod change;
 mod command;
 
+use countersign_shell::Shell;
 use countersign_view::{ArgLook, PartView};
 use serde_json::{Map, Value};
 
@@ -15,10 +16,11 @@ use super::trace::image;
 const LOOKS: usize = 20;
 
 /// What can be drawn of a call's arguments, in their order.
-pub(crate) fn looks(args: &Value) -> Vec<ArgLook> {
-    let Value::Object(args) = args else {
+pub(crate) fn looks(tool: &str, args: Option<&Value>) -> Vec<ArgLook> {
+    let Some(Value::Object(args)) = args else {
         return Vec::new();
     };
+    let shell = Shell::of_tool(tool);
     let mut found = Vec::new();
     change::changes(args, &mut found);
     for (name, value) in args {
@@ -27,7 +29,7 @@ pub(crate) fn looks(args: &Value) -> Vec<ArgLook> {
         if countersign_redaction::hides_whole(Some(name), value) {
             continue;
         }
-        found.extend(command::command(name, text));
+        found.extend(command::command((name, text), shell));
         found.extend(picture(name, text));
     }
     found.truncate(LOOKS);
