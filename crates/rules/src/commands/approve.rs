@@ -378,8 +378,10 @@ impl Cover<'_> {
             .any(|(text, tilde)| {
                 let value = text.split_once('=').map(|(_, value)| value);
                 let glued = text.get(2..).filter(|_| text.starts_with('-'));
-                let paths = [Some(text), value, glued].into_iter().flatten();
-                let mut places = paths.filter_map(|path| self.at(at, path, tilde));
+                let paths = [Some(text), value, glued, parameter(text)];
+                let paths = paths.into_iter().flatten();
+                let mut places =
+                    paths.filter_map(|path| self.at(at, &path.replace('\\', "/"), tilde));
                 places.any(|path| is_protected(&path, self.place))
             })
     }
@@ -398,14 +400,15 @@ impl Cover<'_> {
                     options = false;
                     return false;
                 }
-                if (options && word.text.starts_with('-'))
+                let given = parameter(&word.text).filter(|_| options);
+                if (options && word.text.starts_with('-') && given.is_none())
                     || literal.get(place).is_some_and(Option::is_some)
                 {
                     return false;
                 }
                 let path = word
                     .literal()
-                    .and_then(|path| self.at(at, path, word.tilde));
+                    .and_then(|path| self.at(at, given.unwrap_or(path), word.tilde));
                 path.is_none_or(|path| self.is_much(&path, word.tilde))
             })
     }
@@ -440,6 +443,12 @@ impl Cover<'_> {
         let home = matches!(parts.as_slice(), ["home" | "Users", _] | ["var", "root"]);
         parts.len() < 2 || home || around(&self.place.cwd) || around(&self.place.home)
     }
+}
+
+/// The value of a parameter of PowerShell in the same word.
+fn parameter(word: &str) -> Option<&str> {
+    let (_, value) = word.split_once(':').filter(|_| word.starts_with('-'))?;
+    Some(value)
 }
 
 /// A variable that is of the script, not of the environment.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use countersign_shell::{Command, How, Shell, Word, acts, base_name, plain_name, wrappers};
+use countersign_shell::{
+    Command, How, Shell, Word, acts, base_name, plain_name, same_program, wrappers,
+};
 
 use super::folders::Folder;
 use super::paths::PathPattern;
@@ -109,7 +111,9 @@ fn runs(command: &Command, part: &Part, shell: Shell) -> bool {
     }
     let named = |known: &str| match name {
         Element::Literal(text) => {
-            known_as(shell, text).eq_ignore_ascii_case(known_as(shell, known))
+            let is = |known: &str| known_as(shell, text).eq_ignore_ascii_case(known);
+            is(known_as(shell, known))
+                || same_program(&plain_name(known).to_lowercase()).is_some_and(is)
         }
         other => other.is(known) || other.is(plain_name(known)),
     };
@@ -136,7 +140,7 @@ fn said(command: &Command, part: &Part, name: &Element, shell: Shell) -> bool {
     let wanted = Said::of_pattern(program, &part.words[1..]);
     let given = Said::of_command(program, &command.words);
     // The first operand is a subcommand: it is where subcommands are.
-    let leads = !matches!(part.words.get(1), Some(Element::Literal(text)) if text.starts_with('-'));
+    let leads = matches!(part.words.get(1), Some(Element::Literal(text) | Element::Glob(text)) if !text.starts_with('-'));
     if let Some(first) = wanted.operands.first()
         && leads
         && command.how != How::Text
@@ -149,7 +153,33 @@ fn said(command: &Command, part: &Part, name: &Element, shell: Shell) -> bool {
             return false;
         }
     }
-    given.holds(&wanted) && (part.rest || wanted.is_all_of(&given))
+    let more = part.rest || part.words.contains(&Element::Some);
+    given.holds(&wanted)
+        && (more || wanted.is_all_of(&given) || behind_globals(program, command, &wanted))
+}
+
+/// Whether these are all words but the global options before the subcommand.
+fn behind_globals(program: &str, command: &Command, wanted: &Said) -> bool {
+    let words = &command.words;
+    let has = wrappers::GLOBALS.iter().any(|(name, ..)| *name == program);
+    let places = has.then(|| wrappers::subcommands(program, words).0);
+    places.unwrap_or_default().into_iter().any(|at| {
+        let rest = [&words[..1], &words[at..]].concat();
+        wanted.is_all_of(&Said::of_command(program, &rest))
+    })
+}
+
+/// Whether a long option, whole or cut, is one that a glob such as `--force*` begins.
+fn begins_option(operand: &Element, long: &str) -> bool {
+    let Element::Glob(text) = operand else {
+        return false;
+    };
+    let begin = text
+        .split('*')
+        .next()
+        .and_then(|begin| begin.strip_prefix("--"));
+    let cut = begin.is_some_and(|begin| !long.is_empty() && begin.starts_with(long));
+    cut || operand.is(&format!("--{long}"))
 }
 
 /// Whether a name begins with this, whatever the case.
@@ -171,7 +201,7 @@ struct Said {
     letters: BTreeSet<String>,
     long: Vec<String>,
     operands: Vec<Element>,
-    /// What may be glued to a short option.
+    /// Options as they are written, and what may be glued to a short one.
     glued: Vec<String>,
     /// A cluster of which only the beginning is known.
     any_letter: bool,
@@ -230,6 +260,7 @@ impl Said {
                 .split_once('=')
                 .map_or((long, None), |(name, value)| (name, Some(value)));
             self.long.push(name.to_owned());
+            self.glued.push(text.to_owned());
             self.operands
                 .extend(value.map(|value| Element::Literal(value.to_owned())));
             let short = table(program).filter(|(_, known)| *known == name);
@@ -289,7 +320,8 @@ impl Said {
                 .iter()
                 .any(|own| matches!(own, Element::Literal(text) if operand.is(text)));
             let glued = self.glued.iter().any(|text| operand.is(text));
-            if !own && !glued {
+            let long = self.long.iter().any(|long| begins_option(operand, long));
+            if !own && !glued && !long {
                 missing.push(match operand {
                     Element::Literal(text) | Element::Glob(text) => text.clone(),
                     Element::Some => String::new(),
@@ -317,7 +349,9 @@ impl Said {
             self.letters.contains(letter) || self.long.iter().any(|long| given.long.contains(long))
         });
         let long = given.long.iter().all(|long| {
-            self.long.iter().any(|own| own.starts_with(long.as_str())) || !self.letters.is_empty()
+            self.long.iter().any(|own| own.starts_with(long.as_str()))
+                || !self.letters.is_empty()
+                || known(&format!("--{long}"))
         });
         let operands = given
             .operands
@@ -383,7 +417,7 @@ fn look(
     };
     for text in texts {
         // `--file=x`, `of=x`, `@x`, `HEAD:x`, `-fx`: the path may be behind a sign.
-        let parts = text.split(['=', ':', '@']);
+        let parts = text.split(['=', ':', '@', ',']);
         let glued = text.get(2..).filter(|_| text.starts_with('-'));
         for text in std::iter::once(text)
             .chain(parts)

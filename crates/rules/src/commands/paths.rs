@@ -65,7 +65,8 @@ impl PathPattern {
         let home = value
             .strip_prefix('~')
             .is_none_or(|rest| rest.is_empty() || rest.starts_with('/'));
-        if !home || value.is_empty() || value.contains(['\\', '\0', '\n', '$', '`']) {
+        let unclear = value.contains(['\\', '\0', '\n', '$', '`']) || value.contains("://");
+        if !home || value.is_empty() || unclear {
             return false;
         }
         let Some((root, parts)) = resolved(value, place) else {
@@ -119,8 +120,11 @@ impl PathPattern {
             cwd: place.cwd.as_deref().map(str::to_lowercase),
             home: place.home.as_deref().map(str::to_lowercase),
         };
-        let mut forms = vec![split(&value)];
-        forms.extend(resolved(&value, &place));
+        let mut forms = Vec::new();
+        for value in [&value, &as_windows(&value)] {
+            forms.push(split(value));
+            forms.extend(resolved(value, &place));
+        }
         for form in &forms {
             let of_root = |home: &[String]| [home, &form.1].concat();
             let is = match (self.root, form.0) {
@@ -219,11 +223,52 @@ fn homes<'p>(path: &'p [String], home: Option<&str>) -> impl Iterator<Item = &'p
     let own = home.map(|home| split(home).1);
     let known = match path {
         [first, _, rest @ ..] if first == "home" || first == "users" => Some(rest),
+        [first, second, rest @ ..] if first == "var" && second == "root" => Some(rest),
         [first, rest @ ..] if first == "root" => Some(rest),
         _ => None,
     };
     let own = own.and_then(|own| path.strip_prefix(own.as_slice()));
     known.into_iter().chain(own)
+}
+
+/// What Windows, and what runs beside it, takes a path in small letters for: without a scheme, the sign of a device, a
+/// share of a whole drive; of each part without what is behind a `:` and without dots and blanks at its end.
+fn as_windows(path: &str) -> String {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let device = ["//?/", "//./"]
+        .iter()
+        .find_map(|sign| path.strip_prefix(sign));
+    let path = device.unwrap_or(path);
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let (drive, rest) = match (path.starts_with('/'), parts.as_slice()) {
+        (true, [_, share, rest @ ..]) if letter(share, "$").is_some() => (letter(share, "$"), rest),
+        (true, ["mnt" | "cygdrive", name, rest @ ..] | [name, rest @ ..])
+            if letter(name, "").is_some() =>
+        {
+            (letter(name, ""), rest)
+        }
+        (_, [name, rest @ ..]) if letter(name, ":").is_some() => (letter(name, ":"), rest),
+        (_, parts) => (None, parts),
+    };
+    let cut = rest.iter().map(|part| {
+        let name = part.split(':').next().unwrap_or_default();
+        match name.trim_end_matches(['.', ' ']) {
+            "" => *part,
+            name => name,
+        }
+    });
+    let rest = cut.collect::<Vec<_>>().join("/");
+    match drive {
+        Some(drive) => format!("{drive}:/{rest}"),
+        None if path.starts_with('/') => format!("/{rest}"),
+        None => rest,
+    }
+}
+
+/// The letter of a drive before this sign.
+fn letter<'n>(name: &'n str, sign: &str) -> Option<&'n str> {
+    let letter = name.strip_suffix(sign)?;
+    (letter.len() == 1 && letter.starts_with(|c: char| c.is_ascii_alphabetic())).then_some(letter)
 }
 
 /// Whether parts match a pattern of parts.

@@ -2,8 +2,8 @@
 
 use countersign_shell::{Before, Command, Redirection, Shell, Word, on_windows, plain_name, read};
 
-/// What represents `*` while a pattern is read as a command.
-const STAR: char = '\u{f8ff}';
+/// What represents `*` while a pattern is read as a command: a letter that nobody writes.
+const STAR: char = '\u{a66e}';
 
 /// One word of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]

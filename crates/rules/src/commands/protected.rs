@@ -3,7 +3,7 @@
 use super::pattern::glob;
 
 /// Folders: everything below them.
-const FOLDERS: &str = ".git .claude .codex .cursor .vscode .idea .husky .ssh .gnupg .aws .kube .cargo .devcontainer .yarn .mvn \
+const FOLDERS: &str = ".git git~1 .claude .codex .cursor .vscode .idea .husky .ssh .gnupg .aws .kube .cargo .devcontainer .yarn .mvn \
     cron.d cron.daily cron.hourly cron.weekly cron.monthly crontabs systemd .config/git .config/systemd .config/autostart \
     .github/workflows library/launchagents library/launchdaemons spool/cron";
 /// Folders of the whole machine.
@@ -19,7 +19,7 @@ pub(super) fn is_beyond(path: &[String], pattern: &[String]) -> bool {
     let lower = |parts: &[String]| {
         parts
             .iter()
-            .map(|part| part.to_lowercase())
+            .map(|part| part.trim_end_matches(['.', ' ']).to_lowercase())
             .collect::<Vec<_>>()
     };
     let (path, pattern) = (lower(path), lower(pattern));

@@ -4,7 +4,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
-use countersign_shell::{Script, Shell, from_words, read};
+use countersign_shell::{Script, Shell, from_words, read, same_program};
 use countersign_wire::KeptJson;
 use serde_json::Value;
 
@@ -104,7 +104,9 @@ impl Read {
             if word.dynamic {
                 unknown_name = true;
             }
-            names.insert(known_as(shell, &word.text).to_lowercase());
+            let name = known_as(shell, &word.text).to_lowercase();
+            names.extend(same_program(&name).map(str::to_owned));
+            names.insert(name);
         }
         let folders = folders(&script);
         let moved = folders.iter().any(|folder| *folder != Folder::Same);
