@@ -162,8 +162,8 @@ def codes_of(tree: object) -> list[str]:
 async def test_u5_a_bad_command_is_refused_and_nobody_is_asked(world):
     ground, desk, bridge = world.ground, world.desk, world.bridge
     for number, (_, how) in enumerate(REFUSED):
-        await ground.command(f"u5-{number}", **how)
-    await ground.command("u5-nameless", Tool_Call_Id=None)
+        await ground.command(f"u5-{number}", Turn_Id="t5", **how)
+    await ground.command("u5-nameless", Turn_Id="t5", Tool_Call_Id=None)
     unreported = {"missing_header", "header_mismatch"}
     for number, (reason, _) in enumerate(REFUSED):
         line = await bridge.state(f"u5-{number}", "rejected")
@@ -182,8 +182,8 @@ async def test_u5_a_bad_command_is_refused_and_nobody_is_asked(world):
             assert set(job["payload"]) <= {"tool_call_card_id", "tool_name", "after_execution"}
             assert job["function_name"]
     assert not [line for line in desk.lines("inbox") if line["agent"] == "p1"]
-    # The default turn of the double; the bad trace context of one of them counts for nothing.
-    trace = hashlib.sha256(b"commonground\np1\nt1").hexdigest()[:32]
+    # The trace of a turn whose commands name none; the bad trace context of one of them counts for nothing.
+    trace = hashlib.sha256(b"commonground\np1\nt5").hexdigest()[:32]
     wanted = sorted([*(reason for reason, _ in REFUSED), "missing_header"])
     async with asyncio.timeout(15):
         while codes_of(json.loads(desk.run("trace", trace, "--json"))) != wanted:
@@ -332,6 +332,28 @@ async def test_u11_the_turn_its_step_and_the_call_are_one_tree(world):
             if '"turn of agent-7"' in flat and flat.count('"status": "ok"') >= 3:
                 break
             await asyncio.sleep(0.2)
+
+
+async def test_u11_a_trace_that_the_turn_has_is_that_of_its_calls_and_events(world):
+    ground, desk = world.ground, world.desk
+    for number, (of_event, of_command) in enumerate([("c" * 32, None), (None, "d" * 32)]):
+        call, turn = f"u11-{number}", f"t11-{number}"
+        ground.card(call)
+        step = {"agent_turn_id": turn, "step_id": f"s11-{number}", "phase": "started", "new_card_ids": []}
+        context = {True: {"traceparent": f"00-{of_event or of_command}-{'1' * 16}-01"}, False: {}}
+        if of_event:
+            await ground.event("step", step, **context[True])
+            async with asyncio.timeout(10):
+                while of_event not in desk.run("trace", of_event, "--json", code=None):
+                    await asyncio.sleep(0.1)
+        await ground.command(call, Turn_Id=turn, Step_Id=f"s11-{number}", **context[of_command is not None])
+        shown = await desk.card(call)
+        assert shown["request"]["traceparent"].split("-")[1] == (of_event or of_command)
+        if of_command:
+            await ground.event("step", step)
+            async with asyncio.timeout(10):
+                while '"turn of agent-7"' not in desk.run("trace", of_command, "--json"):
+                    await asyncio.sleep(0.1)
 
 
 async def test_u12_a_tool_is_registered_behind_its_gate(world):

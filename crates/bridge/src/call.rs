@@ -2,7 +2,7 @@
 
 use crate::command::{GateSubject, Inbound, Payload, read};
 use crate::config::{GuardedTool, Project};
-use crate::digest::{hex_sha256, request_id, span_id, trace_of_turn};
+use crate::digest::{request_id, span_id};
 use crate::refusal::Refusal;
 
 /// One call of a guarded tool.
@@ -15,10 +15,17 @@ pub(crate) struct Call<'a> {
     pub(crate) channel: String,
     pub(crate) agent_id: &'a str,
     pub(crate) tool_call_id: &'a str,
+    /// Where it has no trace context of its own.
+    trace: String,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn of(message: &'a Inbound, project: &'a Project) -> Result<Self, Refusal> {
+    /// `trace` is that of its turn, for one without a trace context.
+    pub(crate) fn of(
+        message: &'a Inbound,
+        project: &'a Project,
+        trace: String,
+    ) -> Result<Self, Refusal> {
         let (payload, tool) = read(message, Some(project))?;
         let channel = GateSubject::parse(&message.subject).map(|of| of.channel);
         Ok(Self {
@@ -29,6 +36,7 @@ impl<'a> Call<'a> {
             agent_id: message.header("CG-Agent-Id").unwrap_or_default(),
             tool_call_id: message.tool_call_id().unwrap_or_default(),
             message,
+            trace,
         })
     }
 
@@ -45,12 +53,8 @@ impl<'a> Call<'a> {
         match self.message.header("traceparent") {
             Some(inbound) => inbound.to_owned(),
             None => {
-                let made = match self.turn() {
-                    Some(turn) => trace_of_turn(self.project, turn),
-                    None => hex_sha256(self.request_id().as_bytes())[..32].to_owned(),
-                };
                 let span = span_id("call", self.project, self.tool_call_id);
-                format!("00-{made}-{span}-01")
+                format!("00-{}-{span}-01", self.trace)
             }
         }
     }

@@ -284,7 +284,7 @@ impl Bridge {
     }
 
     /// The trace of an event: its own, else the turn's known one, else one made of the turn.
-    fn trace(
+    pub(crate) fn trace(
         &self,
         project: &str,
         turn: Option<&str>,
