@@ -101,12 +101,24 @@ fn times(calls: usize) -> Vec<f64> {
 
 /// A call with a value of each kind, and text up to 16 KiB.
 fn call(number: usize) -> Value {
+    // No two differ in digits only, and no place holds more values than are kept.
+    let name = |number: usize| -> String {
+        let letter = |at: u32| {
+            char::from(b'a' + u8::try_from(number / 7_usize.pow(at) % 7).unwrap_or(0) * 3)
+        };
+        (0..8).flat_map(|at| [letter(at % 4), 'e']).collect()
+    };
     let people: Vec<String> = (0..10)
-        .map(|at| format!("person-{number}-{at}@company-{}.example", number * 7 + at))
+        .map(|at| {
+            format!(
+                "person@{}.example",
+                name((number + at) % VALUES + number / VALUES * VALUES)
+            )
+        })
         .collect();
     let mut args = json!({
         "to": people,
-        "url": format!("https://api-{number}.hallberg.example/v1/orders"),
+        "url": format!("https://api.{}.example/v1/orders", name(number)),
         "payee": format!("Supplier {number}"),
         "account": format!("{}", 10_000_000_000 + number * 7_919),
         "amount": 100 + number,

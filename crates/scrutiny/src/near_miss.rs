@@ -56,16 +56,20 @@ fn of_host(host: &str, past: &Past) -> Option<String> {
     if past.knows(Kind::Host, host) || net::is_loopback(host) {
         return None;
     }
-    let domain = net::registrable(host);
+    let own = Domain::of(host);
     if past
-        .anywhere(Kind::Host)
-        .any(|(known, _)| net::registrable(known) == domain)
+        .hosts()
+        .iter()
+        .any(|(known, _, _)| known.name == own.name)
     {
         return None;
     }
-    let near = past.anywhere(Kind::Host).filter_map(|(known, habit)| {
-        let letters = is_near(domain, net::registrable(known))?;
-        Some((letters, std::cmp::Reverse(habit.approved), known))
+    let near = past.hosts().iter().filter_map(|(domain, known, calls)| {
+        Some((
+            is_near(&own, domain)?,
+            std::cmp::Reverse(*calls),
+            known.as_str(),
+        ))
     });
     let (letters, std::cmp::Reverse(calls), known) = near.min()?;
     let how = match letters {
@@ -76,40 +80,56 @@ fn of_host(host: &str, past: &Past) -> Option<String> {
     Some(said(past, host, how, known, calls))
 }
 
+/// What somebody registered of a host, as it is compared.
+#[derive(Debug)]
+pub(crate) struct Domain {
+    name: String,
+    label: String,
+    suffix: String,
+    /// What an eye reads, the letters of punycode too.
+    looks: String,
+    is_address: bool,
+}
+
+impl Domain {
+    pub(crate) fn of(host: &str) -> Self {
+        let name = net::registrable(host);
+        let decoded = url::Host::parse(name).ok().map(|host| host.to_string());
+        let unicode = decoded.is_some_and(|ascii| ascii.contains("xn--"));
+        let seen = if unicode { idn(name) } else { name.to_owned() };
+        let long = seen.chars().count() >= SHORTEST;
+        Self {
+            label: net::label(name).to_owned(),
+            suffix: psl::suffix_str(name).unwrap_or_default().to_owned(),
+            looks: if long { looks(&seen) } else { String::new() },
+            is_address: name.parse::<std::net::IpAddr>().is_ok(),
+            name: name.to_owned(),
+        }
+    }
+}
+
 /// Letters between two domains that belong to different people; 0 for look-alikes.
-fn is_near(one: &str, known: &str) -> Option<usize> {
-    if one.parse::<std::net::IpAddr>().is_ok() || known.parse::<std::net::IpAddr>().is_ok() {
+fn is_near(one: &Domain, known: &Domain) -> Option<usize> {
+    if one.is_address || known.is_address || one.name == known.name {
         return None;
     }
-    let (name, other) = (net::label(one), net::label(known));
-    if one == known || differs_in_digits_only(one, known) {
-        return None;
-    }
-    let decoded = url::Host::parse(one).ok().map(|host| host.to_string());
-    let unicode = decoded
-        .as_deref()
-        .is_some_and(|ascii| ascii.contains("xn--"));
-    let (as_seen, _) = if unicode {
-        (idn(one), ())
-    } else {
-        (one.to_owned(), ())
-    };
-    if looks(&as_seen) == looks(known) && as_seen.chars().count() >= SHORTEST {
-        return Some(0);
-    }
-    if name == other {
+    let length = one.label.chars().count().min(known.label.chars().count());
+    let letters = if one.looks == known.looks && !one.looks.is_empty() {
+        Some(0)
+    } else if one.label == known.label {
         // Another suffix: only one that reads like a slip of it.
-        return distance(one, known, 1).filter(|_| name.chars().count() >= SHORTEST);
-    }
-    // Two families under one suffix: the name is what is read.
-    let length = name.chars().count().min(other.chars().count());
-    let most = match length {
-        0..4 => return None,
-        4..SHORTEST => 1,
-        _ => 2,
+        distance(&one.name, &known.name, 1).filter(|_| length >= SHORTEST)
+    } else {
+        // Two families under one suffix: the name is what is read.
+        let most = match length {
+            0..4 => return None,
+            4..SHORTEST => 1,
+            _ => 2,
+        };
+        let same_suffix = one.suffix == known.suffix;
+        same_suffix.then(|| distance(&one.label, &known.label, most))?
     };
-    let same_suffix = psl::suffix_str(one) == psl::suffix_str(known);
-    distance(name, other, most).filter(|_| same_suffix)
+    letters.filter(|_| !differs_in_digits_only(&one.name, &known.name))
 }
 
 /// The letters that a punycode name shows.
@@ -233,7 +253,11 @@ mod tests {
             ("dhl.de", "ups.de", false),
             ("10.0.0.1", "10.0.0.2", false),
         ] {
-            assert_eq!(is_near(one, known).is_some(), near, "{one} {known}");
+            assert_eq!(
+                is_near(&Domain::of(one), &Domain::of(known)).is_some(),
+                near,
+                "{one} {known}"
+            );
         }
         assert_eq!(idn("xn--mnchen-3ya.example"), "münchen.example");
     }

@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::sync::OnceLock;
 
 use crate::facts::{Fact, Kind};
+use crate::near_miss::Domain;
 
 /// A value at a place, and how often.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,6 +41,8 @@ pub struct Past {
     pub now: i64,
     places: HashMap<(Kind, String), HashMap<String, Habit>>,
     hide: Option<Hide>,
+    /// Approved hosts as they are compared, and how often; made when they are first asked for.
+    hosts: OnceLock<Vec<(Domain, String, u32)>>,
 }
 
 impl fmt::Debug for Past {
@@ -61,6 +65,7 @@ impl Past {
 
     /// Adds what is stored of a value to what is known of it; the newest denial comes last.
     pub fn insert(&mut self, kind: Kind, place: &str, value: &str, habit: Habit) {
+        self.hosts = OnceLock::new();
         let place = self.places.entry((kind, place.to_owned())).or_default();
         let known = place.entry(value.to_owned()).or_default();
         known.approved += habit.approved;
@@ -108,6 +113,9 @@ impl Past {
 
     fn habit(&mut self, fact: &Fact) -> &mut Habit {
         let value = self.key(&fact.value);
+        if fact.kind == Kind::Host {
+            self.hosts = OnceLock::new();
+        }
         let place = self
             .places
             .entry((fact.kind, fact.place.clone()))
@@ -161,6 +169,14 @@ impl Past {
         let values = places
             .flat_map(|(_, values)| values.iter().map(|(value, habit)| (value.as_str(), habit)));
         values.filter(|(_, habit)| habit.approved > 0)
+    }
+
+    pub(crate) fn hosts(&self) -> &[(Domain, String, u32)] {
+        self.hosts.get_or_init(|| {
+            let all = self.anywhere(Kind::Host);
+            all.map(|(host, habit)| (Domain::of(host), host.to_owned(), habit.approved))
+                .collect()
+        })
     }
 
     /// Whether a value was approved anywhere.
