@@ -54,17 +54,8 @@ async fn step(bridge: &Bridge, id: i64) -> Step {
     let Some(project) = bridge.config.project(&command.project) else {
         return Ok(Next::End);
     };
-    let message = &command.message;
-    let named = message.tool_call_id().unwrap_or_default();
-    let header = |name| message.header(name);
-    // Noted for the turn's events too, which may name no trace.
-    let trace = bridge.trace(
-        &project.id,
-        header("CG-Turn-Id"),
-        header("traceparent"),
-        named,
-    );
-    let call = match Call::of(message, project, trace) {
+    let trace = bridge.trace_of(&project.id, &command.message);
+    let call = match Call::of(&command.message, project, trace) {
         Ok(call) => call,
         Err(refusal) if command.state == State::Rejected => {
             let reported = refusal.reason.is_reported();

@@ -283,8 +283,19 @@ impl Bridge {
         Ok(())
     }
 
+    /// The trace of a command; noted for the events of its turn too, which may name none.
+    pub(crate) fn trace_of(&self, project: &str, message: &Inbound) -> String {
+        let (turn, own) = (message.header("CG-Turn-Id"), message.header("traceparent"));
+        self.trace(
+            project,
+            turn,
+            own,
+            message.tool_call_id().unwrap_or_default(),
+        )
+    }
+
     /// The trace of an event: its own, else the turn's known one, else one made of the turn.
-    pub(crate) fn trace(
+    fn trace(
         &self,
         project: &str,
         turn: Option<&str>,
