@@ -12,9 +12,6 @@ pub const SIG: usize = 86;
 pub const DIGEST: usize = 71;
 
 /// As many bytes as a decision of the product has, and its subject.
-///
-/// # Errors
-/// When it cannot be written as JSON.
 pub fn of_request(subject: &str) -> anyhow::Result<(String, Vec<u8>)> {
     let id = subject.rsplit('.').next().unwrap_or_default();
     let decision = json!({
@@ -28,9 +25,6 @@ pub fn of_request(subject: &str) -> anyhow::Result<(String, Vec<u8>)> {
 }
 
 /// Publishes it write-once, with headers as long as the product's, and waits for the stream's acknowledgement.
-///
-/// # Errors
-/// When the stream does not take it.
 pub async fn publish(client: &Client, subject: String, payload: Vec<u8>) -> anyhow::Result<()> {
     let mut headers = HeaderMap::new();
     headers.insert("Nats-Expected-Last-Subject-Sequence", "0");

@@ -29,9 +29,6 @@ enum Command {
 }
 
 /// Does what the arguments say: a round, or the console of one.
-///
-/// # Errors
-/// What breaks on the way.
 pub async fn main(
     console: impl AsyncFnOnce(&ConsoleArgs) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -46,9 +43,6 @@ pub async fn main(
 }
 
 /// Starts the server and makes its streams.
-///
-/// # Errors
-/// When it does not start.
 pub async fn bus(args: &ConsoleArgs) -> anyhow::Result<(Server, async_nats::Client)> {
     let server = Server::start(&args.data).await?;
     let client = async_nats::connect(&server.url).await?;
@@ -72,9 +66,6 @@ pub fn ready(args: &ConsoleArgs, server: &Server) -> Ready {
 }
 
 /// Prints one line of JSON for the driver of the round.
-///
-/// # Errors
-/// When nobody reads it.
 pub fn tell(line: &impl serde::Serialize) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     serde_json::to_writer(&mut out, line)?;

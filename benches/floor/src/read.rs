@@ -19,9 +19,6 @@ pub struct Arrival {
 }
 
 /// Reads a stream with a consumer that acknowledges nothing, as the product's do.
-///
-/// # Errors
-/// When the consumer cannot be made, or a message cannot be read.
 pub async fn from_the_beginning(
     context: &Context,
     stream: &str,

@@ -51,9 +51,6 @@ impl Server {
     }
 
     /// Ends it.
-    ///
-    /// # Errors
-    /// When it does not end.
     pub async fn stop(mut self) -> anyhow::Result<()> {
         self.child.kill().await.context("nats-server does not end")
     }

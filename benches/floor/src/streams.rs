@@ -11,9 +11,6 @@ pub const REQUESTS: &str = "CS_REQUESTS";
 pub const DECISIONS: &str = "CS_DECISIONS";
 
 /// Makes both.
-///
-/// # Errors
-/// When the server refuses one.
 pub async fn create(context: &Context) -> anyhow::Result<()> {
     let write_once = Config {
         storage: StorageType::File,

@@ -58,9 +58,6 @@ pub struct Agent {
 
 impl Agent {
     /// Connects and listens for its decisions.
-    ///
-    /// # Errors
-    /// When the bus does not let it in.
     pub async fn connect(login: &Login) -> anyhow::Result<Self> {
         let mut options = match &login.nkey_seed {
             Some(seed) => ConnectOptions::with_nkey(seed.clone()),
@@ -110,9 +107,6 @@ impl Agent {
     }
 
     /// Publishes a new request and waits for the acknowledgement.
-    ///
-    /// # Errors
-    /// When the stream refuses it or says nothing.
     pub async fn publish(&self) -> anyhow::Result<()> {
         self.publish_as(&Uuid::now_v7().to_string()).await
     }
@@ -133,9 +127,6 @@ impl Agent {
     }
 
     /// Publishes a new request and waits until it is approved; when the decision came.
-    ///
-    /// # Errors
-    /// When it is not approved in time.
     pub async fn ask(&self) -> anyhow::Result<i64> {
         let id = Uuid::now_v7().to_string();
         let (sender, decided) = oneshot::channel();
@@ -158,9 +149,6 @@ impl Drop for Agent {
 }
 
 /// Publishes `count` requests that nobody decides.
-///
-/// # Errors
-/// As [`Agent::publish`].
 pub async fn fill(login: &Login, count: usize) -> anyhow::Result<()> {
     let agent = Agent::connect(login).await?;
     let mut published = futures::stream::iter(0..count)

@@ -71,9 +71,6 @@ impl Forbidden {
 
 impl Bus {
     /// What this login could do, in the order of [`Weakness`]; nothing of it is done.
-    ///
-    /// # Errors
-    /// As [`Bus::connect`], for the login that is tried.
     pub async fn probe(&self, login: ProbedLogin) -> Result<Vec<Weakness>, BusError> {
         let forbidden = Arc::new(Forbidden::default());
         let heard = Arc::clone(&forbidden);

@@ -172,9 +172,6 @@ impl DataDir {
     }
 
     /// Takes the lock of the folder, if no other process holds it.
-    ///
-    /// # Errors
-    /// [`DataDirError::Io`] when the file cannot be made.
     pub fn try_lock(&self) -> Result<Option<ConsoleLock>, DataDirError> {
         let locked = Self::try_flock(self.0.join("console.lock"))?;
         Ok(locked.map(|file| ConsoleLock { _file: file }))
@@ -200,9 +197,6 @@ impl DataDir {
     }
 
     /// Takes the lock under which signing keys are changed, if no other process holds it.
-    ///
-    /// # Errors
-    /// [`DataDirError::Io`] when the file cannot be made.
     pub fn try_lock_keys(&self) -> Result<Option<KeysLock>, DataDirError> {
         let locked = Self::try_flock(self.keys().join("lock"))?;
         Ok(locked.map(|file| KeysLock { _file: file }))

@@ -131,9 +131,6 @@ impl Identity {
     }
 
     /// Reads the identity of a data folder.
-    ///
-    /// # Errors
-    /// [`IdentityError`]; also when there is none.
     pub fn load(data: &DataDir, operator: &str) -> Result<Self, IdentityError> {
         Self::read(data, operator, Missing::Refuse, KeyChoice::File, &system)
     }

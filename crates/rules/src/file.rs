@@ -43,9 +43,6 @@ impl std::fmt::Display for FileProblem {
 }
 
 /// Reads a rule file.
-///
-/// # Errors
-/// What is wrong, in the order of the file.
 pub fn read_file(text: &str) -> Result<Vec<Rule>, Vec<FileProblem>> {
     if text.len() > FILE_MAX {
         let message = format!("a rule file has at most {FILE_MAX} bytes");

@@ -36,9 +36,6 @@ pub struct Glob(String);
 
 impl Glob {
     /// Takes a pattern.
-    ///
-    /// # Errors
-    /// What is wrong with it, for a person.
     pub fn new(pattern: &str) -> Result<Self, String> {
         if pattern.is_empty() {
             return Err("an empty pattern matches nothing".to_owned());

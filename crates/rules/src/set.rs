@@ -84,9 +84,6 @@ pub struct PolicySet {
 
 impl PolicySet {
     /// Prepares rules and setup; the rules come in the order of their ids.
-    ///
-    /// # Errors
-    /// Why the set has no canonical form.
     pub fn new(
         mut rules: Vec<Rule>,
         setup: BTreeMap<String, SetupInForce>,

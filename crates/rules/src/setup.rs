@@ -281,9 +281,6 @@ fn is_name(name: &str) -> bool {
 }
 
 /// A value as its field's type. A number may change between whole and not; nothing becomes a bool.
-///
-/// # Errors
-/// What it should be.
 pub fn cast(field: &Field, value: &Value) -> Result<Value, String> {
     let wrong = || Err(format!("must be {}", field.kind.words()));
     if !is_kept(value) {

@@ -29,9 +29,6 @@ pub struct AuditRef {
 }
 
 /// Looks at the next `limit` rows of the log. Returns whether there are more.
-///
-/// # Errors
-/// [`StoreError::Direct`]; then the transaction must not be committed.
 pub async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool, StoreError> {
     tx.direct(|sqlite| {
         let place = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?";

@@ -173,9 +173,6 @@ pub async fn contains(writer: &mut Writer, head: &Head) -> Result<bool, StoreErr
 
 /// Ends and anchored end of the chain of a store that nobody uses, whichever version wrote it; its
 /// log is written back, so that the file alone is the whole store.
-///
-/// # Errors
-/// [`StoreError`] when it cannot be read.
 pub async fn settle(file: &Path) -> Result<(Head, i64), StoreError> {
     let mut connection = plain(file).connect().await?;
     let head = head_and_anchor(&mut connection).await;

@@ -31,9 +31,6 @@ fn waiting_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Waiting> {
 }
 
 /// How many waiting calls a finding stops.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn stopped(reader: &Reader) -> Result<i64, StoreError> {
     let stops = "SELECT count(*) FROM requests WHERE state = 'pending' AND instr(findings, '\"weight\":\"stop\"') > 0";
     Ok(sqlx::query_scalar(stops).fetch_one(&reader.0).await?)

@@ -28,9 +28,6 @@ pub struct PersonDecided {
 
 /// Calls of the same agent's tool that people approved or denied from `since` until before `until`, newest decision
 /// first; none whose run failed or was refused. Of the newest `limit` calls of the tool and of the agent.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn of_tool(
     from: impl SqliteExecutor<'_>,
     call: ToolCall<'_>,
@@ -71,9 +68,6 @@ pub struct Decided {
 
 /// Which of these requests people approved or denied, in the given order: those of which so many receipts say that the
 /// run failed or was refused.
-///
-/// # Errors
-/// [`StoreError::Direct`].
 pub async fn of(
     tx: &mut WriteConnection,
     requests: &[i64],
@@ -118,9 +112,6 @@ fn decided(row: &rusqlite::Row<'_>) -> rusqlite::Result<Decided> {
 }
 
 /// The requests of an agent's tool that people decided from `since` on, the oldest decision first.
-///
-/// # Errors
-/// [`StoreError::Direct`].
 pub async fn of_tool_since(
     tx: &mut WriteConnection,
     (ws, agent, tool): (&str, &str, &str),
@@ -138,9 +129,6 @@ pub async fn of_tool_since(
 }
 
 /// Workspace, agent and tool of everything that people decided from `since` on or that is remembered.
-///
-/// # Errors
-/// [`StoreError::Sqlite`].
 pub async fn tools(
     reader: &Reader,
     since: i64,

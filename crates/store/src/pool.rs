@@ -115,9 +115,6 @@ impl Writer {
     }
 
     /// A number that changes when another process commits.
-    ///
-    /// # Errors
-    /// [`StoreError::Sqlite`] when the file cannot be read.
     pub async fn data_version(&mut self) -> Result<i64, StoreError> {
         let version = self.connection.direct(|sqlite| {
             let mut select = sqlite.prepare_cached("PRAGMA data_version")?;
@@ -197,9 +194,6 @@ pub(super) fn writing(path: &Path) -> SqliteConnectOptions {
 }
 
 /// Opens the file for reading and writing, makes it if it is missing, and brings it to this version.
-///
-/// # Errors
-/// [`StoreError`] when the file cannot be opened or belongs to another version.
 pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
     open_telling(path, &Updates::default()).await
 }
@@ -248,9 +242,6 @@ pub(super) async fn quick_check(connection: &mut SqliteConnection) -> Result<(),
 }
 
 /// Opens an existing file for reading only.
-///
-/// # Errors
-/// [`StoreError`] when the file is missing.
 pub async fn open_read_only(path: &Path) -> Result<Reader, StoreError> {
     let options = options(path)
         .read_only(true)

@@ -93,9 +93,6 @@ pub async fn set(tx: &mut SqliteConnection, to: PracticeSwitch) -> Result<bool, 
 }
 
 /// Keeps one verdict.
-///
-/// # Errors
-/// [`StoreError::Sqlite`]; then the transaction must not be committed.
 pub async fn keep(tx: &mut SqliteConnection, of: &PracticeVerdict) -> Result<(), StoreError> {
     sqlx::query("INSERT INTO practice(operator, name, kind, outcome, at) VALUES (?, ?, ?, ?, ?)")
         .bind(&of.operator)

@@ -127,9 +127,6 @@ pub async fn stop_erasing(tx: &mut SqliteConnection) -> Result<(), StoreError> {
 }
 
 /// Removes one thing; nothing when it is gone already or may not go any more.
-///
-/// # Errors
-/// [`StoreError::Sqlite`]; then the transaction must not be committed.
 pub async fn remove(
     tx: &mut SqliteConnection,
     item: &Item,

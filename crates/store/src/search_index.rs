@@ -152,9 +152,6 @@ pub struct Hay {
 }
 
 /// Puts words into the index and notes that `step` is done.
-///
-/// # Errors
-/// [`StoreError::Direct`]; then the transaction must not be committed.
 pub async fn put(tx: &mut WriteConnection, step: &Step, hays: &[Hay]) -> Result<(), StoreError> {
     tx.direct(|sqlite| {
         let mut text = sqlite.prepare(
@@ -201,9 +198,6 @@ pub async fn put(tx: &mut WriteConnection, step: &Step, hays: &[Hay]) -> Result<
 }
 
 /// Takes the words of a request out of the index.
-///
-/// # Errors
-/// [`StoreError::Sqlite`]; then the transaction must not be committed.
 pub async fn remove(tx: &mut SqliteConnection, id: i64) -> Result<(), StoreError> {
     let sql = "INSERT INTO requests_fts(requests_fts, rowid, hay)
                SELECT 'delete', request, hay FROM request_text WHERE request = ?";

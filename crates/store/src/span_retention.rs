@@ -69,9 +69,6 @@ pub async fn find(
 
 /// Removes a piece, and its block's times with the last of them; nothing when a span of the block was
 /// written meanwhile. Each span is named by its trace.
-///
-/// # Errors
-/// [`StoreError::Sqlite`]; then the transaction must not be committed.
 pub async fn remove(tx: &mut SqliteConnection, piece: &SpanPiece) -> Result<Vec<Gone>, StoreError> {
     let block = piece.first / BLOCK;
     let gone: Vec<(String, i64)> = sqlx::query_as(

@@ -120,9 +120,6 @@ const UPSERT: &str =
     RETURNING id";
 
 /// Keeps spans; of one span the later in the stream replaces the earlier (protocol, section 6).
-///
-/// # Errors
-/// [`StoreError::Direct`]; then the transaction must not be committed.
 pub async fn upsert(
     tx: &mut WriteConnection,
     epoch: &str,

@@ -46,9 +46,6 @@ pub async fn all(reader: &Reader) -> Result<Vec<TypedTargetRow>, StoreError> {
 }
 
 /// Writes a choice in the place of the one before; none takes it away. Returns whether anything changed.
-///
-/// # Errors
-/// [`StoreError::Sqlite`]; then the transaction must not be committed.
 pub async fn put(
     tx: &mut SqliteConnection,
     (agent, tool): (&AgentKey, &str),

@@ -15,9 +15,6 @@ pub async fn get(reader: &Reader, key: &str) -> Result<Option<String>, StoreErro
 }
 
 /// Writes one value in the place of the one before.
-///
-/// # Errors
-/// [`StoreError::Sqlite`]; then the transaction must not be committed.
 pub async fn put(tx: &mut SqliteConnection, key: &str, value: &str) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO ui_state(key, value) VALUES (?, ?)

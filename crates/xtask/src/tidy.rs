@@ -42,9 +42,6 @@ impl fmt::Display for Finding {
 }
 
 /// Runs every check and prints what it found.
-///
-/// # Errors
-/// When a rule is broken, or the tree cannot be read.
 pub(crate) fn run(record_migrations: bool) -> anyhow::Result<()> {
     let root = workspace_root()?;
     if record_migrations {

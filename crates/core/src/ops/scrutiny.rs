@@ -64,9 +64,6 @@ pub struct Compared {
 impl App {
     /// What will happen, and the nearest call that a person approved before this one was decided; none for what is no
     /// call or whose payload is gone.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn scrutiny(&self, line: &LineRow) -> Result<Option<Scrutiny>, Fault> {
         let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
         let (Some(request), Some(call)) = (request, call_of(line)) else {
@@ -114,9 +111,6 @@ impl App {
     }
 
     /// How many waiting calls a finding stops.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
     pub async fn stopped_by_findings(&self) -> Result<i64, Fault> {
         Ok(findings::stopped(self.reader()).await?)
     }

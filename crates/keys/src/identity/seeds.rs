@@ -91,9 +91,6 @@ pub trait SeedStore: Send + Sync {
     fn describe(&self, name: SeedName) -> String;
 
     /// Whether it would take a seed now, without asking a person.
-    ///
-    /// # Errors
-    /// [`SeedError`] says why not.
     fn usable(&self) -> Result<(), SeedError> {
         Ok(())
     }

@@ -96,9 +96,6 @@ impl Collector {
     }
 
     /// Sends spans; done when the collector has taken them.
-    ///
-    /// # Errors
-    /// [`CollectorError::Later`], [`CollectorError::Never`].
     pub async fn send(&self, spans: ExportTraceServiceRequest) -> Result<(), CollectorError> {
         let mut request = Request::new(spans);
         *request.metadata_mut() = self.headers.clone();

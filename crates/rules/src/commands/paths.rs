@@ -26,9 +26,6 @@ enum Root {
 
 impl PathPattern {
     /// Reads a pattern.
-    ///
-    /// # Errors
-    /// What is wrong with it, for a person.
     pub fn new(source: &str) -> Result<Self, String> {
         let text = source.replace('\\', "/");
         let (root, parts) = split(&text);

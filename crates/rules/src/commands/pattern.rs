@@ -38,9 +38,6 @@ pub struct CommandPattern {
 
 impl CommandPattern {
     /// Reads a pattern. `approve`: it is to let something run.
-    ///
-    /// # Errors
-    /// What is wrong with it, for a person.
     pub fn new(source: &str, shell: Shell, approve: bool) -> Result<Self, String> {
         let text = match source.strip_suffix(":*") {
             Some(words) => format!("{words} *"),

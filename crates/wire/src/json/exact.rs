@@ -14,9 +14,6 @@ use serde::{
 use serde_json::Value;
 
 /// Reads a JSON text as a document of the protocol: objects from objects, words from texts.
-///
-/// # Errors
-/// Those of serde_json, and every other shape.
 pub fn read_json<'de, T: Deserialize<'de>>(text: &'de [u8]) -> serde_json::Result<T> {
     let mut from = serde_json::Deserializer::from_slice(text);
     let document = T::deserialize(Exact(&mut from))?;
@@ -25,9 +22,6 @@ pub fn read_json<'de, T: Deserialize<'de>>(text: &'de [u8]) -> serde_json::Resul
 }
 
 /// The same from a value that was read before.
-///
-/// # Errors
-/// As [`read_json`].
 pub fn read_json_value<T: DeserializeOwned>(value: Value) -> serde_json::Result<T> {
     T::deserialize(Exact(value))
 }

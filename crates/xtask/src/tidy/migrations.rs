@@ -20,9 +20,6 @@ pub(super) fn check(root: &Path) -> anyhow::Result<Vec<Finding>> {
 }
 
 /// Adds every migration that is not on the list yet and returns their names.
-///
-/// # Errors
-/// When a file cannot be read or the list cannot be written.
 pub(super) fn record(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut list = recorded(root)?;
     let mut added = Vec::new();

@@ -40,9 +40,6 @@ impl Source {
 }
 
 /// Every text file below `root` that git does not ignore.
-///
-/// # Errors
-/// When a folder or a file cannot be read.
 pub(super) fn read(root: &Path) -> anyhow::Result<Vec<Source>> {
     let mut sources = Vec::new();
     let walk = WalkBuilder::new(root)
