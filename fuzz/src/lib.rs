@@ -8,8 +8,8 @@ use countersign_wire::{
     ApprovalRequest, ConsoleId, Context, DecisionCheck, DecisionFault, DecisionVerdict,
     DigestError, KeyRole, ParsedRequest, PublicKey, RejectionCode, RequestFacts, RequestKey,
     Segment, SignedEnvelope, Subject, Verdict, VerdictSet, args_digest, canonical_json,
-    decision_subject, escape_bytes, escape_lines, is_hostile, json_ascii_safe, parse_alive,
-    parse_decision, parse_hello, parse_presence, parse_receipt, parse_request, parse_span,
+    decision_subject, escape_bytes, escape_lines, is_hostile, json_ascii_safe, parse_decision,
+    parse_heartbeat, parse_hello, parse_presence, parse_receipt, parse_request, parse_span,
     parse_tighten, parse_withdraw, request_digest, request_subject, sign, text_ascii_safe,
     verify_decision, warnings,
 };
@@ -222,7 +222,7 @@ pub fn event(data: &[u8]) {
     let _ = parse_hello(&format!("countersign.v1.hello.{agent}"), payload);
     let _ = parse_receipt(&format!("countersign.v1.receipt.{agent}.r"), payload);
     let _ = parse_tighten(&format!("countersign.v1.tighten.{agent}.r"), payload);
-    let _ = (parse_alive(payload), parse_withdraw(payload));
+    let _ = (parse_heartbeat(payload), parse_withdraw(payload));
     if let Ok(console) = "desk-1".parse::<ConsoleId>() {
         let _ = parse_presence(&console, payload);
     }

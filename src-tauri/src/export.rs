@@ -11,7 +11,7 @@ use countersign_core::domain::Timestamp;
 use countersign_core::domain::history::HistoryFilter;
 use countersign_core::store::audit_refs::AuditRef;
 use countersign_core::store::export::ExportRow;
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_core::{App, Fault};
 use countersign_wire::{Sha256Digest, json_ascii_safe};
 use serde_json::{Map, Value, json};
@@ -94,7 +94,11 @@ pub(crate) async fn piece(
 }
 
 /// A line of the history, then what an export adds.
-fn line(row: &LineRow, facts: Option<ExportRow>, audit: Vec<AuditRef>) -> Map<String, Value> {
+fn line(
+    row: &RequestSummary,
+    facts: Option<ExportRow>,
+    audit: Vec<AuditRef>,
+) -> Map<String, Value> {
     let mut line = fields(row);
     let digest = facts.as_ref().map(|facts| facts.request_digest.clone());
     line.insert("request_digest".to_owned(), json!(digest));

@@ -57,7 +57,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     operators_list: () => ({ operators: [], approval: false, serverMs: 0 }),
     history_page: () => ({ rows: [], next: null, unindexed: 0 }),
     history_count: () => ({ requests: 0, whole: true }),
-    history_facets: () => ({ workspaces: [], agents: [], tools: [], operators: [], rules: [] }),
+    history_filter_values: () => ({ workspaces: [], agents: [], tools: [], operators: [], rules: [] }),
     saved_searches: () => ({ searches: [] }),
     rejected_list: () => ({ rows: [], next: null }),
     alarms_list: () => ({ alarms: [] }),

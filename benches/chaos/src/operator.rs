@@ -11,7 +11,7 @@ use countersign_core::bus::Credentials;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::setup::SetupChange;
 use countersign_core::ops::verdicts::Decided;
-use countersign_core::store::lines::Filter;
+use countersign_core::store::request_list::Filter;
 use countersign_core::{App, Fault, Options};
 use countersign_wire::{AgentBrake, AgentKey, RequestKey, Risk, Verdict};
 use futures::future::join_all;

@@ -37,13 +37,13 @@ pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
     }
     let options = Options::embedded(args.data.clone(), "Seed", "default".parse()?);
     let app = App::read(options, false).await?;
-    let facets = app.history_facets().await?;
+    let filter_values = app.history_filter_values().await?;
     let none = HistoryFilter::default;
     pages(&app, "first_page", &[none()], args.rounds, &mut figures).await?;
 
     let (mut filters, some) = (Vec::new(), |word: &str| Some(word.to_owned()));
     let one = |word: &str| Some(vec![word.to_owned()]);
-    for (workspace, agent) in [facets.agents.first(), facets.agents.last()]
+    for (workspace, agent) in [filter_values.agents.first(), filter_values.agents.last()]
         .into_iter()
         .flatten()
     {
@@ -61,7 +61,7 @@ pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
             ..none()
         });
     }
-    for tool in [facets.tools.first(), facets.tools.last()]
+    for tool in [filter_values.tools.first(), filter_values.tools.last()]
         .into_iter()
         .flatten()
     {
@@ -75,13 +75,13 @@ pub(crate) async fn run(args: &MeasureArgs) -> anyhow::Result<Figures> {
             ..none()
         });
     }
-    for rule in facets.rules.iter().take(2) {
+    for rule in filter_values.rules.iter().take(2) {
         filters.push(HistoryFilter {
             rule: some(rule),
             ..none()
         });
     }
-    for signer in &facets.signers {
+    for signer in &filter_values.signers {
         filters.push(HistoryFilter {
             signers: Some(vec![signer.clone()]),
             ..none()

@@ -210,7 +210,7 @@ async fn simulate(data: PathBuf, rules: &[Rule], figures: &mut Figures) -> anyho
     let options = Options::embedded(data, "Seed", "default".parse()?);
     let app = App::read(options, false).await?;
     let (begun, mut total) = (Instant::now(), 0);
-    for workspace in app.history_facets().await?.workspaces {
+    for workspace in app.history_filter_values().await?.workspaces {
         let reported = |progress: countersign_core::ops::simulate::Progress| {
             if progress.done.is_multiple_of(50_000) {
                 eprintln!("{} of {}", progress.done, progress.of);

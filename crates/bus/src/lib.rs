@@ -6,7 +6,6 @@
 
 mod account_claims;
 mod accounts;
-mod alive;
 mod batch;
 mod binary;
 pub mod clock;
@@ -17,6 +16,7 @@ mod delivery;
 mod error;
 mod event;
 mod folder;
+mod heartbeats;
 mod identity;
 mod intake;
 mod largest;
@@ -41,12 +41,12 @@ mod url;
 
 pub use account_claims::account_claims;
 pub use accounts::{AgentAccess, AgentPermissions, ConsoleAccess, permissions_block};
-pub use alive::Alive;
 pub use batch::{MAX_BATCH, drain_batch};
 pub use binary::server_program;
 pub use connection::{Bus, BusOptions, Credentials};
 pub use error::BusError;
 pub use event::{BusEvent, BusState, Insecure};
+pub use heartbeats::Heartbeat;
 pub use message::StreamMessage;
 pub use policy_kv::{POLICY_STREAM, PolicyChange, PolicyHeard, PolicyValue, PolicyWatch};
 pub use probe::{ProbedLogin, Weakness};

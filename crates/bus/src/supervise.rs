@@ -101,7 +101,7 @@ impl Launcher {
             }
             let size = self.folder.log_size();
             if size != read_to {
-                failed |= tells_write_error(&self.folder.log_since(read_to));
+                failed |= reports_write_error(&self.folder.log_since(read_to));
                 read_to = size;
             }
             if failed && !asked && self.folder.has_room() {
@@ -162,7 +162,7 @@ pub(super) async fn supervise(
     }
 }
 
-fn tells_write_error(log: &str) -> bool {
+fn reports_write_error(log: &str) -> bool {
     WRITE_ERRORS.iter().any(|words| log.contains(words))
 }
 
@@ -205,11 +205,11 @@ mod tests {
     #[test]
     fn a_write_that_failed_is_found_in_the_log() {
         let line = "[18] [ERR] JetStream failed to store a msg on stream 'CORE > CS_REQUESTS': write 1.blk: no space left on device\n";
-        assert!(tells_write_error(line));
-        assert!(tells_write_error(
+        assert!(reports_write_error(line));
+        assert!(reports_write_error(
             "[18] [ERR] Filestore [CS_DECISIONS] Critical write error: x"
         ));
-        assert!(!tells_write_error("[18] [INF] Server is ready\n"));
+        assert!(!reports_write_error("[18] [INF] Server is ready\n"));
     }
 
     #[test]

@@ -100,12 +100,12 @@ impl CallWarning {
         let ago = |before_ms: i64| span(before_ms.saturating_add(asked_ms_ago.max(0)));
         match self {
             Self::ToolChanged { told_by, .. } => {
-                let announced = match told_by {
+                let source = match told_by {
                     ToldBy::Hello => "its agent describes it",
                     ToldBy::Call => "this call describes it",
                 };
                 let why = format!(
-                    "has changed: {announced} otherwise than when a person last approved a call of it."
+                    "has changed: {source} otherwise than when a person last approved a call of it."
                 );
                 ("The tool", why)
             }

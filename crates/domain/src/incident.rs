@@ -56,7 +56,7 @@ pub struct Execution<'a> {
 
 /// The decision that is stored for the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing<'a> {
+pub struct DecisionInForce<'a> {
     /// Its id, where it has a readable one.
     pub decision_id: Option<&'a str>,
     /// How it reads everywhere; none while its request is not known here.
@@ -73,7 +73,10 @@ pub struct Standing<'a> {
 /// stream of decisions was read far enough. `respond` and `escalate` hand the call back to the agent, so what it then
 /// does is not checked here.
 #[must_use]
-pub fn incident(execution: &Execution<'_>, standing: Option<&Standing<'_>>) -> Option<Incident> {
+pub fn incident(
+    execution: &Execution<'_>,
+    standing: Option<&DecisionInForce<'_>>,
+) -> Option<Incident> {
     let Some(standing) = standing else {
         return Some(Incident::WithoutDecision);
     };
@@ -98,8 +101,8 @@ pub fn incident(execution: &Execution<'_>, standing: Option<&Standing<'_>>) -> O
 mod tests {
     use super::*;
 
-    fn standing(effective: &'static str) -> Standing<'static> {
-        Standing {
+    fn standing(effective: &'static str) -> DecisionInForce<'static> {
+        DecisionInForce {
             decision_id: Some("d"),
             effective: Some(effective),
             args_digest: Some("sha256:aa"),
@@ -155,7 +158,7 @@ mod tests {
         );
         assert_eq!(incident(&early, None), Some(Incident::WithoutDecision));
         let after = ran("another", "sha256:aa", 100);
-        let unknown = Standing {
+        let unknown = DecisionInForce {
             effective: None,
             ..approved
         };

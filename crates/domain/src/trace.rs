@@ -64,7 +64,7 @@ impl Repair {
 
 /// A place in the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct TreeRow {
     /// Which bar, an index into what was given.
     pub bar: usize,
     /// Its parent's place in the list; none for a root. What lies deeper than [`DEEPEST`] hangs beside
@@ -78,7 +78,7 @@ pub struct Place {
 
 /// The tree as a list: each parent before its children, children by start and then in the given order.
 #[must_use]
-pub fn call_tree(bars: &[Bar]) -> Vec<Place> {
+pub fn call_tree(bars: &[Bar]) -> Vec<TreeRow> {
     let (parents, mut repairs) = parents(bars);
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); bars.len()];
     let mut roots = Vec::new();
@@ -91,7 +91,7 @@ pub fn call_tree(bars: &[Bar]) -> Vec<Place> {
     for list in children.iter_mut().chain(std::iter::once(&mut roots)) {
         list.sort_by_key(|bar| (bars[*bar].start, *bar));
     }
-    let mut places: Vec<Place> = Vec::with_capacity(bars.len());
+    let mut places: Vec<TreeRow> = Vec::with_capacity(bars.len());
     // A stack and no recursion: the depth is the agents' choice.
     let mut open: Vec<(usize, Option<usize>, usize)> = Vec::new();
     open.extend(roots.iter().rev().map(|bar| (*bar, None, 0)));
@@ -105,7 +105,7 @@ pub fn call_tree(bars: &[Bar]) -> Vec<Place> {
             parent = parent.and_then(|parent: usize| places[parent].parent);
         }
         let place = places.len();
-        places.push(Place {
+        places.push(TreeRow {
             bar,
             parent,
             depth: depth.min(DEEPEST),

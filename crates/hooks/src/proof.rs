@@ -101,11 +101,11 @@ pub async fn prove(program: Program, configuration: &Configuration) -> Proof {
         let ended = run::probe(program, hook, &configuration.folder).await;
         (hook, judge(program, hook, &ended))
     });
-    reported(program, join_all(probes).await, connect)
+    proof_of(program, join_all(probes).await, connect)
 }
 
 /// The strictest answer counts.
-fn reported(program: Program, mut effects: Vec<(&Configured, Effect)>, connect: String) -> Proof {
+fn proof_of(program: Program, mut effects: Vec<(&Configured, Effect)>, connect: String) -> Proof {
     effects.sort_by_key(|(hook, effect)| (effect.rank(), !hook.ours));
     let Some((hook, effect)) = effects.into_iter().next() else {
         return Proof::open("none", "no hook is asked before a call", connect);

@@ -50,7 +50,7 @@ pub async fn respond(
         Ok(Step::Other) => Answer::empty(),
         Ok(Step::Ask(call)) => asked(program, &call, options, stop).await,
         Ok(Step::Report(report)) => {
-            let known = reported(program, options, |folder| note(folder, &report)).await;
+            let known = note_end_of_call(program, options, |folder| note(folder, &report)).await;
             // Without an id of the call nobody knows which one ran.
             let certain = report.call_id.is_some() && report.failed.is_none();
             let never_asked = certain && known == Some(false) && options.which.asks(&report.tool);
@@ -60,7 +60,7 @@ pub async fn respond(
             }
         }
         Ok(Step::End { session }) => {
-            reported(program, options, |folder| note_end(folder, &session)).await;
+            note_end_of_call(program, options, |folder| note_end(folder, &session)).await;
             Answer::empty()
         }
     }
@@ -87,7 +87,7 @@ async fn asked(
 }
 
 /// The call is over, so a fault here holds nothing up: the receipt is sent by a later process. Returns what `note` did.
-async fn reported(
+async fn note_end_of_call(
     program: Program,
     options: &Options,
     note: impl FnOnce(&Path) -> std::io::Result<bool>,

@@ -158,12 +158,12 @@ impl Outstanding {
     /// Reports how the call ended.
     pub(crate) async fn report(self, ended: Ended) {
         self.span.ended(ended.failed.as_deref());
-        let untold = ended.untold.then(|| "edit_notice".to_owned());
+        let pending = ended.notice_pending.then(|| "edit_notice".to_owned());
         let sent = match ended.failed {
             Some(kind) => self.decision.failed(kind).await,
             None => {
                 self.decision
-                    .executed_degraded(&ended.arguments, untold)
+                    .executed_degraded(&ended.arguments, pending)
                     .await
             }
         };

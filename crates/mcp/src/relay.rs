@@ -96,7 +96,7 @@ pub(crate) struct Ended {
     /// The error's type; none for a result.
     pub(crate) failed: Option<String>,
     /// The model was not informed of an edit.
-    pub(crate) untold: bool,
+    pub(crate) notice_pending: bool,
 }
 
 impl<R> Steps<R> {
@@ -232,7 +232,7 @@ fn ended<R>(running: Running<R>, failed: Option<&str>) -> Option<(R, Ended)> {
     let ended = Ended {
         arguments: running.arguments,
         failed: failed.map(str::to_owned),
-        untold: running.notice.is_some(),
+        notice_pending: running.notice.is_some(),
     };
     Some((running.receipt?, ended))
 }

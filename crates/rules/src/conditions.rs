@@ -94,7 +94,7 @@ struct Work {
     facts: Arc<Facts>,
     /// Steps that they may take.
     left: u64,
-    reported: SyncSender<Answered>,
+    fault_text: SyncSender<Answered>,
 }
 
 /// The threads that run conditions.
@@ -146,7 +146,7 @@ impl Conditions {
                 .for_each(|place| answers[*place] = Err(ConditionError::Busy));
             return answers;
         };
-        let (reported, heard) = sync_channel(tried.len());
+        let (fault_text, heard) = sync_channel(tried.len());
         let work = Work {
             conditions: tried
                 .iter()
@@ -154,7 +154,7 @@ impl Conditions {
                 .collect(),
             facts: Arc::clone(facts),
             left: *left,
-            reported,
+            fault_text,
         };
         if thread.try_send(work).is_err() {
             tried
@@ -206,7 +206,7 @@ impl Conditions {
                             .and_then(|()| answer(condition, context)),
                         Err(why) => Err(why.clone()),
                     };
-                    if work.reported.send((answer, left)).is_err() {
+                    if work.fault_text.send((answer, left)).is_err() {
                         return;
                     }
                 }
@@ -254,13 +254,13 @@ fn answer(condition: &Condition, context: &Context<'_, '_>) -> Result<bool, Cond
         Ok(_) => Err(ConditionError::NoBoolean),
         Err(error) => {
             // An error of CEL may hold the arguments.
-            Err(ConditionError::Failed(reported(&error)))
+            Err(ConditionError::Failed(fault_text(&error)))
         }
     }
 }
 
 /// What went wrong, without values of the arguments.
-fn reported(error: &ExecutionError) -> String {
+fn fault_text(error: &ExecutionError) -> String {
     match error {
         ExecutionError::NoSuchKey(name) => format!("there is no {}", short(name)),
         ExecutionError::NoSuchOverload(error) => {

@@ -25,7 +25,7 @@ pub const RISKS: [Risk; 5] = [
 
 /// A tool as its agent describes it.
 #[derive(Debug, Clone, Copy)]
-pub struct Known<'a> {
+pub struct DescribedTool<'a> {
     /// Agent.
     pub agent: &'a str,
     /// Its framework.
@@ -96,11 +96,11 @@ impl Matrix {
 
     /// One cell for each of [`RISKS`].
     #[must_use]
-    pub fn cells(&self, of: &Known<'_>) -> Vec<Cell> {
+    pub fn cells(&self, of: &DescribedTool<'_>) -> Vec<Cell> {
         (0..RISKS.len()).map(|place| self.cell(of, place)).collect()
     }
 
-    fn cell(&self, of: &Known<'_>, place: usize) -> Cell {
+    fn cell(&self, of: &DescribedTool<'_>, place: usize) -> Cell {
         let (risk, author_may) = (RISKS[place], of.author_may[place]);
         let asked = Asked {
             agent: of.agent,

@@ -51,19 +51,19 @@ impl Leaf<'_> {
 /// Every value, in order.
 pub(crate) fn leaves(args: &Value) -> Vec<Leaf<'_>> {
     let mut found = Vec::new();
-    walk(args, &Place::default(), 0, &mut found);
+    walk(args, &Position::default(), 0, &mut found);
     found
 }
 
 #[derive(Default, Clone)]
-struct Place<'a> {
+struct Position<'a> {
     at: String,
     place: String,
     name: String,
     inside: Option<&'a Map<String, Value>>,
 }
 
-fn walk<'a>(value: &'a Value, here: &Place<'a>, depth: usize, found: &mut Vec<Leaf<'a>>) {
+fn walk<'a>(value: &'a Value, here: &Position<'a>, depth: usize, found: &mut Vec<Leaf<'a>>) {
     if found.len() >= MOST || depth > DEPTH {
         return;
     }
@@ -71,7 +71,7 @@ fn walk<'a>(value: &'a Value, here: &Place<'a>, depth: usize, found: &mut Vec<Le
         Value::Object(fields) if !fields.is_empty() => {
             for (key, value) in fields {
                 let token = key.replace('~', "~0").replace('/', "~1");
-                let below = Place {
+                let below = Position {
                     at: format!("{}/{token}", here.at),
                     place: format!("{}/{token}", here.place),
                     name: snake(key),
@@ -82,7 +82,7 @@ fn walk<'a>(value: &'a Value, here: &Place<'a>, depth: usize, found: &mut Vec<Le
         }
         Value::Array(items) if !items.is_empty() => {
             for (index, value) in items.iter().enumerate() {
-                let below = Place {
+                let below = Position {
                     at: format!("{}/{index}", here.at),
                     place: format!("{}/*", here.place),
                     ..here.clone()

@@ -4,7 +4,7 @@ use crate::script::Word;
 
 /// Where an option counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum OptionScope {
     /// Before the subcommand.
     Global,
     /// Behind this subcommand.
@@ -15,11 +15,11 @@ pub enum Place {
     Subcommand,
 }
 
-use Place::{Any, Behind, Global, Subcommand};
+use OptionScope::{Any, Behind, Global, Subcommand};
 
 /// Program, place, options. An option with one dash and several letters is one word (`find -delete`); `x*` is a
 /// beginning of a word, `*x*` a part of it.
-pub const ACTS: &[(&str, Place, &str)] = rows! {
+pub const ACTS: &[(&str, OptionScope, &str)] = rows! {
     "git", Global, "-c --config-env --exec-path -p --paginate";
     "git", Any, "--upload-pack --receive-pack --exec --output --ext-diff --textconv --open-files-in-pager --extcmd --tool --gpg-sign ext::*";
     "git", Behind("grep"), "-O";

@@ -8,7 +8,7 @@ use super::bulk::{pieces, wanted, with_values};
 use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
-use crate::domain::incident::Standing;
+use crate::domain::incident::DecisionInForce;
 
 /// A decision as it came from the stream, with what this console makes of it.
 #[derive(Debug, Clone)]
@@ -199,8 +199,8 @@ pub struct Outcome {
 impl Outcome {
     /// As the check of executions reads it.
     #[must_use]
-    pub fn standing(&self) -> Standing<'_> {
-        Standing {
+    pub fn standing(&self) -> DecisionInForce<'_> {
+        DecisionInForce {
             decision_id: self.decision_id.as_deref(),
             effective: self.effective.as_deref(),
             args_digest: self.args_digest.as_deref(),

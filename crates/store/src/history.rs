@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::history_narrow::{counting, passing};
 use super::history_source::{Source, Span, Towards};
-use super::lines::{LineRow, select};
+use super::request_list::{RequestSummary, select};
 use super::{Reader, StoreError, history_source};
 use crate::domain::history::HistoryFilter;
 
@@ -24,7 +24,7 @@ pub(super) const FIRST: i64 = 4;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
     /// In the order of the page.
-    pub rows: Vec<LineRow>,
+    pub rows: Vec<RequestSummary>,
     /// Where the next page begins; none at the end.
     pub next: Option<i64>,
 }
@@ -175,7 +175,7 @@ async fn candidates(
 }
 
 /// The lines of these rows, in their order.
-pub(super) async fn rows(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreError> {
+pub(super) async fn rows(reader: &Reader, ids: &[i64]) -> Result<Vec<RequestSummary>, StoreError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -183,7 +183,7 @@ pub(super) async fn rows(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, S
     query.push(" AND r.id IN (SELECT value FROM json_each(");
     query.push_bind(serde_json::Value::from(ids).to_string());
     query.push("))");
-    let mut rows: Vec<LineRow> = query.build_query_as().fetch_all(&reader.0).await?;
+    let mut rows: Vec<RequestSummary> = query.build_query_as().fetch_all(&reader.0).await?;
     let places: HashMap<i64, usize> = ids.iter().copied().zip(0..).collect();
     rows.sort_unstable_by_key(|row| places.get(&row.id).copied());
     Ok(rows)

@@ -23,7 +23,7 @@ struct Condition<'f> {
     literal: &'static str,
 }
 
-fn indexed<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Condition<'f>> {
+fn index_conditions<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Condition<'f>> {
     let of_request = |from, column, values: Option<&'f [String]>| {
         let values = values?.iter().map(String::as_str).collect();
         Some(Condition {
@@ -97,8 +97,8 @@ fn indexed<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Condition<'f>>
     ];
     let all = all.into_iter().flatten();
     // Every candidate has what it was found by.
-    all.filter(|indexed| {
-        let column = indexed.values.last().map_or("code", |(column, _)| column);
+    all.filter(|condition| {
+        let column = condition.values.last().map_or("code", |(column, _)| column);
         !source.is_by(column)
     })
     .collect()
@@ -107,9 +107,9 @@ fn indexed<'f>(source: &Source, filter: &'f HistoryFilter) -> Vec<Condition<'f>>
 /// Whether something is left that only a request's row answers.
 fn needs_row(source: &Source, filter: &HistoryFilter) -> bool {
     let named = |name: &Option<String>, column| name.is_some() && !source.is_by(column);
-    let workspace_told = filter.agent.is_some() || filter.tool.is_some();
+    let workspace_implied = filter.agent.is_some() || filter.tool.is_some();
     let by_name = match filter.workspace {
-        Some(_) => !workspace_told && !source.is_by("agent"),
+        Some(_) => !workspace_implied && !source.is_by("agent"),
         None => named(&filter.agent, "agent") || named(&filter.tool, "tool"),
     };
     let decided =
@@ -160,14 +160,14 @@ fn joined(
         return None;
     }
     query.push(") c");
-    for (number, indexed) in indexed(source, filter).into_iter().enumerate() {
+    for (number, condition) in index_conditions(source, filter).into_iter().enumerate() {
         let name = format!("x{number}");
-        let from = indexed.from.replacen(" x ", &format!(" {name} "), 1);
+        let from = condition.from.replacen(" x ", &format!(" {name} "), 1);
         query.push(format!(
             " CROSS JOIN {from} ON {name}.{} = c.id",
-            indexed.id
+            condition.id
         ));
-        for (column, values) in indexed.values {
+        for (column, values) in condition.values {
             query.push(format!(" AND {name}.{column} IN ("));
             let mut list = query.separated(", ");
             for value in values {
@@ -175,7 +175,7 @@ fn joined(
             }
             query.push(")");
         }
-        query.push(indexed.literal.replace(" x.", &format!(" {name}.")));
+        query.push(condition.literal.replace(" x.", &format!(" {name}.")));
     }
     if let Some(signers) = filter.signers.as_ref().filter(|_| !source.is_by("key")) {
         query.push(" CROSS JOIN decisions d ON d.request = c.id AND d.key IN (SELECT value FROM json_each(");
@@ -204,8 +204,8 @@ fn row(query: &mut QueryBuilder<Sqlite>, filter: &HistoryFilter) {
     ];
     conditions::equal(query, columns);
     // An index answers every other state.
-    let indexed = filter.undecided_states().is_some();
-    conditions::in_states(query, filter.states.as_deref().filter(|_| !indexed));
+    let by_index = filter.undecided_states().is_some();
+    conditions::in_states(query, filter.states.as_deref().filter(|_| !by_index));
     conditions::stored(query, filter.since, filter.until);
     if filter.undecided {
         query.push(" AND r.decided_at IS NULL");

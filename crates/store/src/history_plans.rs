@@ -11,7 +11,7 @@ use sqlx::QueryBuilder;
 use super::history::{Count, count, page};
 use super::history_narrow::passing;
 use super::history_source::{self, Source, Span, Towards};
-use super::lines::{self, LineRow};
+use super::request_list::{self, RequestSummary};
 use super::{Reader, Writer, temporary};
 use crate::domain::history::HistoryFilter;
 use crate::domain::search::TextQuery;
@@ -409,7 +409,7 @@ async fn all_pages(reader: &Reader, filter: &HistoryFilter, limit: i64) -> Vec<i
         // Without time for a second look: pages end early, and still nothing is lost.
         let budget = Some(Duration::ZERO);
         let found = page(reader, filter, after, limit, budget).await.unwrap();
-        seen.extend(found.rows.iter().map(|row: &LineRow| row.id));
+        seen.extend(found.rows.iter().map(|row: &RequestSummary| row.id));
         match found.next {
             Some(next) => after = Some(next),
             None => return seen,
@@ -445,7 +445,7 @@ fn pages_hold_every_request_that_passes_once_and_newest_first() {
                 let requests = i64::try_from(wanted.len()).unwrap();
                 assert_eq!(counted, Count { requests, whole: true }, "{filter:?}");
             }
-            let whole = lines::history(&reader, &lines::Filter::default(), None, 1_000).await.unwrap();
+            let whole = request_list::history(&reader, &request_list::Filter::default(), None, 1_000).await.unwrap();
             assert_eq!(whole.len(), fakes.len());
         });
     });

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::history::{FIRST, MOST, page_towards, rows};
 use super::history_narrow::passing;
 use super::history_source::{Source, Span, Towards};
-use super::lines::LineRow;
+use super::request_list::RequestSummary;
 use super::{Reader, StoreError};
 use crate::domain::history::{Cursor, HistoryFilter, Sort, SortBy};
 
@@ -21,7 +21,7 @@ const RISKS: [&str; 5] = ["critical", "high", "medium", "low", "safe"];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SortedPage {
     /// In that order.
-    pub rows: Vec<LineRow>,
+    pub rows: Vec<RequestSummary>,
     /// Where the next page begins; none at the end.
     pub next: Option<Cursor>,
 }
@@ -126,7 +126,7 @@ async fn decided(
     (towards, mut after): (Towards, (i64, i64)),
     limit: i64,
     give_up: Option<Instant>,
-) -> Result<(Vec<LineRow>, Option<(i64, i64)>), StoreError> {
+) -> Result<(Vec<RequestSummary>, Option<(i64, i64)>), StoreError> {
     let full = usize::try_from(limit).unwrap_or(usize::MAX);
     let exact = Source::Rows(String::new()).is_exact(filter)
         && filter.since.is_none()

@@ -15,7 +15,7 @@ pub const AGENTS_IN_FORCE: &str = "agents_in_force";
 pub const LADDER_SWEPT: &str = "ladder_swept";
 
 /// Key of the last answer that the exporter has sent.
-pub const ANSWERS_TOLD: &str = "answers_told";
+pub const ANSWERS_EXPORTED: &str = "answers_told";
 
 /// Key of a word that changes when the table of habits was made anew.
 pub const HABITS: &str = "habits";

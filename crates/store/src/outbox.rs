@@ -116,12 +116,12 @@ pub async fn held(tx: &mut SqliteConnection) -> Result<Vec<OutboxRow>, StoreErro
 }
 
 /// A place in the order of the outbox: release, then id.
-pub type Place = (i64, String);
+pub type OutboxCursor = (i64, String);
 
 /// Rows that are signed and not known to be stored, at most [`PAGE`] from behind `after` on.
 pub async fn queued(
     tx: &mut SqliteConnection,
-    after: Option<&Place>,
+    after: Option<&OutboxCursor>,
 ) -> Result<Vec<OutboxRow>, StoreError> {
     page(tx, "state = 'queued'", i64::MAX, after).await
 }
@@ -133,7 +133,7 @@ async fn page(
     tx: &mut SqliteConnection,
     condition: &'static str,
     until: i64,
-    after: Option<&Place>,
+    after: Option<&OutboxCursor>,
 ) -> Result<Vec<OutboxRow>, StoreError> {
     let mut query = QueryBuilder::<Sqlite>::new("SELECT ");
     query.push(COLUMNS);

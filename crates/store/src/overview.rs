@@ -5,7 +5,7 @@ use sqlx::{QueryBuilder, Sqlite};
 
 use super::history_source::span;
 use super::looked::looked;
-use super::{Reader, StoreError, conditions, fates};
+use super::{Reader, StoreError, conditions, outcomes};
 use crate::domain::Timestamp;
 use crate::domain::haste::InFront;
 use crate::domain::history::HistoryFilter;
@@ -53,7 +53,7 @@ pub async fn facts(
         each(Fact {
             agent: format!("{ws}/{agent}"),
             tool,
-            fate: fates::read((state, verdict, origin, stored, decided))?,
+            fate: outcomes::read((state, verdict, origin, stored, decided))?,
             front: front(front_ms, read_ms),
         });
     }

@@ -17,7 +17,7 @@ pub enum Kind {
 
 /// A message as it was stored.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct Known {
+pub struct StoredMessage {
     /// Row number: the order in which they were stored.
     pub id: i64,
     /// From the subject.
@@ -85,7 +85,7 @@ pub async fn page(
     kind: Kind,
     after: i64,
     limit: i64,
-) -> Result<Vec<Known>, StoreError> {
+) -> Result<Vec<StoredMessage>, StoreError> {
     let query = match kind {
         Kind::Decision => {
             "SELECT id, ws, agent, request_id, NULL AS voter, payload, key, sig, stored_at,

@@ -72,9 +72,9 @@ pub struct NewRequest<'m> {
     pub tightened_at: Option<Timestamp>,
     /// Digest of what it says about its tool beyond the name.
     pub tool_digest: Option<String>,
-    /// As in [`super::lines::LineRow`].
+    /// As in [`super::request_list::RequestSummary`].
     pub findings: Option<String>,
-    /// As in [`super::lines::LineRow`].
+    /// As in [`super::request_list::RequestSummary`].
     pub effect: Option<String>,
 }
 

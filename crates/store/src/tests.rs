@@ -4,10 +4,10 @@ mod earlier;
 
 use countersign_wire::{AgentKey, RequestKey, Risk, VerdictSet};
 
-use super::lines::{self, Filter};
 use super::outbox::{self, OutboxRow};
 use super::pool::temporary;
 use super::receipts::{self, NewReceipt};
+use super::request_list::{self, Filter};
 use super::request_states::{self, StateChange};
 use super::requests::{self, NewRequest};
 use super::tool_record::ToolCall;
@@ -176,7 +176,9 @@ async fn rows_get_numbers_in_the_order_of_arrival_and_a_taken_key_is_left_out() 
         .await
         .unwrap();
     assert_eq!(found.len(), 2);
-    let waiting = super::askers::waiting_by_agent(&mut tx).await.unwrap();
+    let waiting = super::agents_waiting::waiting_by_agent(&mut tx)
+        .await
+        .unwrap();
     assert_eq!(waiting, [("acme".to_owned(), "bot".to_owned(), 131)]);
 }
 
@@ -184,20 +186,24 @@ async fn rows_get_numbers_in_the_order_of_arrival_and_a_taken_key_is_left_out() 
 async fn the_inbox_is_in_the_order_of_deadlines_and_history_in_that_of_arrival() {
     let (_folder, mut writer, reader) = temporary().await;
     filled(&mut writer, 5).await;
-    let names = |rows: Vec<lines::LineRow>| -> Vec<String> {
+    let names = |rows: Vec<request_list::RequestSummary>| -> Vec<String> {
         rows.into_iter().map(|row| row.request_id).collect()
     };
     let all = Filter::default();
     let mut waiting = Vec::new();
-    lines::inbox(&reader, &all, false, |row| waiting.push(row))
+    request_list::inbox(&reader, &all, false, |row| waiting.push(row))
         .await
         .unwrap();
     assert_eq!(names(waiting), ["r5", "r4", "r3", "r2", "r1"]);
-    let first = lines::history(&reader, &all, None, 2).await.unwrap();
+    let first = request_list::history(&reader, &all, None, 2).await.unwrap();
     let after = first.last().map(|row| row.id);
     assert_eq!(names(first), ["r5", "r4"]);
     assert_eq!(
-        names(lines::history(&reader, &all, after, 9).await.unwrap()),
+        names(
+            request_list::history(&reader, &all, after, 9)
+                .await
+                .unwrap()
+        ),
         ["r3", "r2", "r1"]
     );
     let table = [
@@ -247,7 +253,9 @@ async fn the_inbox_is_in_the_order_of_deadlines_and_history_in_that_of_arrival()
         ),
     ];
     for (filter, count) in table {
-        let found = lines::history(&reader, &filter, None, 100).await.unwrap();
+        let found = request_list::history(&reader, &filter, None, 100)
+            .await
+            .unwrap();
         assert_eq!(found.len(), count, "{filter:?}");
     }
 }
@@ -300,10 +308,10 @@ async fn many_rows_change_their_state_at_once_and_no_other_row_does() {
     request_states::change_states(&mut tx, &changes)
         .await
         .unwrap();
-    let all = unanswered::page(&mut tx, unanswered::Place::default(), 1_000);
+    let all = unanswered::page(&mut tx, unanswered::EndedCursor::default(), 1_000);
     let (all, end) = all.await.unwrap();
     assert_eq!((all.len(), end), (70, None));
-    let (mut paged, mut at) = (Vec::new(), Some(unanswered::Place::default()));
+    let (mut paged, mut at) = (Vec::new(), Some(unanswered::EndedCursor::default()));
     while let Some(place) = at {
         let (page, next) = unanswered::page(&mut tx, place, 30).await.unwrap();
         assert!(page.len() <= 30);
@@ -314,7 +322,7 @@ async fn many_rows_change_their_state_at_once_and_no_other_row_does() {
     outbox::insert(&mut tx, &[outgoing(ids[0], "d", "queued", 0)], &[])
         .await
         .unwrap();
-    let rest = unanswered::page(&mut tx, unanswered::Place::default(), 1_000);
+    let rest = unanswered::page(&mut tx, unanswered::EndedCursor::default(), 1_000);
     assert_eq!(rest.await.unwrap().0.len(), 69);
     tx.commit().await.unwrap();
     assert_eq!(requests::counts(&reader).await.unwrap(), (30, 0));

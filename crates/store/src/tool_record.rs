@@ -1,7 +1,7 @@
 //! Table `requests`: the newest calls of one tool by one agent, and how long people took lately.
 
-use super::fates::{self, FateRow};
 use super::looked::looked;
+use super::outcomes::{self, OutcomeRow};
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 use crate::domain::fate::Fate;
@@ -37,7 +37,7 @@ pub(super) use newest_calls;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Earlier {
     /// The newest first.
-    pub fates: Vec<Fate>,
+    pub outcomes: Vec<Fate>,
     /// There may be more of them, behind all that was looked at.
     pub cut: bool,
 }
@@ -50,7 +50,7 @@ pub async fn of_tool(
     since: Timestamp,
     limit: i64,
 ) -> Result<Earlier, StoreError> {
-    let rows: Vec<FateRow> = sqlx::query_as(concat!(
+    let rows: Vec<OutcomeRow> = sqlx::query_as(concat!(
         "SELECT state, verdict, origin, stored_at, decided_at FROM requests NOT INDEXED WHERE id IN (",
         newest_calls!(),
         ") AND ws = ?1 AND tool = ?2 AND agent = ?3 AND stored_at >= ?6 ORDER BY id DESC",
@@ -63,7 +63,10 @@ pub async fn of_tool(
     .bind(since.0)
     .fetch_all(&reader.0)
     .await?;
-    let fates = rows.into_iter().map(fates::read).collect::<Result<_, _>>();
+    let outcomes = rows
+        .into_iter()
+        .map(outcomes::read)
+        .collect::<Result<_, _>>();
     // A list that ends before the limit, or before `since`, holds all of them.
     let cut: bool = sqlx::query_scalar(
         "SELECT coalesce((SELECT stored_at FROM requests INDEXED BY requests_by_tool
@@ -79,7 +82,10 @@ pub async fn of_tool(
     .bind(since.0)
     .fetch_one(&reader.0)
     .await?;
-    Ok(Earlier { fates: fates?, cut })
+    Ok(Earlier {
+        outcomes: outcomes?,
+        cut,
+    })
 }
 
 /// How long each request waited that a person decided at `since` or later, and how long its card was in front of the

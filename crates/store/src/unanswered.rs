@@ -10,7 +10,7 @@ const ENDED: [&str; 3] = ["expired", "rejected", "withdrawn"];
 
 /// How far the ended requests were looked through; nothing yet by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct EndedCursor {
     /// Of [`ENDED`].
     state: usize,
     /// The last request of that state that was looked at.
@@ -22,9 +22,9 @@ pub struct Place {
 /// place to go on from, none at the end.
 pub async fn page(
     tx: &mut SqliteConnection,
-    after: Place,
+    after: EndedCursor,
     limit: i64,
-) -> Result<(Vec<i64>, Option<Place>), StoreError> {
+) -> Result<(Vec<i64>, Option<EndedCursor>), StoreError> {
     let (mut found, mut left, mut at) = (Vec::new(), limit, after);
     while let Some(state) = ENDED.get(at.state) {
         // `state <> 'decided'` names the index, whose order this is: a page reads no more than its own rows.
@@ -43,9 +43,9 @@ pub async fn page(
         found.extend(open.map(|(id, _)| *id));
         left -= i64::try_from(looked_at.len()).unwrap_or(i64::MAX);
         match looked_at.last() {
-            Some((id, _)) if left <= 0 => return Ok((found, Some(Place { id: *id, ..at }))),
+            Some((id, _)) if left <= 0 => return Ok((found, Some(EndedCursor { id: *id, ..at }))),
             _ => {
-                at = Place {
+                at = EndedCursor {
                     state: at.state + 1,
                     id: 0,
                 }

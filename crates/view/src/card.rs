@@ -26,7 +26,7 @@ pub struct ToolView {
 
 /// Words of the agent, never facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct Said {
+pub struct AgentWords {
     /// The field that held them: `title`, `reason`, `preview`, `explanation`, `command`.
     pub field: String,
     /// The words.
@@ -348,7 +348,7 @@ pub struct Card {
     /// Its state.
     pub state: CardState,
     /// The agent's words.
-    pub says: Vec<Said>,
+    pub says: Vec<AgentWords>,
     /// The arguments at the gate; none for questions and forms.
     pub args: Option<Vec<ArgEntry>>,
     /// What of them is a change to a file, a shell command or an image.

@@ -52,7 +52,7 @@ macro_rules! with_ipc_commands {
             /// Ends it; no file is left.
             stop_export(ExportNumber) -> Nothing,
             /// The values that filters can take.
-            history_facets(Nothing) -> HistoryFacets,
+            history_filter_values(Nothing) -> HistoryFilterValues,
             /// A request's whole story.
             request_story(KeyArgs) -> RequestStoryView,
             /// The searches that were given a name.

@@ -16,7 +16,7 @@ pub struct HistoryFilterView {
     pub workspace: Option<String>,
     /// `WORKSPACE/AGENT`, or an agent's name in any workspace.
     pub agent: Option<String>,
-    /// Tool name, whole; the value of a facet, not the text that is shown.
+    /// Tool name, whole; the value to filter by, not the text that is shown.
     pub tool: Option<String>,
     /// Effective risk.
     pub risk: Option<Risk>,
@@ -229,7 +229,7 @@ pub struct HistoryCount {
 
 /// A value that a filter can take, and how it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct Facet {
+pub struct FilterValue {
     /// What goes into the filter. Never shown.
     pub value: String,
     /// How it reads.
@@ -238,17 +238,17 @@ pub struct Facet {
 
 /// The values that occur, for the filters; at most 500 of a kind, in alphabetical order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct HistoryFacets {
+pub struct HistoryFilterValues {
     /// Workspaces.
-    pub workspaces: Vec<Facet>,
+    pub workspaces: Vec<FilterValue>,
     /// `WORKSPACE/AGENT`.
-    pub agents: Vec<Facet>,
+    pub agents: Vec<FilterValue>,
     /// Tools.
-    pub tools: Vec<Facet>,
+    pub tools: Vec<FilterValue>,
     /// Operators by their key.
-    pub operators: Vec<Facet>,
+    pub operators: Vec<FilterValue>,
     /// Rules by their id.
-    pub rules: Vec<Facet>,
+    pub rules: Vec<FilterValue>,
 }
 
 /// A filter with a name.

@@ -47,9 +47,9 @@ pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView, JoinedView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
 pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
 pub use card::{
-    ArgEntry, ArgPart, Card, DecisionView, EffectiveGroup, FormFields, FormView, HistoryMessage,
-    HoldView, NativeDigest, OnBusView, OptionView, OriginView, QuestionView, ReAskView, Reveal,
-    RevealKind, Rung, RungName, RungState, Said, ToolView, WarningView,
+    AgentWords, ArgEntry, ArgPart, Card, DecisionView, EffectiveGroup, FormFields, FormView,
+    HistoryMessage, HoldView, NativeDigest, OnBusView, OptionView, OriginView, QuestionView,
+    ReAskView, Reveal, RevealKind, Rung, RungName, RungState, ToolView, WarningView,
 };
 pub use commands::{COMMANDS, CommandName, Nothing};
 pub use decide::{
@@ -58,9 +58,9 @@ pub use decide::{
 };
 pub use error::{IpcError, IpcErrorCode};
 pub use history::{
-    ExportArgs, ExportFormat, ExportNumber, ExportStarted, ExportView, Facet, HistoryCount,
-    HistoryCursor, HistoryFacets, HistoryFilterView, HistoryPage, HistoryPageArgs, HistoryRow,
-    HistorySort, HistorySortBy, HistoryState, SavedSearch, SavedSearches, SearchName,
+    ExportArgs, ExportFormat, ExportNumber, ExportStarted, ExportView, FilterValue, HistoryCount,
+    HistoryCursor, HistoryFilterValues, HistoryFilterView, HistoryPage, HistoryPageArgs,
+    HistoryRow, HistorySort, HistorySortBy, HistoryState, SavedSearch, SavedSearches, SearchName,
 };
 pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
 pub use looks::{ArgLook, CommandPart};

@@ -5,7 +5,7 @@ use ts_rs::TS;
 
 use countersign_wire::Shown;
 
-use super::Facet;
+use super::FilterValue;
 
 /// Asks for the numbers of a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -51,7 +51,7 @@ pub struct VolumePiece {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct VerdictCount {
     /// The verdict.
-    pub verdict: Facet,
+    pub verdict: FilterValue,
     /// How often.
     #[ts(type = "number")]
     pub count: u64,
@@ -64,7 +64,7 @@ pub struct PaceView {
     /// `WORKSPACE/AGENT`; none where the pairs of agent and tool are too many and counted together.
     pub agent: Option<String>,
     /// The tool; none for questions and forms.
-    pub tool: Option<Facet>,
+    pub tool: Option<FilterValue>,
     /// Decisions of people.
     #[ts(type = "number")]
     pub decided: u64,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Risk, Timestamp,
-    alive::check_version,
+    heartbeat::check_version,
     json::parse_document,
     rejection::{RejectionCode, WireError},
 };
@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 4 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PanicValue {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// Whether every automatic approval is off.
     pub on: bool,
@@ -46,7 +46,7 @@ pub enum AgentBrake {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PauseValue {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// Whether the agent is paused or stopped from now on.
     pub state: AgentBrake,
@@ -69,7 +69,7 @@ pub struct BypassGrant {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BypassValue {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// What need not ask; none ends a bypass.
     pub grant: Option<BypassGrant>,

@@ -16,7 +16,7 @@ pub use read::{parse_hello, read_definition, read_hello};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hello {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// Who it is; its name as in the subject.
     pub agent: AgentInfo,

@@ -3,7 +3,6 @@
 //! It does no input or output, reads no clock and does not guess: whatever the protocol does not allow is an error with
 //! its own stable code, and every error fails closed.
 
-mod alive;
 mod attestation;
 mod brakes;
 pub mod contract;
@@ -13,6 +12,7 @@ mod digest;
 mod enrolment;
 mod error_code;
 mod handover;
+mod heartbeat;
 mod hello;
 mod json;
 mod keys;
@@ -38,7 +38,6 @@ mod vouch;
 mod withdraw;
 mod words;
 
-pub use alive::{Alive, parse_alive};
 pub use attestation::{ATTESTATION_HEADER, Attestation};
 pub use brakes::{
     AgentBrake, BypassGrant, BypassValue, PanicValue, PauseValue, parse_bypass, parse_panic,
@@ -54,6 +53,7 @@ pub use digest::{DigestError, Sha256Digest, args_digest, canonical_json, request
 pub use enrolment::{Enrolment, NkeySeed, TlsFiles, without_login};
 pub use error_code::ErrorCode;
 pub use handover::Handover;
+pub use heartbeat::{Heartbeat, parse_heartbeat};
 pub use hello::{
     Credential, Hello, HelloFault, HelloReport, HelloTool, ToolDefinition, parse_hello,
     read_definition, read_hello,

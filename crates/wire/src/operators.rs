@@ -119,7 +119,7 @@ pub struct WaitingKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperatorList {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// Every key that ever counted.
     pub operators: Vec<OperatorEntry>,

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::{
     ConsoleId, PublicKey, Timestamp,
-    alive::check_version,
+    heartbeat::check_version,
     json::parse_document,
     rejection::{RejectionCode, WireError},
 };
@@ -20,7 +20,7 @@ const MAX_BYTES: usize = 4 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Presence {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// The console; equals the id in the key.
     pub console: ConsoleId,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Subject, Timestamp,
-    alive::check_version,
+    heartbeat::check_version,
     json::parse_document,
     rejection::{RejectionCode, WireError},
     words::words,
@@ -41,7 +41,7 @@ words!(Stage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// The decision's own id.
     pub decision_id: String,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     KeptJson, Subject, Timestamp,
-    alive::check_version,
+    heartbeat::check_version,
     json::parse_document,
     rejection::{RejectionCode, WireError},
     words::words,
@@ -73,7 +73,7 @@ pub enum EventType {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// Always `span`.
     #[serde(rename = "type")]

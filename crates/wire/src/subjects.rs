@@ -64,7 +64,7 @@ pub enum Subject {
     /// An agent introduces itself.
     Hello(AgentKey),
     /// An agent is still there.
-    Alive(AgentKey),
+    Heartbeat(AgentKey),
     /// A head of a console's audit chain.
     Audit(ConsoleId),
 }
@@ -100,7 +100,7 @@ impl Subject {
             }
             (None, "event") => Self::Event(agent),
             (None, "hello") => Self::Hello(agent),
-            (None, "alive") => Self::Alive(agent),
+            (None, "alive") => Self::Heartbeat(agent),
             _ => return None,
         };
         tokens.next().is_none().then_some(parsed)
@@ -116,7 +116,7 @@ impl Subject {
             | Self::Vote(key, _)
             | Self::Decided(key)
             | Self::Receipt(key) => Some(key),
-            Self::Event(_) | Self::Hello(_) | Self::Alive(_) | Self::Audit(_) => None,
+            Self::Event(_) | Self::Hello(_) | Self::Heartbeat(_) | Self::Audit(_) => None,
         }
     }
 
@@ -129,7 +129,7 @@ impl Subject {
             Self::Event(_) => Some(Stream::Events),
             Self::Hello(_) => Some(Stream::Agents),
             Self::Audit(_) => Some(Stream::Audit),
-            Self::Decided(_) | Self::Alive(_) => None,
+            Self::Decided(_) | Self::Heartbeat(_) => None,
         }
     }
 }
@@ -155,7 +155,7 @@ impl fmt::Display for Subject {
             Self::Receipt(key) => receipt_subject(key),
             Self::Event(agent) => event_subject(agent),
             Self::Hello(agent) => hello_subject(agent),
-            Self::Alive(agent) => alive_subject(agent),
+            Self::Heartbeat(agent) => alive_subject(agent),
             Self::Audit(console) => audit_subject(console),
         })
     }

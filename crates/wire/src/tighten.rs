@@ -8,7 +8,7 @@ use time::{Duration, OffsetDateTime};
 
 use crate::{
     Subject, Timestamp,
-    alive::check_version,
+    heartbeat::check_version,
     json::parse_document,
     rejection::{RejectionCode, WireError},
 };
@@ -19,7 +19,7 @@ const MAX_BYTES: usize = 4 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tighten {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// When the agent stops waiting; its distance from the request's `requested_at` counts.
     pub expires_at: Timestamp,

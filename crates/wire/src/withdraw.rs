@@ -11,7 +11,7 @@ use crate::json_value;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Withdraw {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// The agent's words: why.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use countersign_wire::{Alive, alive_subject};
+use countersign_wire::{Heartbeat, alive_subject};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::gate::Inner;
@@ -13,7 +13,7 @@ use crate::introduction::Introduction;
 
 pub(crate) fn spawn(inner: &Arc<Inner>, introduction: &Introduction) {
     let subject = alive_subject(&inner.key);
-    let sign = Alive {
+    let sign = Heartbeat {
         v: 1,
         instance_id: inner.info.instance_id.clone(),
         one_shot: introduction.one_shot.is_some().then_some(true),

@@ -17,7 +17,7 @@ use super::{unread, when};
 /// Lists every agent that is known.
 pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
     reading(settings, true, async |app| {
-        unread::tell(app, out).await?;
+        unread::caution(app, out).await?;
         let agents = app.agents().await?;
         if agents.is_empty() {
             out.remark("no agent is known; `countersign enroll` lets one log in");

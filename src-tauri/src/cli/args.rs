@@ -26,7 +26,7 @@ pub(crate) use alarms::{Alarms, AlarmsWhat};
 pub(crate) use ask::Ask;
 pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
-pub(crate) use connect::{Connect, Disconnect, Mode, Place, Scope as SettingsScope};
+pub(crate) use connect::{ConfigTarget, Connect, Disconnect, Mode, Scope as SettingsScope};
 pub(crate) use doctor::Doctor;
 pub(crate) use history::{Export, History};
 pub(crate) use hook::{Hook, program};

@@ -95,7 +95,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
         tracing::warn!("the console was not informed everything before the time limit");
     }
     match &answer {
-        Ok(decision) => tell(out, decision),
+        Ok(decision) => print_decision(out, decision),
         Err(error) => Err(failed(error)),
     }
 }
@@ -208,7 +208,7 @@ pub(super) fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<P
     }
 }
 
-fn tell(out: Output, decision: &Decision) -> Result<(), Failure> {
+fn print_decision(out: Output, decision: &Decision) -> Result<(), Failure> {
     let reported = match (out.json, decision.args()) {
         (true, _) => as_json(decision).and_then(|json| Ok(out.json_line(&json)?)),
         (false, Some(args)) => out.json_line(args).map_err(Failure::from),

@@ -25,12 +25,12 @@ pub(crate) async fn verify(
     .await?;
     let answer = match found.first_bad {
         None => Ok(()),
-        Some(_) => Err(Failure::Told(ErrorCode::Failed)),
+        Some(_) => Err(Failure::Printed(ErrorCode::Failed)),
     };
-    Failure::answered(tell(out, &found), answer)
+    Failure::answered(print_verification(out, &found), answer)
 }
 
-fn tell(out: Output, found: &Verification) -> Result<(), Failure> {
+fn print_verification(out: Output, found: &Verification) -> Result<(), Failure> {
     let ok = found.first_bad.is_none();
     if out.json {
         let first_bad = found.first_bad.as_ref().map(

@@ -81,7 +81,7 @@ async fn write(app: &App, out: Output, file: Option<&Path>) -> Result<(), Failur
     if shows {
         let _ = write!(io::stderr(), "\r     \r");
     }
-    reported(out, file, &done)
+    print_done(out, file, &done)
 }
 
 /// Notices that whoever read has gone.
@@ -114,7 +114,7 @@ impl<W: Write> Write for Heard<W> {
     }
 }
 
-fn reported(out: Output, file: &Path, done: &Exported) -> Result<(), Failure> {
+fn print_done(out: Output, file: &Path, done: &Exported) -> Result<(), Failure> {
     let name = file.display().to_string();
     if out.json {
         return Ok(out.json_line(&json!({

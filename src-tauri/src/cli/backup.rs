@@ -48,10 +48,10 @@ pub(crate) async fn make(settings: &Settings, out: Output, backup: Backup) -> Re
     if shows {
         let _ = write!(std::io::stderr(), "\r     \r");
     }
-    announced(out, &wanted, &made?)
+    print_done(out, &wanted, &made?)
 }
 
-fn announced(out: Output, wanted: &BackupOptions, made: &BackupMade) -> Result<(), Failure> {
+fn print_done(out: Output, wanted: &BackupOptions, made: &BackupMade) -> Result<(), Failure> {
     let file = wanted.file.display().to_string();
     let info = &made.info;
     if out.json {

@@ -33,8 +33,8 @@ pub(crate) async fn panic(
     .await?;
     if out.json {
         let (revision, waiting) = (set.revision, ids(&waiting));
-        let announced = json!({ "panic": on, "revision": revision, "decides_waiting": waiting });
-        return Ok(out.json_line(&announced)?);
+        let line = json!({ "panic": on, "revision": revision, "decides_waiting": waiting });
+        return Ok(out.json_line(&line)?);
     }
     let text = match on {
         true => wrong("panic is on: no console approves anything automatically"),

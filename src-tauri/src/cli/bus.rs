@@ -82,7 +82,7 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     };
     let answer = match differences.is_empty() {
         true => Ok(()),
-        false => Err(Failure::Told(ErrorCode::Failed)),
+        false => Err(Failure::Printed(ErrorCode::Failed)),
     };
     Failure::answered(reported.map_err(Failure::from), answer)
 }

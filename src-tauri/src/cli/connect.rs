@@ -12,7 +12,9 @@ use countersign_hooks::{Program, Wanted, connect_mcp, disconnect_mcp};
 use countersign_wire::{AgentKey, ErrorCode};
 use serde_json::json;
 
-use super::args::{Agent, Connect, Disconnect, Mode, Place, SettingsScope as Scope, program};
+use super::args::{
+    Agent, ConfigTarget, Connect, Disconnect, Mode, SettingsScope as Scope, program,
+};
 use super::config::Settings;
 use super::console::deciding;
 use super::enroll::key;
@@ -75,7 +77,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
         return frameworks::print(out, &asked.name, &agent_json);
     };
     let (backup, changed) = target.write(Some(&new))?;
-    tell(out, &target, backup.as_deref(), Some(&agent_json), changed)?;
+    print_change(out, &target, backup.as_deref(), Some(&agent_json), changed)?;
     let Some(program) = of_program else {
         let file = target.file.display();
         out.remark(&format!(
@@ -121,7 +123,7 @@ pub(crate) fn undo(out: Output, asked: &Disconnect) -> Result<(), Failure> {
     };
     let target = Target::read(&file)?;
     let Some(text) = target.text.as_deref() else {
-        return tell(out, &target, None, None, false);
+        return print_change(out, &target, None, None, false);
     };
     let new = match of_program {
         Some(program) => countersign_hooks::disconnect(program, text),
@@ -133,7 +135,7 @@ pub(crate) fn undo(out: Output, asked: &Disconnect) -> Result<(), Failure> {
         return Ok(());
     }
     let (backup, changed) = target.write(new.as_deref())?;
-    tell(out, &target, backup.as_deref(), None, changed)
+    print_change(out, &target, backup.as_deref(), None, changed)
 }
 
 async fn enrolled(settings: &Settings, agent: &AgentKey, path: &Path) -> Result<(), Failure> {
@@ -191,12 +193,12 @@ fn own(scope: Scope) -> Result<String, Failure> {
     Ok(own.display().to_string())
 }
 
-fn mcp_file(place: &Place) -> Result<&Path, Failure> {
+fn mcp_file(place: &ConfigTarget) -> Result<&Path, Failure> {
     let file = place.file.as_deref();
     file.ok_or_else(|| Failure::usage("connect mcp needs --file FILE"))
 }
 
-fn tell(
+fn print_change(
     out: Output,
     target: &Target,
     backup: Option<&Path>,

@@ -6,8 +6,8 @@ use countersign_core::App;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::scrutiny::{Weight, findings_of};
 use countersign_core::ops::verdicts::Decided;
-use countersign_core::ops::votes::reported::Approvals;
-use countersign_core::store::lines::LineRow;
+use countersign_core::ops::votes::shown::Approvals;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_wire::{ApprovalRequest, Response, Scope, Verdict};
 use serde_json::{Value, json};
 
@@ -136,7 +136,7 @@ pub(crate) async fn respond(
 }
 
 /// The option that is meant by its key alone: at a shell keys are what is seen and typed.
-fn named_option(row: &LineRow, content: &Value) -> Option<String> {
+fn named_option(row: &RequestSummary, content: &Value) -> Option<String> {
     let request: ApprovalRequest = serde_json::from_slice(&row.raw).ok()?;
     let options = request.question?.options?;
     let mut keys = options.into_iter().filter_map(|option| option.key);
@@ -214,11 +214,11 @@ async fn report(
             line.insert("stream_seq".to_owned(), json!(seq));
         }
         line.insert("note".to_owned(), json!(note));
-        let announced = out.json_line(&Value::Object(line));
-        return announced.map_err(|error| Failure::untold(error, &text));
+        let printed = out.json_line(&Value::Object(line));
+        return printed.map_err(|error| Failure::unprinted(error, &text));
     }
     out.line(&text)
-        .map_err(|error| Failure::untold(error, &text))?;
+        .map_err(|error| Failure::unprinted(error, &text))?;
     if let Some(note) = note {
         out.remark(&note);
     }
@@ -228,7 +228,7 @@ async fn report(
 /// One of several votes is on the stream; the request waits for the others.
 fn voted(
     out: Output,
-    row: &LineRow,
+    row: &RequestSummary,
     verdict: Verdict,
     vote_id: &str,
     seq: u64,
@@ -242,7 +242,7 @@ fn voted(
         row.votes,
         row.approvals_required,
     );
-    let announced = if out.json {
+    let printed = if out.json {
         let mut line = fields(row);
         line.insert(
             "vote".to_owned(),
@@ -252,7 +252,7 @@ fn voted(
     } else {
         out.line(&text)
     };
-    announced.map_err(|error| Failure::untold(error, &text))?;
+    printed.map_err(|error| Failure::unprinted(error, &text))?;
     if let Some(advice) = Approvals::of(row).and_then(|approvals| approvals.advice()) {
         out.remark(&advice);
     }

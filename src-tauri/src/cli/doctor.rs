@@ -85,12 +85,12 @@ pub(crate) async fn run(settings: &Settings, out: Output, wanted: Doctor) -> Res
         Err(error) => found.push(Check::new("console", Verdict::Failed, error.to_string())),
     }
     found.extend(gates(settings).await);
-    let announced = found.iter().try_for_each(|check| print(out, check));
+    let printed = found.iter().try_for_each(|check| print(out, check));
     let answer = match found.iter().any(|check| check.verdict == Verdict::Failed) {
-        true => Err(Failure::Told(ErrorCode::Failed)),
+        true => Err(Failure::Printed(ErrorCode::Failed)),
         false => Ok(()),
     };
-    Failure::answered(announced, answer)
+    Failure::answered(printed, answer)
 }
 
 /// The programs that Countersign is in front of, and whether its gate holds.

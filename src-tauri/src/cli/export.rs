@@ -35,7 +35,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, wanted: Export) -> Res
         // References to the audit log are kept like the words.
         bring_up_to_date(settings, out).await?;
         record(settings, wanted.format.into()).await?;
-        unread::tell_soon(settings, out).await?;
+        unread::caution_soon(settings, out).await?;
         reading(settings, false, async |app| write(app, out, &wanted).await).await
     };
     tokio::select! {
@@ -68,10 +68,10 @@ async fn write(app: &App, out: Output, wanted: &Export) -> Result<(), Failure> {
     let count = pages(app, wanted, &mut to, shows).await?;
     to.flush()?;
     unfinished.finish(file)?;
-    reported(out, file, count, shows)
+    print_done(out, file, count, shows)
 }
 
-fn reported(out: Output, file: &Path, count: u64, shows: bool) -> Result<(), Failure> {
+fn print_done(out: Output, file: &Path, count: u64, shows: bool) -> Result<(), Failure> {
     if shows {
         // Progress may go unread.
         let _ = write!(io::stderr(), "\r      \r");

@@ -28,7 +28,7 @@ pub(crate) enum Failure {
     /// Whoever read our output has had enough; nothing failed.
     NobodyReads,
     /// The command has already reported on standard output how it ended.
-    Told(ErrorCode),
+    Printed(ErrorCode),
 }
 
 impl Failure {
@@ -50,18 +50,18 @@ impl Failure {
     /// How a command ends whose exit code is an answer of its own: the code stays the same whether or not anybody read
     /// its output.
     pub(crate) fn answered(
-        announced: Result<(), Self>,
+        printed: Result<(), Self>,
         answer: Result<(), Self>,
     ) -> Result<(), Self> {
-        match (announced, answer) {
+        match (printed, answer) {
             (Ok(()) | Err(Self::NobodyReads), answer) => answer,
             (Err(_), Err(refused @ (Self::Reported { .. } | Self::Waiting(_)))) => Err(refused),
-            (Err(untold), _) => Err(untold),
+            (Err(unprinted), _) => Err(unprinted),
         }
     }
 
     /// How a command ends that did what was asked and could not print it.
-    pub(crate) fn untold(error: io::Error, done: &str) -> Self {
+    pub(crate) fn unprinted(error: io::Error, done: &str) -> Self {
         match Self::from(error) {
             Self::Reported { code, message } => {
                 Self::new(code, format!("{done}; only that {message}"))
@@ -81,23 +81,25 @@ impl Failure {
     /// Prints the message and returns the exit code.
     pub(crate) fn report(&self, json: bool) -> ExitCode {
         match self {
-            Self::Reported { code, message } => tell(*code, &shown(*code, message, json, &[])),
+            Self::Reported { code, message } => {
+                print_failure(*code, &shown(*code, message, json, &[]))
+            }
             Self::Waiting(calls) => {
                 let why = RulesFault::DecidesWaiting(calls.clone());
                 let message =
                     format!("{why}. Nothing was changed; look at them, then add --accept-waiting");
-                tell(
+                print_failure(
                     ErrorCode::VerdictNotAllowed,
                     &shown(ErrorCode::VerdictNotAllowed, &message, json, calls),
                 )
             }
             Self::NobodyReads => ExitCode::SUCCESS,
-            Self::Told(code) => code.exit_code().into(),
+            Self::Printed(code) => code.exit_code().into(),
         }
     }
 }
 
-fn tell(code: ErrorCode, text: &str) -> ExitCode {
+fn print_failure(code: ErrorCode, text: &str) -> ExitCode {
     // With standard error gone nobody would read it.
     let _ = writeln!(io::stderr(), "{text}");
     code.exit_code().into()
@@ -152,13 +154,13 @@ mod tests {
         let denied = || Failure::new(ErrorCode::Expired, "denied");
         let code = |ended: Result<(), Failure>| match ended {
             Ok(()) | Err(Failure::NobodyReads) => 0,
-            Err(Failure::Told(code) | Failure::Reported { code, .. }) => code.exit_code(),
+            Err(Failure::Printed(code) | Failure::Reported { code, .. }) => code.exit_code(),
             Err(Failure::Waiting(_)) => 6,
         };
         let unread = || Err(Failure::NobodyReads);
-        let announced = || Err(Failure::Told(ErrorCode::Failed));
+        let printed = || Err(Failure::Printed(ErrorCode::Failed));
         assert_eq!(code(Failure::answered(unread(), Ok(()))), 0);
-        assert_eq!(code(Failure::answered(unread(), announced())), 1);
+        assert_eq!(code(Failure::answered(unread(), printed())), 1);
         assert_eq!(code(Failure::answered(unread(), Err(denied()))), 5);
         assert_eq!(code(Failure::answered(Err(full()), Err(denied()))), 5);
         assert_eq!(code(Failure::answered(Err(full()), Ok(()))), 1);
@@ -166,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_was_done_is_named_where_it_could_not_be_printed() {
-        let of = |kind| Failure::untold(io::Error::from(kind), "approved a/b/c");
+        let of = |kind| Failure::unprinted(io::Error::from(kind), "approved a/b/c");
         let Failure::Reported { code, message } = of(io::ErrorKind::StorageFull) else {
             panic!("nothing is reported");
         };

@@ -45,12 +45,12 @@ pub(crate) async fn run(
         Err(_) if name == MCP => of_servers(settings, wanted).await?,
         Err(why) => return Err(Failure::usage(format!("no gate {name:?}: {why}, or mcp"))),
     };
-    let reported = tell(out, name, &proof);
+    let printed = print_proof(out, name, &proof);
     let answer = match proof.holds {
         true => Ok(()),
-        false => Err(Failure::Told(ErrorCode::Failed)),
+        false => Err(Failure::Printed(ErrorCode::Failed)),
     };
-    Failure::answered(reported, answer)
+    Failure::answered(printed, answer)
 }
 
 /// The probe of a program in the folder in which this runs.
@@ -170,7 +170,7 @@ fn is_loopback(url: &str) -> bool {
 }
 
 /// One line for a program; for a person what is wrong and what to do.
-fn tell(out: Output, name: &str, proof: &Proof) -> Result<(), Failure> {
+fn print_proof(out: Output, name: &str, proof: &Proof) -> Result<(), Failure> {
     if out.json {
         return Ok(out.json_line(&json!({
             "gate": name, "holds": proof.holds, "verdict": proof.verdict, "ran": proof.ran,

@@ -6,9 +6,9 @@ use comfy_table::{Cell, Table};
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::listed_names::shown_name;
 use countersign_core::ops::scrutiny::findings_of;
-use countersign_core::ops::votes::reported::Approvals;
-use countersign_core::store::lines::LineRow;
+use countersign_core::ops::votes::shown::Approvals;
 use countersign_core::store::re_asks::EarlierCall;
+use countersign_core::store::request_list::RequestSummary;
 use serde_json::{Map, Value, json};
 
 use super::output::{plain, risk_cell, table};
@@ -28,12 +28,12 @@ fn named(text: &str) -> Option<&str> {
 }
 
 /// The fields of a line, in the order of the contract.
-pub(crate) fn fields(row: &LineRow) -> Map<String, Value> {
+pub(crate) fn fields(row: &RequestSummary) -> Map<String, Value> {
     fields_with(row, Secrets::Hidden)
 }
 
 /// The same, with what looks like a secret as it is or hidden.
-pub(crate) fn fields_with(row: &LineRow, secrets: Secrets) -> Map<String, Value> {
+pub(crate) fn fields_with(row: &RequestSummary, secrets: Secrets) -> Map<String, Value> {
     let escaped = |text: &Option<String>| text.as_deref().map(|text| secrets.line(text));
     // What could not be read as a request has no deadline.
     let deadline = (row.state != "rejected").then_some(row.deadline_at);
@@ -84,7 +84,7 @@ pub(crate) fn add_repeats(line: &mut Map<String, Value>, earlier: Option<&Earlie
 
 /// Adds `findings` to a line: their codes, the strongest first; null while they are not made, and where another console
 /// decided.
-pub(crate) fn add_findings(line: &mut Map<String, Value>, row: &LineRow) {
+pub(crate) fn add_findings(line: &mut Map<String, Value>, row: &RequestSummary) {
     let found = findings_of(row);
     let codes = found.map(|found| found.iter().map(|of| of.code).collect::<Vec<_>>());
     line.insert("findings".to_owned(), json!(codes));
@@ -108,20 +108,20 @@ pub(crate) fn repeats(earlier: &EarlierCall) -> Value {
     })
 }
 
-fn decided_by(row: &LineRow) -> Option<Value> {
+fn decided_by(row: &RequestSummary) -> Option<Value> {
     let by: Value = serde_json::from_str(row.decided_by.as_deref()?).ok()?;
     let field = |name: &str| by.get(name).and_then(Value::as_str).map(plain);
     Some(json!({ "name": field("name"), "key": field("key"), "listed_name": field("listed_name") }))
 }
 
 /// Who decided, for a person.
-pub(crate) fn decider(row: &LineRow) -> Option<String> {
+pub(crate) fn decider(row: &RequestSummary) -> Option<String> {
     let by: Value = serde_json::from_str(row.decided_by.as_deref()?).ok()?;
     shown_name(&by).as_deref().map(plain)
 }
 
 /// `WS/AGENT`, or nothing where the subject gave none.
-pub(crate) fn agent(row: &LineRow) -> String {
+pub(crate) fn agent(row: &RequestSummary) -> String {
     if row.ws.is_empty() {
         String::new()
     } else {
@@ -130,7 +130,7 @@ pub(crate) fn agent(row: &LineRow) -> String {
 }
 
 /// What is asked for: the tool, or the kind of question.
-pub(crate) fn what(row: &LineRow) -> String {
+pub(crate) fn what(row: &RequestSummary) -> String {
     let tool = row.tool.as_deref().map(plain);
     tool.or_else(|| row.kind.clone())
         .unwrap_or_else(|| "unreadable".to_owned())
@@ -146,7 +146,7 @@ fn short(text: &str) -> String {
 }
 
 /// How far several operators are: ` [1 of 2 votes, not yours]`.
-pub(crate) fn votes(row: &LineRow) -> String {
+pub(crate) fn votes(row: &RequestSummary) -> String {
     Approvals::of(row).map_or_else(String::new, |approvals| {
         let mine = if approvals.mine {
             "yours too"
@@ -169,7 +169,7 @@ pub(crate) fn votes(row: &LineRow) -> String {
 }
 
 /// What waits, for a person.
-pub(crate) fn inbox_table(rows: &[LineRow], now: Timestamp) -> Table {
+pub(crate) fn inbox_table(rows: &[RequestSummary], now: Timestamp) -> Table {
     let mut table = table(&["ID", "TOOL", "RISK", "AGENT", "LEFT"]);
     for row in rows {
         table.add_row([
@@ -184,7 +184,7 @@ pub(crate) fn inbox_table(rows: &[LineRow], now: Timestamp) -> Table {
 }
 
 /// What was, for a person.
-pub(crate) fn history_table(rows: &[LineRow]) -> Table {
+pub(crate) fn history_table(rows: &[RequestSummary]) -> Table {
     let mut table = table(&[
         "STORED", "ID", "TOOL", "RISK", "AGENT", "STATE", "VERDICT", "BY", "DELIVERY",
     ]);

@@ -27,14 +27,14 @@ pub(super) fn start(default: &str) {
     // A second call only happens in tests, where the first one remains in force.
     let _ = tracing_subscriber::registry()
         .with(asked)
-        .with(filter_fn(may_be_told))
+        .with(filter_fn(may_be_logged))
         .with(lines)
         .try_init();
 }
 
 /// A panic is logged by its place alone: the standard library quotes the text that was cut wrongly, and that may be an
 /// agent's.
-pub(super) fn tell_panics_by_place() {
+pub(super) fn log_panics_by_place() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| (at.file(), at.line()));
         // With standard error gone nobody would read it.
@@ -49,7 +49,7 @@ fn fault(place: Option<(&str, u32)>) -> String {
     )
 }
 
-fn may_be_told(what: &Metadata<'_>) -> bool {
+fn may_be_logged(what: &Metadata<'_>) -> bool {
     let first = what.target().split("::").next().unwrap_or_default();
     let ours = first == OURS
         || first

@@ -66,7 +66,7 @@ pub(crate) async fn proxy(
                 asker,
                 behind,
             };
-            let bound = |address| tell(out, address);
+            let bound = |address| print_address(out, address);
             let stop = async move { stop.asked().await };
             countersign_mcp::listen(address, wanted.allow_remote, served, bound, stop)
                 .await
@@ -136,7 +136,7 @@ pub(crate) async fn permission(
 }
 
 /// Says where clients are served.
-fn tell(out: Output, address: SocketAddr) {
+fn print_address(out: Output, address: SocketAddr) {
     let url = format!("http://{address}/mcp");
     // Nobody has to read it.
     let _ = match out.json {

@@ -77,7 +77,7 @@ const FILES: u64 = 65_536;
 /// Runs the program: reads its arguments, does what they say and returns the exit code.
 pub fn main() -> ExitCode {
     let inherited = private_files();
-    log::tell_panics_by_place();
+    log::log_panics_by_place();
     let arguments: Vec<OsString> = env::args_os().collect();
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,

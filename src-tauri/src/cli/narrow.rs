@@ -116,7 +116,7 @@ pub(crate) async fn bring_up_to_date(settings: &Settings, out: Output) -> Result
     let why = match App::offline(options(settings)?).await {
         Err(error) => error.to_string(),
         Ok(app) => {
-            let done = indexed(&app, out).await;
+            let done = catch_up_index(&app, out).await;
             app.shutdown().await;
             match done {
                 Ok(0) => return Ok(()),
@@ -136,7 +136,7 @@ pub(crate) async fn bring_up_to_date(settings: &Settings, out: Output) -> Result
     Ok(())
 }
 
-async fn indexed(app: &App, out: Output) -> Result<u64, Fault> {
+async fn catch_up_index(app: &App, out: Output) -> Result<u64, Fault> {
     let indexing = app.catch_up_search(INDEX_LIMIT);
     tokio::pin!(indexing);
     match tokio::time::timeout(WORTH_A_WORD, &mut indexing).await {

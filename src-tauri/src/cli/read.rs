@@ -2,7 +2,7 @@
 
 use comfy_table::Table;
 use countersign_core::store::history::Page;
-use countersign_core::store::lines::{Filter, LineRow};
+use countersign_core::store::request_list::{Filter, RequestSummary};
 use countersign_wire::Risk;
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Res
         ..Filter::default()
     };
     reading(settings, true, async |app| {
-        unread::tell(app, out).await?;
+        unread::caution(app, out).await?;
         let rows = app.inbox(&filter).await?;
         if out.json {
             return print_lines(out, &rows);
@@ -52,7 +52,7 @@ pub(crate) async fn history(
     if history.narrow.has_words() {
         bring_up_to_date(settings, out).await?;
     }
-    unread::tell_soon(settings, out).await?;
+    unread::caution_soon(settings, out).await?;
     reading(settings, false, async |app| {
         let filter = history.narrow.filter(app)?;
         let after = history.after.as_deref().map(cursor).transpose()?;
@@ -75,7 +75,7 @@ pub(crate) async fn history(
     .await
 }
 
-fn print_lines(out: Output, rows: &[LineRow]) -> Result<(), Failure> {
+fn print_lines(out: Output, rows: &[RequestSummary]) -> Result<(), Failure> {
     for row in rows {
         out.json_line(&Value::Object(fields(row)))?;
     }
@@ -84,7 +84,7 @@ fn print_lines(out: Output, rows: &[LineRow]) -> Result<(), Failure> {
 
 fn print_page(
     out: Output,
-    rows: &[LineRow],
+    rows: &[RequestSummary],
     table: &Table,
     next: Option<&str>,
 ) -> Result<(), Failure> {

@@ -32,12 +32,12 @@ pub(crate) async fn run(settings: &Settings, out: Output, dry_run: bool) -> Resu
     .await?;
     let answer = match recovery.decisions.conflicts + recovery.votes.conflicts {
         0 => Ok(()),
-        _ => Err(Failure::Told(ErrorCode::Failed)),
+        _ => Err(Failure::Printed(ErrorCode::Failed)),
     };
-    Failure::answered(tell(out, &recovery, dry_run), answer)
+    Failure::answered(print_recovery(out, &recovery, dry_run), answer)
 }
 
-fn tell(out: Output, recovery: &Recovery, dry_run: bool) -> Result<(), Failure> {
+fn print_recovery(out: Output, recovery: &Recovery, dry_run: bool) -> Result<(), Failure> {
     if out.json {
         let conflicting: Vec<String> = recovery
             .conflicting

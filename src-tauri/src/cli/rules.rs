@@ -66,10 +66,10 @@ pub(crate) async fn run(settings: &Settings, out: Output, command: Rules) -> Res
 fn read(file: &Path) -> Result<Vec<Rule>, Failure> {
     let text = input::text_of(file)?;
     read_file(&text)
-        .map_err(|problems| Failure::new(ErrorCode::InvalidArgs, announced(file, &problems)))
+        .map_err(|problems| Failure::new(ErrorCode::InvalidArgs, problems_line(file, &problems)))
 }
 
-fn announced(file: &Path, problems: &[FileProblem]) -> String {
+fn problems_line(file: &Path, problems: &[FileProblem]) -> String {
     let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
     format!("{}: {}", file.display(), lines.join("; "))
 }
@@ -80,8 +80,8 @@ fn check(out: Output, file: &Path) -> Result<(), Failure> {
     let now = BusClock::new().now();
     let remarks: Vec<String> = rules.iter().flat_map(|rule| remarks(rule, now)).collect();
     if out.json {
-        let announced = json!({ "ok": true, "rules": rules.len(), "remarks": remarks });
-        return Ok(out.json_line(&announced)?);
+        let line = json!({ "ok": true, "rules": rules.len(), "remarks": remarks });
+        return Ok(out.json_line(&line)?);
     }
     out.line(&format!("{} rules, no problems", rules.len()))?;
     for remark in &remarks {
@@ -129,7 +129,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
                 out.line(&format!("{:<24} last error: {}", "", plain(&error)))?;
             }
             if let Some(regrets) = set.regrets.get(&rule.id) {
-                out.line(&regret::announced(regrets))?;
+                out.line(&regret::regrets_line(regrets))?;
             }
         }
         if set.rules.is_empty() && !out.json {
@@ -302,19 +302,21 @@ async fn simulate(
 ) -> Result<(), Failure> {
     let rules = read(file)?;
     let workspace = &settings.workspace;
-    unread::tell_soon(settings, out).await?;
+    unread::caution_soon(settings, out).await?;
     reading(settings, false, async |app| {
         let at = |text: String| when::parse("--since", &text, app.now());
         let since = since.map(at).transpose()?;
         let terminal = !out.json && std::io::stderr().is_terminal();
-        let announced = |Progress { done, of }: Progress| {
+        let print_progress = |Progress { done, of }: Progress| {
             if terminal {
                 // Progress may go unread.
                 let _ = write!(std::io::stderr(), "\r{done} of {of} requests");
             }
             true
         };
-        let found = app.simulate_rules(workspace, rules, since, announced).await;
+        let found = app
+            .simulate_rules(workspace, rules, since, print_progress)
+            .await;
         if terminal {
             let _ = writeln!(std::io::stderr());
         }

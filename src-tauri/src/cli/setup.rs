@@ -79,7 +79,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
     })
     .await?;
     for (agent, problems) in &unreadable {
-        tell_unreadable(out, agent, problems)?;
+        print_unreadable(out, agent, problems)?;
     }
     for key in &keys {
         let SetupKey {
@@ -149,7 +149,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
 }
 
 /// None of the keys of such a declaration counts, so all of it is reported, each place by its path.
-fn tell_unreadable(out: Output, agent: &AgentKey, problems: &[Problem]) -> Result<(), Failure> {
+fn print_unreadable(out: Output, agent: &AgentKey, problems: &[Problem]) -> Result<(), Failure> {
     if out.json {
         let faults: Vec<Value> = problems
             .iter()

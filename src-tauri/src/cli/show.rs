@@ -10,14 +10,14 @@ mod warnings;
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::reading::RequestDetails;
 use countersign_core::ops::scrutiny::{Scrutiny, Weight, findings_of};
-use countersign_core::ops::votes::reported::ShownVote;
+use countersign_core::ops::votes::shown::ShownVote;
 use countersign_core::ops::why::Why;
 use countersign_core::store::alarms::Alarm;
-use countersign_core::store::lines::LineRow;
 use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::receipts::StoredReceipt;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_core::store::votes::StoredVote;
 use countersign_wire::{KeptJson, json_value, readable_request, text_ascii_safe};
 use serde::Serialize;
@@ -79,9 +79,9 @@ pub(crate) async fn run(settings: &Settings, out: Output, show: &Show) -> Result
     let (lines, revealed) = reading(settings, true, async |app| {
         let story = app.show(id).await?;
         let now = app.now();
-        let lines = announced(app, out, &story, secrets, now).await?;
+        let lines = text_lines(app, out, &story, secrets, now).await?;
         let opened = secrets == Secrets::Revealed
-            && lines != announced(app, out, &story, Secrets::Hidden, now).await?;
+            && lines != text_lines(app, out, &story, Secrets::Hidden, now).await?;
         Ok((lines, opened.then(|| subject(&story))))
     })
     .await?;
@@ -102,10 +102,10 @@ pub(crate) async fn run(settings: &Settings, out: Output, show: &Show) -> Result
 }
 
 /// What is printed, line by line.
-async fn announced(
+async fn text_lines(
     app: &App,
     out: Output,
-    story: &RequestStory,
+    story: &RequestDetails,
     secrets: Secrets,
     now: Timestamp,
 ) -> Result<Vec<String>, Failure> {
@@ -179,13 +179,13 @@ fn reasons(why: &Why) -> Vec<String> {
 }
 
 /// What the audit log says was looked at: the request and its digest.
-fn subject(story: &RequestStory) -> (String, String) {
+fn subject(story: &RequestDetails) -> (String, String) {
     let key = story.line.key();
     let name = key.map_or_else(|| story.line.request_id.clone(), |key| key.to_string());
     (name, digest_of(story))
 }
 
-fn digest_of(story: &RequestStory) -> String {
+fn digest_of(story: &RequestDetails) -> String {
     match &story.removed {
         Some((_, digest)) => digest.clone(),
         None => countersign_wire::request_digest(&story.line.raw).to_string(),
@@ -200,7 +200,7 @@ fn kept(bytes: &[u8]) -> Option<KeptJson> {
 }
 
 fn as_json(
-    story: &RequestStory,
+    story: &RequestDetails,
     (request, is_exact): (Option<&KeptJson>, bool),
     decision: Option<&KeptJson>,
     (warnings, withdraw_reason): (Vec<Value>, Option<String>),
@@ -255,7 +255,7 @@ fn as_json(
 }
 
 /// The call's place in the trace of its agent, if the request named one.
-fn trace(line: &LineRow) -> Option<Value> {
+fn trace(line: &RequestSummary) -> Option<Value> {
     let id = line.trace_id.as_deref().map(plain)?;
     Some(json!({ "trace_id": id, "span_id": line.span_id.as_deref().map(plain) }))
 }

@@ -21,20 +21,20 @@ const BUS_LIMIT: Duration = Duration::from_secs(1);
 
 /// The same for a command that needs no bus. Nobody asks in a folder whose own server does not run: nothing can have
 /// come there.
-pub(crate) async fn tell_soon(settings: &Settings, out: Output) -> Result<(), Failure> {
+pub(crate) async fn caution_soon(settings: &Settings, out: Output) -> Result<(), Failure> {
     let folder = &settings.data_dir;
     let runs = folder.is_dir() && DataDir::open(folder).is_ok_and(|data| data.is_running());
     if !runs && settings.nats_url.is_none() {
         return Ok(());
     }
-    let reported = reading(settings, true, async |app| tell(app, out).await);
-    tokio::time::timeout(BUS_LIMIT, reported)
+    let read = reading(settings, true, async |app| caution(app, out).await);
+    tokio::time::timeout(BUS_LIMIT, read)
         .await
         .unwrap_or(Ok(()))
 }
 
 /// A list that lacks what the bus holds must not read as if it were whole.
-pub(crate) async fn tell(app: &App, out: Output) -> Result<(), Failure> {
+pub(crate) async fn caution(app: &App, out: Output) -> Result<(), Failure> {
     let (patience, then) = match app.data().is_running() {
         true => (PATIENCE, "`countersign doctor` says why"),
         // Nobody reads them before a console runs.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::domain::alarm::sentence;
-use countersign_core::ops::votes::reported::votes_are_hidden;
+use countersign_core::ops::votes::shown::votes_are_hidden;
 use countersign_core::store::audit::Row;
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -62,19 +62,19 @@ async fn follow(app: &App, out: Output) -> Result<(), Failure> {
         };
         seq = last.seq;
         let mut known = HashMap::new();
-        for row in rows.iter().filter(|row| is_told(row)) {
+        for row in rows.iter().filter(|row| is_shown(row)) {
             let line = line_of(app, &mut known, row).await;
             if out.json {
                 out.json_line(&event(row, line))?;
             } else {
-                out.line(&announced(row, line))?;
+                out.line(&row_text(row, line))?;
             }
         }
     }
 }
 
 /// Arrivals, decisions, receipts and alarms; not the console's own housekeeping.
-fn is_told(row: &Row) -> bool {
+fn is_shown(row: &Row) -> bool {
     const TOLD: [&str; 20] = [
         "request",
         "rejected",
@@ -102,9 +102,9 @@ fn is_told(row: &Row) -> bool {
 
 async fn line_of<'k>(
     app: &App,
-    known: &'k mut HashMap<String, Option<LineRow>>,
+    known: &'k mut HashMap<String, Option<RequestSummary>>,
     row: &Row,
-) -> Option<&'k LineRow> {
+) -> Option<&'k RequestSummary> {
     if !known.contains_key(&row.subject) {
         // An alarm may be about something other than a request.
         let line = app.find(&row.subject).await.ok();
@@ -114,11 +114,11 @@ async fn line_of<'k>(
 }
 
 /// Whether a vote of somebody else must stay hidden from an operator who has yet to vote.
-fn is_hidden(row: &Row, line: Option<&LineRow>) -> bool {
+fn is_hidden(row: &Row, line: Option<&RequestSummary>) -> bool {
     row.action == "vote" && line.is_none_or(votes_are_hidden)
 }
 
-fn event(row: &Row, line: Option<&LineRow>) -> Value {
+fn event(row: &Row, line: Option<&RequestSummary>) -> Value {
     let hidden = is_hidden(row, line);
     let detail: Value = match hidden {
         true => json!({}),
@@ -151,7 +151,7 @@ fn row_code(row: &Row) -> Option<String> {
     Some(detail.get("code")?.as_str()?.to_owned())
 }
 
-fn announced(row: &Row, line: Option<&LineRow>) -> String {
+fn row_text(row: &Row, line: Option<&RequestSummary>) -> String {
     let at = row.at.get(11..19).unwrap_or_default();
     let subject = line.map_or_else(
         || plain(&row.subject),
@@ -174,7 +174,7 @@ fn announced(row: &Row, line: Option<&LineRow>) -> String {
     }
 }
 
-fn more(row: &Row, line: Option<&LineRow>) -> String {
+fn more(row: &Row, line: Option<&RequestSummary>) -> String {
     let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
     let word = |name: &str| detail.get(name).and_then(Value::as_str).map(plain);
     match row.action.as_str() {
@@ -213,6 +213,6 @@ mod tests {
             subject: "acme/bot/r1".to_owned(),
             detail: r#"{"why":"panic is on"}"#.to_owned(),
         };
-        assert!(announced(&row, None).ends_with(": panic is on"));
+        assert!(row_text(&row, None).ends_with(": panic is on"));
     }
 }

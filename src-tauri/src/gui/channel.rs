@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use countersign_core::AppEvent;
 use countersign_core::ops::cautions::Marks;
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_view::{DecidedNotice, InboxBatch, InboxChange, InboxRow, IpcError, StatusView};
 use tauri::ipc::Channel;
 use tauri::{AppHandle, Manager as _, State};
@@ -215,7 +215,7 @@ async fn batch(
     }
 }
 
-fn change(row: &LineRow) -> Option<InboxChange> {
+fn change(row: &RequestSummary) -> Option<InboxChange> {
     let key = row.key()?.to_string();
     Some(match inbox_row(row) {
         Some(row) => InboxChange::Put { row: Box::new(row) },
@@ -230,7 +230,7 @@ fn listed_row(change: &mut InboxChange) -> Option<&mut InboxRow> {
     }
 }
 
-fn touched(desk: &Desk, row: &LineRow) -> Option<DecidedNotice> {
+fn touched(desk: &Desk, row: &RequestSummary) -> Option<DecidedNotice> {
     notice(row, desk.app.identity().human_key().as_str())
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use countersign_core::App;
-use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::reading::RequestDetails;
 use countersign_view::{IpcError, NotifyLevel, OtlpView};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -15,7 +15,7 @@ use super::fault::fault;
 use super::practice::{self, Deck};
 use super::previews::Previews;
 use super::suggested::Suggested;
-use super::view::Story;
+use super::view::CardDetails;
 use crate::production::Production;
 use crate::secrets::hide_under;
 
@@ -117,14 +117,14 @@ impl Desk {
     }
 
     /// One request with everything that is known of it, or a practice card.
-    pub(crate) async fn story(&self, key: &str) -> Result<Story, IpcError> {
+    pub(crate) async fn story(&self, key: &str) -> Result<CardDetails, IpcError> {
         let story = self.shown(key).await?;
         let scrutiny = self.app.scrutiny(&story.line).await.map_err(fault)?;
-        Story::read(story, scrutiny.unwrap_or_default())
+        CardDetails::read(story, scrutiny.unwrap_or_default())
     }
 
     /// The same as the core has it.
-    pub(crate) async fn shown(&self, key: &str) -> Result<RequestStory, IpcError> {
+    pub(crate) async fn shown(&self, key: &str) -> Result<RequestDetails, IpcError> {
         match self.practice.line(key) {
             None => self.app.show(key).await.map_err(fault),
             Some((line, source)) => {

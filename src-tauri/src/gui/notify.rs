@@ -56,7 +56,7 @@ pub(crate) async fn run(shell: AppHandle) {
     let desk = shell.state::<Desk>();
     let mut events = desk.app.subscribe();
     // What was active before the window opened is shown in the window.
-    let mut announced = Told::default();
+    let mut announced = Announced::default();
     announced.fresh(desk.app.standing_alarms().await.ok());
     loop {
         let mut news = News::default();
@@ -106,9 +106,9 @@ fn drain(events: &mut Receiver<AppEvent>, news: &mut News) {
 
 /// The active alarms when they were read last; none before that.
 #[derive(Default)]
-struct Told(Option<HashSet<(String, String)>>);
+struct Announced(Option<HashSet<(String, String)>>);
 
-impl Told {
+impl Announced {
     /// Those that are new. None when they could not be read, so that nothing is reported twice.
     fn fresh(&mut self, now: Option<Vec<Alarm>>) -> Vec<Alarm> {
         let Some(now) = now else { return Vec::new() };
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn an_alarm_is_told_once_also_where_it_could_not_be_read_in_between() {
-        let mut announced = Told::default();
+        let mut announced = Announced::default();
         for (now, fresh) in [
             (None, &[][..]),
             (Some(&["before"][..]), &[]),

@@ -45,7 +45,7 @@ pub(super) fn watch(window: &WebviewWindow) {
                 return;
             }
             tracing::error!(?why, "the page of the window ended once more; it is loaded again when the operator says so");
-            tell(view, Rc::clone(&reloads));
+            show_dialog(view, Rc::clone(&reloads));
         });
     });
     if let Err(error) = asked {
@@ -54,7 +54,7 @@ pub(super) fn watch(window: &WebviewWindow) {
 }
 
 /// Says it without the page, and loads it again once that was read.
-fn tell(view: &WebView, reloads: Rc<RefCell<Reloads>>) {
+fn show_dialog(view: &WebView, reloads: Rc<RefCell<Reloads>>) {
     let window = view
         .toplevel()
         .and_then(|top| top.downcast::<gtk::Window>().ok());

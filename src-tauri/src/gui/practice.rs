@@ -10,7 +10,7 @@ mod trace;
 use std::collections::BTreeMap;
 
 use countersign_core::ops::practice::{Answer, Outcome, PracticeCard, PracticeNote, Queue, Turns};
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_view::{
     CardState, DecideArgs, DecideOutcome, InboxChange, InboxRow, IpcError, PracticeAnswer,
 };
@@ -30,7 +30,7 @@ use super::view::inbox_row;
 /// A card that waits, and the line that it is drawn as.
 struct Waiting {
     card: PracticeCard,
-    line: LineRow,
+    line: RequestSummary,
 }
 
 struct Cards {
@@ -77,7 +77,7 @@ impl Deck {
     }
 
     /// The line that a card is drawn as, and the key of the approved call that it is made of.
-    pub(crate) fn line(&self, key: &str) -> Option<(LineRow, String)> {
+    pub(crate) fn line(&self, key: &str) -> Option<(RequestSummary, String)> {
         let cards = self.cards.lock();
         let of = cards.waiting.get(key)?;
         Some((of.line.clone(), of.card.source().key.clone()))
@@ -135,7 +135,7 @@ impl Deck {
         cards.dealt
     }
 
-    fn deal(&self, card: PracticeCard, line: LineRow) -> Option<InboxChange> {
+    fn deal(&self, card: PracticeCard, line: RequestSummary) -> Option<InboxChange> {
         let change = put(&line)?;
         let key = card.key().to_owned();
         self.cards
@@ -146,7 +146,7 @@ impl Deck {
     }
 }
 
-fn put(line: &LineRow) -> Option<InboxChange> {
+fn put(line: &RequestSummary) -> Option<InboxChange> {
     let row = Box::new(inbox_row(line)?);
     Some(InboxChange::Put { row })
 }

@@ -30,9 +30,9 @@ pub(super) async fn run(app: App, collector: Collector, mut stop: watch::Receive
     }
     let mut wait = FIRST_RETRY;
     while !*stop.borrow() {
-        let reported = tell_page(&app, &collector).await;
+        let exported = export_page(&app, &collector).await;
         let next = async {
-            match &reported {
+            match &exported {
                 Ok(true) => {}
                 Ok(false) => something_changes(&mut events).await,
                 Err(error) => {
@@ -46,7 +46,7 @@ pub(super) async fn run(app: App, collector: Collector, mut stop: watch::Receive
             _ = stop.wait_for(|stop| *stop) => return,
             () = next => {}
         }
-        wait = match reported {
+        wait = match exported {
             Ok(_) => FIRST_RETRY,
             Err(_) => (wait * 2).min(LONGEST_RETRY),
         };
@@ -55,7 +55,7 @@ pub(super) async fn run(app: App, collector: Collector, mut stop: watch::Receive
 
 /// Why a page was not exported.
 #[derive(Debug, thiserror::Error)]
-enum Untold {
+enum ExportFault {
     #[error(transparent)]
     Store(#[from] Fault),
     #[error(transparent)]
@@ -63,8 +63,8 @@ enum Untold {
 }
 
 /// Exports one page; whether there was one.
-async fn tell_page(app: &App, collector: &Collector) -> Result<bool, Untold> {
-    let from = app.answers_told().await?;
+async fn export_page(app: &App, collector: &Collector) -> Result<bool, ExportFault> {
+    let from = app.answers_exported().await?;
     let (rows, up_to) = app.answered_after(from, PAGE).await?;
     if up_to == from {
         return Ok(false);
@@ -81,7 +81,7 @@ async fn tell_page(app: &App, collector: &Collector) -> Result<bool, Untold> {
             sent => sent?,
         }
     }
-    app.note_answers_told(up_to).await?;
+    app.note_answers_exported(up_to).await?;
     Ok(true)
 }
 

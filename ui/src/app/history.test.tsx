@@ -86,7 +86,7 @@ describe("the history", () => {
         next: null,
         unindexed: filter.text === "" ? 0 : 1_200,
       }),
-      history_facets: () => ({
+      history_filter_values: () => ({
         workspaces: [],
         agents: [],
         tools: [{ value: "pay\u202e", label: shown("pay⟨U+202E⟩") }],

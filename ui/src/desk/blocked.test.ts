@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { blockedBy, type Standing } from "./blocked";
+import { blockedBy, type ConsoleState } from "./blocked";
 
-const standing = (connected: boolean, caughtUp: boolean, readOnly: string | null = null): Standing => ({
+const standing = (connected: boolean, caughtUp: boolean, readOnly: string | null = null): ConsoleState => ({
   bus: { connected },
   caughtUp,
   readOnly,

@@ -169,6 +169,19 @@ helloFault: Shown | null,
 faults: Array<HelloFaultView>, };
 
 /**
+ * Words of the agent, never facts.
+ */
+export type AgentWords = { 
+/**
+ * The field that held them: `title`, `reason`, `preview`, `explanation`, `command`.
+ */
+field: string, 
+/**
+ * The words.
+ */
+text: Shown, };
+
+/**
  * All agents.
  */
 export type AgentsView = { 
@@ -661,7 +674,7 @@ state: CardState,
 /**
  * The agent's words.
  */
-says: Array<Said>, 
+says: Array<AgentWords>, 
 /**
  * The arguments at the gate; none for questions and forms.
  */
@@ -932,7 +945,7 @@ stop_export: [ExportNumber, Nothing],
 /**
  * The values that filters can take.
  */
-history_facets: [Nothing, HistoryFacets], 
+history_filter_values: [Nothing, HistoryFilterValues], 
 /**
  * A request's whole story.
  */
@@ -1582,7 +1595,7 @@ trouble: string | null, };
 /**
  * A value that a filter can take, and how it is shown.
  */
-export type Facet = { 
+export type FilterValue = { 
 /**
  * What goes into the filter. Never shown.
  */
@@ -1751,27 +1764,27 @@ id: number, };
 /**
  * The values that occur, for the filters; at most 500 of a kind, in alphabetical order.
  */
-export type HistoryFacets = { 
+export type HistoryFilterValues = { 
 /**
  * Workspaces.
  */
-workspaces: Array<Facet>, 
+workspaces: Array<FilterValue>, 
 /**
  * `WORKSPACE/AGENT`.
  */
-agents: Array<Facet>, 
+agents: Array<FilterValue>, 
 /**
  * Tools.
  */
-tools: Array<Facet>, 
+tools: Array<FilterValue>, 
 /**
  * Operators by their key.
  */
-operators: Array<Facet>, 
+operators: Array<FilterValue>, 
 /**
  * Rules by their id.
  */
-rules: Array<Facet>, };
+rules: Array<FilterValue>, };
 
 /**
  * What to look for. Every given part must hold; an empty filter finds everything.
@@ -1790,7 +1803,7 @@ workspace: string | null,
  */
 agent: string | null, 
 /**
- * Tool name, whole; the value of a facet, not the text that is shown.
+ * Tool name, whole; the value to filter by, not the text that is shown.
  */
 tool: string | null, 
 /**
@@ -2757,7 +2770,7 @@ agent: string | null,
 /**
  * The tool; none for questions and forms.
  */
-tool: Facet | null, 
+tool: FilterValue | null, 
 /**
  * Decisions of people.
  */
@@ -3798,19 +3811,6 @@ export type RungName = "stored" | "decided" | "on_bus" | "received" | "executed"
  * The state of a rung.
  */
 export type RungState = "open" | "done" | "bad" | "forbidden" | "never" | "stalled";
-
-/**
- * Words of the agent, never facts.
- */
-export type Said = { 
-/**
- * The field that held them: `title`, `reason`, `preview`, `explanation`, `command`.
- */
-field: string, 
-/**
- * The words.
- */
-text: Shown, };
 
 /**
  * Saves a rule; it is on the bus when this returns.
@@ -5123,7 +5123,7 @@ export type VerdictCount = {
 /**
  * The verdict.
  */
-verdict: Facet, 
+verdict: FilterValue, 
 /**
  * How often.
  */

@@ -18,7 +18,7 @@ use crate::policy::setup::read_schema;
 use crate::runtime::App;
 use crate::store::agent_instances::{self, InstanceRow};
 use crate::store::agents::{self, AgentRow};
-use crate::store::askers;
+use crate::store::agents_waiting;
 use crate::store::tools::{self, ToolRow};
 use crate::store::typed_targets::{self, TypedTargetRow};
 
@@ -162,7 +162,7 @@ impl App {
             known.insert((row.ws.clone(), row.name.clone()), row);
         }
         let mut asked = BTreeMap::new();
-        for (ws, name, at) in askers::all(reader).await? {
+        for (ws, name, at) in agents_waiting::all(reader).await? {
             let place = (ws, name);
             known.entry(place.clone()).or_insert_with(|| AgentRow {
                 ws: place.0.clone(),
@@ -182,7 +182,7 @@ impl App {
         let mut chosen = by_agent(typed_targets::all(reader).await?, |row| {
             (row.ws.clone(), row.agent.clone())
         });
-        let mut waiting = by_agent(askers::waiting(reader).await?, |row| {
+        let mut waiting = by_agent(agents_waiting::waiting(reader).await?, |row| {
             (row.0.clone(), row.1.clone())
         });
         let mut reports = Vec::with_capacity(known.len());
@@ -190,7 +190,7 @@ impl App {
             let key: Option<AgentKey> = format!("{}/{}", row.ws, row.name).parse().ok();
             let said = match &key {
                 Some(key) if row.hello_at.is_some() => self.said(key).await?,
-                _ => Said::default(),
+                _ => HelloFacts::default(),
             };
             let set = key
                 .as_ref()
@@ -224,11 +224,11 @@ impl App {
         Ok(reports)
     }
 
-    async fn said(&self, key: &AgentKey) -> Result<Said, Fault> {
+    async fn said(&self, key: &AgentKey) -> Result<HelloFacts, Fault> {
         let (ws, name) = (key.workspace.as_ref(), key.agent.as_ref());
         let raw = agents::hello(self.reader(), ws, name).await?;
         let read = raw.and_then(|raw| read_hello(&hello_subject(key), &raw).ok());
-        Ok(read.map_or_else(Said::default, |report| Said {
+        Ok(read.map_or_else(HelloFacts::default, |report| HelloFacts {
             skills: skill_names(&report.hello),
             faults: faults(&report.hello, report.faults),
             info: Some(report.hello.agent),
@@ -252,7 +252,7 @@ fn faults(hello: &Hello, mut faults: Vec<HelloFault>) -> Vec<HelloFault> {
 }
 
 #[derive(Default)]
-struct Said {
+struct HelloFacts {
     info: Option<AgentInfo>,
     skills: Vec<String>,
     faults: Vec<HelloFault>,

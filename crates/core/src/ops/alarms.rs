@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::ledger::{Batch, Ledger};
+use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::domain::AlarmCode;
 use crate::runtime::stopped;
@@ -27,8 +27,8 @@ pub enum Acknowledged {
 
 /// Raises an alarm of this console's own.
 pub(super) async fn raise(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     code: AlarmCode,
     subject: &str,
 ) -> Result<(), StoreError> {
@@ -38,8 +38,8 @@ pub(super) async fn raise(
 
 /// Somebody sends what no client can read: raised once, however often it comes.
 pub(super) async fn raise_unreadable(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     sender: &str,
 ) -> Result<(), StoreError> {
     let auto = ledger.identity.auto_key().to_string();
@@ -67,8 +67,8 @@ pub(super) async fn keep_to(shared: &Shared, code: AlarmCode, now: &[String]) ->
 
 /// Ends an alarm whose cause is gone.
 pub(super) async fn lower(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     code: AlarmCode,
     subject: &str,
 ) -> Result<(), StoreError> {
@@ -78,8 +78,8 @@ pub(super) async fn lower(
 
 /// Notes that this console's operator has seen an alarm.
 pub(super) async fn acknowledge(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     id: i64,
     done: oneshot::Sender<Acknowledged>,
 ) -> Result<(), StoreError> {
@@ -90,7 +90,7 @@ pub(super) async fn acknowledge(
 }
 
 async fn acknowledge_as(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
     operator: &str,
     id: i64,
 ) -> Result<Acknowledged, StoreError> {
@@ -108,7 +108,7 @@ async fn acknowledge_as(
             alarm.subject.clone(),
             detail,
         );
-        batch.gathered.status = true;
+        batch.effects.status = true;
     }
     let now = alarms::get(batch.tx, id).await?;
     Ok(now.map_or(Acknowledged::Unknown, Acknowledged::Done))

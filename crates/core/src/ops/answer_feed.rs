@@ -5,7 +5,7 @@
 use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::ledger::Batch;
+use super::writer_state::Tx;
 use crate::Fault;
 use crate::runtime::App;
 use crate::store::answered::{self, AnsweredRow};
@@ -15,12 +15,12 @@ use crate::store::{StoreError, meta};
 const REQUEST_COMES_MS: i64 = 60_000;
 
 /// Records how far the exporter has come.
-pub(super) async fn note_told(
-    batch: &mut Batch<'_>,
+pub(super) async fn note_exported(
+    batch: &mut Tx<'_>,
     row: i64,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    meta::put(batch.tx, meta::ANSWERS_TOLD, &row.to_string()).await?;
+    meta::put(batch.tx, meta::ANSWERS_EXPORTED, &row.to_string()).await?;
     batch.answer(done, ());
     Ok(())
 }
@@ -44,13 +44,13 @@ impl App {
     }
 
     /// The row up to which answers were exported; at first the last there is, so that the past is left out.
-    pub async fn answers_told(&self) -> Result<i64, Fault> {
-        let reported = meta::get(self.reader(), meta::ANSWERS_TOLD).await?;
+    pub async fn answers_exported(&self) -> Result<i64, Fault> {
+        let reported = meta::get(self.reader(), meta::ANSWERS_EXPORTED).await?;
         if let Some(row) = reported.and_then(|row| row.parse().ok()) {
             return Ok(row);
         }
         let last = answered::last(self.reader()).await?;
-        self.note_answers_told(last).await?;
+        self.note_answers_exported(last).await?;
         Ok(last)
     }
 
@@ -58,9 +58,9 @@ impl App {
     ///
     /// # Errors
     /// `ErrorCode::ReadOnly` when it cannot be written.
-    pub async fn note_answers_told(&self, row: i64) -> Result<(), Fault> {
+    pub async fn note_answers_exported(&self, row: i64) -> Result<(), Fault> {
         let (done, written) = oneshot::channel();
-        self.submit(Job::AnswersTold { row, done }).await?;
+        self.submit(Job::AnswersExported { row, done }).await?;
         self.answer(written).await
     }
 }

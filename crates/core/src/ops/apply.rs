@@ -8,13 +8,13 @@ use tokio::sync::oneshot;
 
 pub(crate) use self::outbox::drop_leftover_holds;
 use super::job::{DecideCommand, DecideReply, Job};
-use super::ledger::{Batch, Gathered, Ledger};
 use super::publisher::Settlements;
 use super::votes::cast;
+use super::writer_state::{Effects, Tx, WriterState};
 use super::{
-    alarms, alive, answer_feed, arrivals, automatic, decide, decisions, due, enroll, gates, habits,
-    hellos, ladder, policy_intake, practice, recall, reports, retention, search_index, spans,
-    story, typed_targets,
+    alarms, answer_feed, arrivals, automatic, decide, decisions, details, due, enroll, gates,
+    habits, heartbeats, hellos, ladder, policy_intake, practice, recall, reports, retention,
+    search_index, spans, typed_targets,
 };
 use crate::domain::Timestamp;
 use crate::store::audit::Entry;
@@ -25,16 +25,16 @@ type Verdicts = Vec<(Box<DecideCommand>, DecideReply)>;
 
 /// Applies the jobs. On an error the transaction must not be committed.
 pub(crate) async fn apply_all(
-    ledger: &mut Ledger,
+    ledger: &mut WriterState,
     tx: &mut WriteConnection,
     now: Timestamp,
     settlements: &Settlements,
     jobs: Vec<Job>,
-) -> Result<Gathered, StoreError> {
-    let mut batch = Batch {
+) -> Result<Effects, StoreError> {
+    let mut batch = Tx {
         tx,
         now,
-        gathered: Gathered::default(),
+        effects: Effects::default(),
     };
     let mut verdicts = Verdicts::new();
     for job in jobs {
@@ -46,29 +46,29 @@ pub(crate) async fn apply_all(
     }
     decide::apply(ledger, &mut batch, settlements, verdicts).await?;
     finish(ledger, &mut batch).await?;
-    Ok(batch.gathered)
+    Ok(batch.effects)
 }
 
-async fn finish(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+async fn finish(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if ledger.next_due.is_none_or(|due| due <= batch.now) {
         due::run(ledger, batch).await?;
     }
     habits::run(ledger, batch).await?;
     automatic::run(ledger, batch).await?;
-    if !batch.gathered.outgoing.is_empty() {
+    if !batch.effects.outgoing.is_empty() {
         // Here and not where each of them is made: whoever forgot it would have one that the bus does not take go unseen.
         ledger.sweep_at(batch.now.plus_ms(ledger.stall_limits.on_bus_ms));
     }
     ladder::moved(ledger, batch).await?;
-    let approved = std::mem::take(&mut batch.gathered.approved);
+    let approved = std::mem::take(&mut batch.effects.approved);
     tools::note_approved(batch.tx, &approved).await?;
-    let entries: Vec<Entry> = std::mem::take(&mut batch.gathered.audit);
+    let entries: Vec<Entry> = std::mem::take(&mut batch.effects.audit);
     audit::append(batch.tx, &entries).await
 }
 
 async fn apply(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     verdicts: &mut Verdicts,
     job: Job,
 ) -> Result<(), StoreError> {
@@ -82,7 +82,7 @@ async fn apply(
         Job::Receipts(messages) => reports::apply_receipts(ledger, batch, &messages).await,
         Job::Hellos(messages) => hellos::apply(ledger, batch, &messages).await,
         Job::Spans(messages) => spans::apply(ledger, batch, &messages).await,
-        Job::Alive(heard) => alive::note(batch, &heard).await,
+        Job::Heartbeats(heard) => heartbeats::note(batch, &heard).await,
         Job::Bound(binding) => bus_state::bound(ledger, batch, binding).await,
         Job::CaughtUp(reported) => bus_state::caught_up(ledger, batch, reported).await,
         Job::ReportsKnown => bus_state::reports_known(ledger),
@@ -146,14 +146,14 @@ async fn apply(
             detail,
             done,
         } => record(ledger, batch, (action, subject, detail), done),
-        Job::AnswersTold { row, done } => answer_feed::note_told(batch, row, done).await,
+        Job::AnswersExported { row, done } => answer_feed::note_exported(batch, row, done).await,
         Job::Remove {
             kind,
             items,
             before,
             done,
         } => retention::apply(ledger, batch, (kind, &items, before), done).await,
-        Job::Remember { key, value, done } => story::keep(batch, key, &value, done).await,
+        Job::Remember { key, value, done } => details::keep(batch, key, &value, done).await,
         Job::LearnAnew { tool, done } => habits::apply(ledger, batch, tool, done).await,
         Job::Practice(note, done) => practice::keep(ledger, batch, note, done).await,
         Job::Gate { agent, open, done } => {
@@ -166,8 +166,8 @@ async fn apply(
 
 /// Writes the audit entry of a use case; the actor is this console's operator.
 fn record(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     (action, subject, detail): (&'static str, String, Value),
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {

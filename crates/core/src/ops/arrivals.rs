@@ -20,8 +20,8 @@ use super::automatic_answers;
 use super::decisions::join_orphans;
 use super::habits;
 use super::incoming::{At, IncomingRequest, RequestMessage};
-use super::ledger::{Batch, CONFLICT, Ledger};
 use super::votes;
+use super::writer_state::{CONFLICT, Tx, WriterState};
 use crate::domain::{State, Timestamp};
 use crate::store::StoreError;
 use crate::store::requests::{self, NewRequest};
@@ -29,8 +29,8 @@ use crate::store::tombstones::{self, TombstoneKind};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     messages: &[IncomingRequest],
 ) -> Result<(), StoreError> {
     let Some(unread) = ledger.unread(batch.tx, messages).await? else {
@@ -81,7 +81,7 @@ pub(crate) async fn apply(
 }
 
 fn row_of_request<'m>(
-    ledger: &mut Ledger,
+    ledger: &mut WriterState,
     epoch: &str,
     now: Timestamp,
     at: At,
@@ -206,8 +206,8 @@ fn subject_of(row: &NewRequest<'_>) -> String {
 type Arrival<'m> = (&'m str, NewRequest<'m>, Option<&'m Arc<ParsedRequest>>);
 
 async fn insert(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     arrived: Vec<Arrival<'_>>,
 ) -> Result<(), StoreError> {
     if arrived.is_empty() {
@@ -231,7 +231,7 @@ async fn insert(
             conflict(ledger, batch, row, subject, name).await?;
             continue;
         };
-        batch.gathered.touched.push(*id);
+        batch.effects.touched.push(*id);
         let actor = match row.ws.as_str() {
             "" => "unknown".to_owned(),
             ws => format!("{ws}/{}", row.agent),
@@ -264,7 +264,7 @@ async fn insert(
                     }
                     // A probe is not announced as a card.
                     if !is_probe(row.tool.as_deref()) {
-                        batch.gathered.arrived.push(key.clone());
+                        batch.effects.arrived.push(key.clone());
                     }
                 }
                 None => {}
@@ -283,8 +283,8 @@ async fn insert(
 /// Applies what came before its request, a rejected one too: first what moves the deadline, then votes and a
 /// decision, then a withdraw. Returns the rows that have a decision.
 async fn follow_up(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<HashSet<i64>, StoreError> {
     let mut withdrawn = Vec::new();
@@ -317,8 +317,8 @@ async fn follow_up(
 
 /// A second message where only one can be: kept, audited, left unanswered; the first one counts.
 async fn conflict(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     row: NewRequest<'_>,
     subject: &str,
     name: String,

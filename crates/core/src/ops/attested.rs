@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::incoming::IncomingDecision;
-use super::ledger::{Batch, Ledger};
 use super::trusted::TrustedKeys;
+use super::writer_state::{Tx, WriterState};
 use crate::domain::Timestamp;
 
 /// When a message was stored.
@@ -32,11 +32,11 @@ impl StoredAt {
 }
 
 /// The moment of a message of the stream's present epoch.
-pub(super) fn stored_at(ledger: &Ledger, epoch: &str, message: &IncomingDecision) -> StoredAt {
+pub(super) fn stored_at(ledger: &WriterState, epoch: &str, message: &IncomingDecision) -> StoredAt {
     let stamp = message.at.stamp;
     let said = message.attestation.as_deref().and_then(|header| {
         let realm = ledger.bus.as_ref()?.realm;
-        let place = Place {
+        let place = Location {
             realm: &realm,
             epoch,
             subject: &message.subject,
@@ -55,7 +55,7 @@ pub(super) fn stored_at(ledger: &Ledger, epoch: &str, message: &IncomingDecision
 
 /// Compares the word about a message with the stamp at which this console saw it stored: somebody's store
 /// or key is not to be trusted where they differ. The decision is the same: that is noted, and no alarm.
-pub(super) fn compare(batch: &mut Batch<'_>, key: &RequestKey, reported: &StoredAt, first_ms: i64) {
+pub(super) fn compare(batch: &mut Tx<'_>, key: &RequestKey, reported: &StoredAt, first_ms: i64) {
     let Some(by) = reported.by.as_ref().filter(|_| reported.at.0 != first_ms) else {
         return;
     };
@@ -66,7 +66,7 @@ pub(super) fn compare(batch: &mut Batch<'_>, key: &RequestKey, reported: &Stored
 
 /// Where a message is now.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Location<'a> {
     realm: &'a Uuid,
     epoch: &'a str,
     subject: &'a str,
@@ -75,7 +75,7 @@ struct Place<'a> {
 
 fn accepted(
     trusted: &TrustedKeys,
-    place: Place<'_>,
+    place: Location<'_>,
     header: &str,
     payload: &[u8],
 ) -> Option<(String, Timestamp)> {
@@ -130,7 +130,7 @@ mod tests {
         trusted.accept(&OperatorList::new(vec![entry]));
         let epoch = NOW.to_string();
         let read = |header: &str, subject: &str, payload: &[u8]| {
-            let place = Place {
+            let place = Location {
                 realm: &REALM,
                 epoch: &epoch,
                 subject,

@@ -104,9 +104,11 @@ impl App {
             );
             check.bad("audit", check.rows.to_string(), &reason);
         }
-        let explained = check.explained(anchors.on_bus.as_deref().unwrap_or_default());
+        let restored_anchors =
+            check.restored_anchors(anchors.on_bus.as_deref().unwrap_or_default());
         let signer = self.anchor_signer(former);
-        let (anchored_seq, wrong) = anchors.check(&signer, &check.hashes, check.rows, &explained);
+        let (anchored_seq, wrong) =
+            anchors.check(&signer, &check.hashes, check.rows, &restored_anchors);
         for bad in wrong {
             check.first_bad.get_or_insert(bad);
         }
@@ -278,8 +280,8 @@ impl Check {
     }
 
     /// The anchors that a restore explains: exactly those that the chain names, none more.
-    fn explained(&self, anchors: &[StoredAnchor]) -> HashSet<i64> {
-        let mut explained = HashSet::new();
+    fn restored_anchors(&self, anchors: &[StoredAnchor]) -> HashSet<i64> {
+        let mut restored_anchors = HashSet::new();
         for detail in &self.lost {
             let Some(restore) = detail["restore"]
                 .as_i64()
@@ -295,10 +297,10 @@ impl Check {
                 .collect();
             let named = lost_anchors::named(&lost);
             if named["digest"] == detail["digest"] && named["count"] == detail["count"] {
-                explained.extend(lost.iter().map(|anchor| anchor.stream_seq));
+                restored_anchors.extend(lost.iter().map(|anchor| anchor.stream_seq));
             }
         }
-        explained
+        restored_anchors
     }
 
     fn holds(&self, stored: &StoredAnchor) -> bool {

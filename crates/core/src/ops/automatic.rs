@@ -16,16 +16,16 @@ pub(super) use self::judge::judge;
 use self::judge::{Decided, decision, is_bypassed, read};
 pub(super) use self::probes::is_probe;
 use super::job::{Automatic, DecideCommand};
-use super::ledger::{Batch, Ledger};
 use super::policies::{InForce, Policies};
 use super::rule_usage::{Amounts, counter, is_limited};
 use super::turns::{Turn, Turns};
+use super::writer_state::{Tx, WriterState};
 use super::{decide, habits, quorum, rule_notes};
 use crate::domain::{Authority, State};
 use crate::policy::evaluate::amount;
 use crate::policy::{Asked, By, Conditions, Outcome, Used};
 use crate::store::rule_uses::{self, RuleUse};
-use crate::store::{StoreError, policy_versions, requests, to_judge};
+use crate::store::{StoreError, pending_evaluation, policy_versions, requests};
 
 /// How many waiting requests are judged in one transaction.
 const AT_ONCE: i64 = 500;
@@ -96,7 +96,7 @@ impl Judge {
 }
 
 /// Judges what came, what is owed, and what other consoles were left and did not decide.
-pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+pub(crate) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let judge = &mut ledger.judge;
     judge.amounts.begin();
     if !ledger.projects || !ledger.caught_up || ledger.read_only.is_some() || ledger.bus.is_none() {
@@ -151,7 +151,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
         ids.extend(turns.due(batch.now, at_once));
     }
     if let Some(after) = judge.owed {
-        let page = to_judge::waiting(batch.tx, after, AT_ONCE).await?;
+        let page = pending_evaluation::waiting(batch.tx, after, AT_ONCE).await?;
         judge.owed = page.last().copied().filter(|_| page.len() >= at_once);
         ids.extend(page);
     }
@@ -173,8 +173,8 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
 }
 
 async fn decide(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     ids: &[i64],
     arrived: &HashMap<i64, Arc<ParsedRequest>>,
 ) -> Result<(), StoreError> {
@@ -184,7 +184,7 @@ async fn decide(
     let records = requests::records_by_id(batch.tx, ids).await?;
     let unread = |id: i64| (id, !arrived.contains_key(&id));
     let rows: Vec<_> = records.iter().map(|record| unread(record.id)).collect();
-    let rows = to_judge::read(batch.tx, &rows).await?;
+    let rows = pending_evaluation::read(batch.tx, &rows).await?;
     for (mut record, row) in records.into_iter().zip(rows) {
         let open = record.state == State::Pending && batch.now < record.deadline_at;
         let bypassed = is_bypassed(ledger, &record, batch.now);
@@ -284,8 +284,8 @@ async fn decide(
 /// Whether every hello is known that was stored before this request: one of them may define its tool otherwise. Where
 /// not, it is judged again when they are.
 async fn knows_hellos(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     id: i64,
 ) -> Result<bool, StoreError> {
     let as_of = match ledger.judge.unsure.get(&id) {
@@ -302,7 +302,7 @@ async fn knows_hellos(
 }
 
 /// It needs no second look.
-fn settled(ledger: &mut Ledger, id: i64) {
+fn settled(ledger: &mut WriterState, id: i64) {
     ledger.judge.unsure.remove(&id);
     ledger.judge.turns.forget(&[id]);
     ledger.judge.limited.forget(&[id]);
@@ -310,8 +310,8 @@ fn settled(ledger: &mut Ledger, id: i64) {
 
 /// Takes what was decided into the outbox.
 async fn enqueue(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     decided: Vec<Decided>,
 ) -> Result<(), StoreError> {
     if decided.is_empty() {

@@ -7,13 +7,13 @@ use serde_json::json;
 
 use super::decide::row;
 use super::draft::{Draft, seal, write};
-use super::ledger::{Batch, Ledger};
 use super::publisher::Outgoing;
 use super::turns::Turn;
 use super::votes::close;
+use super::writer_state::{Tx, WriterState};
 use crate::domain::{State, Timestamp};
 use crate::store::outbox;
-use crate::store::unanswered::{self, Place};
+use crate::store::unanswered::{self, EndedCursor};
 use crate::store::{StoreError, requests};
 
 /// How many are looked at at once.
@@ -34,8 +34,8 @@ fn draft_for(state: State) -> Option<Draft> {
 /// The others are looked at again when their turn comes; all of them, while the policy is not known or this
 /// console's key does not count.
 pub(crate) async fn answer(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     ids: &[i64],
 ) -> Result<(), StoreError> {
     let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
@@ -45,14 +45,14 @@ pub(crate) async fn answer(
         return Ok(());
     }
     if !ledger.policy_known.is_fresh() {
-        ledger.answers_owed = Some(Place::default());
+        ledger.answers_owed = Some(EndedCursor::default());
         ledger.due_at(batch.now.plus_ms(OWED_LOOK_MS));
         return Ok(());
     }
     // A pending or retired key would put a void answer there, in the place of another console's. The list of operators
     // that changes this asks for another look.
     if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
-        ledger.answers_owed = Some(Place::default());
+        ledger.answers_owed = Some(EndedCursor::default());
         return Ok(());
     }
     let mut rows = Vec::new();
@@ -101,7 +101,7 @@ pub(crate) async fn answer(
             State::Queued,
         );
         let outgoing = Outgoing::of_row(&row, (decision_id, sig), None);
-        batch.gathered.outgoing.push(outgoing);
+        batch.effects.outgoing.push(outgoing);
         rows.push(row);
     }
     outbox::insert(batch.tx, &rows, &[]).await
@@ -110,8 +110,8 @@ pub(crate) async fn answer(
 /// Answers a page of what ended while nobody could: after a restart, while the policy was not known, or read again
 /// from the streams. Returns when to go on; none at the end, and while this console's key does not count.
 async fn catch_up(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     let Some(place) = ledger.answers_owed else {
         return Ok(None);
@@ -122,7 +122,7 @@ async fn catch_up(
     if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
         return Ok(None);
     }
-    if place == Place::default() {
+    if place == EndedCursor::default() {
         close::catch_up(ledger, batch).await?;
     }
     let (ids, next) = unanswered::page(batch.tx, place, AT_ONCE).await?;
@@ -134,8 +134,8 @@ async fn catch_up(
 /// Gives the answers whose turn has come, unless something is stored by now, and those that could not
 /// be given before. Returns when to look next.
 pub(crate) async fn look_again(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     let owed = catch_up(ledger, batch).await?;
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);

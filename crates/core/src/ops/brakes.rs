@@ -3,17 +3,17 @@
 //! A brake that does not verify, or was signed before the one in force, keeps automatic approvals off. Such a bypass
 //! allows nothing.
 
-mod said;
+mod value;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use countersign_wire::{AgentBrake, AgentKey, PolicyKey};
 
-pub(super) use self::said::Said;
-use self::said::Setting;
+pub(super) use self::value::BrakeValue;
+use self::value::Setting;
 use super::listed_names::words;
-use super::policy_intake::{Incoming, Place, Taken};
+use super::policy_intake::{BucketEntry, Incoming, Taken};
 use super::policy_value::{self, Put, TRIES};
 use super::trusted::{KeyStatus, TrustedKeys};
 use super::waiting_calls::{Trial, WaitingCall};
@@ -21,7 +21,7 @@ use crate::Fault;
 use crate::domain::brakes::Brakes;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::runtime::{App, Role, Shared};
-use crate::store::askers;
+use crate::store::agents_waiting;
 use crate::store::policy::{self, PolicyRow};
 
 /// Who set a brake that does not verify, for display.
@@ -46,8 +46,8 @@ pub(crate) fn remembered(trusted: &TrustedKeys, rows: &[PolicyRow]) -> Brakes {
         let Some(key) = PolicyKey::parse(&row.key) else {
             continue;
         };
-        let said = Said::read(&key, &row.payload);
-        let cautious = || Said::cautious(&key).map(|said| (said, String::new()));
+        let said = BrakeValue::read(&key, &row.payload);
+        let cautious = || BrakeValue::cautious(&key).map(|said| (said, String::new()));
         if let Some((said, by)) = said.or_else(cautious) {
             let at = stamp_of(&row.payload);
             let setting = Setting {
@@ -80,9 +80,9 @@ pub(super) fn take(
     shared: &Shared,
     key: &PolicyKey,
     came: &Incoming,
-    place: Place,
+    place: BucketEntry,
 ) -> Option<Taken> {
-    let read = |row: &PolicyRow| Said::read(key, &row.payload);
+    let read = |row: &PolicyRow| BrakeValue::read(key, &row.payload);
     let signed = match came {
         Incoming::Valid(row) => read(row).map(|(said, by)| {
             let by = named(&shared.trusted, row, &by, place.stored_at);
@@ -98,7 +98,7 @@ pub(super) fn take(
             _ => None,
         };
         // A deletion too: nobody signs it, and only a signed value relaxes what holds back.
-        let said = Said::careful(key, &brakes, older.as_ref())?;
+        let said = BrakeValue::careful(key, &brakes, older.as_ref())?;
         Some((said, UNVERIFIED.to_owned(), String::new()))
     })?;
     let detail = said.audited();
@@ -118,7 +118,7 @@ impl App {
     /// # Errors
     /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`; nothing is changed then.
     pub async fn set_panic(&self, on: bool) -> Result<BrakeSet, Fault> {
-        let revision = self.put_brake(&Said::Panic(on)).await?;
+        let revision = self.put_brake(&BrakeValue::Panic(on)).await?;
         Ok(BrakeSet {
             revision,
             terminated: 0,
@@ -133,7 +133,7 @@ impl App {
     /// `ErrorCode::InvalidArgs` for a pause of a stopped agent, `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`;
     /// nothing is changed then.
     pub async fn set_brake(&self, agent: &AgentKey, state: AgentBrake) -> Result<BrakeSet, Fault> {
-        let said = Said::Agent(agent.clone(), state);
+        let said = BrakeValue::Agent(agent.clone(), state);
         let revision = self.put_brake(&said).await?;
         let (terminated, left) = match state {
             AgentBrake::Stopped => self.terminate_waiting(agent).await?,
@@ -153,8 +153,8 @@ impl App {
     ) -> Result<Vec<WaitingCall>, Fault> {
         let before = self.brakes().await?;
         let said = match agent {
-            Some(agent) => Said::Agent(agent.clone(), AgentBrake::Running),
-            None => Said::Panic(false),
+            Some(agent) => BrakeValue::Agent(agent.clone(), AgentBrake::Running),
+            None => BrakeValue::Panic(false),
         };
         let mut after = before.clone();
         let setting = Setting {
@@ -164,7 +164,7 @@ impl App {
             at: self.now(),
         };
         said.set(&mut after, setting);
-        let asked = askers::waiting(self.reader()).await?.into_iter();
+        let asked = agents_waiting::waiting(self.reader()).await?.into_iter();
         let mut workspaces: Vec<_> = asked.filter_map(|(ws, ..)| ws.parse().ok()).collect();
         workspaces.dedup();
         let mut calls = Vec::new();
@@ -198,7 +198,7 @@ impl App {
         for alarm in self.alarms().await? {
             if alarm.code == AlarmCode::BrakeUnverified.as_str()
                 && let Some(said) = PolicyKey::parse(&alarm.subject)
-                    .and_then(|key| Said::careful(&key, &brakes, None))
+                    .and_then(|key| BrakeValue::careful(&key, &brakes, None))
             {
                 let setting = Setting {
                     revision: u64::MAX,
@@ -214,7 +214,7 @@ impl App {
 
     /// Writes over the current revision: the last operator decides. A value that was not seen, or that came after a try
     /// which the bus did not answer, is never overwritten.
-    pub(super) async fn put_brake(&self, said: &Said) -> Result<u64, Fault> {
+    pub(super) async fn put_brake(&self, said: &BrakeValue) -> Result<u64, Fault> {
         let writer = self.policy_writer().await?;
         self.may_grant(said)?;
         self.may_end(said)?;

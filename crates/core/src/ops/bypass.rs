@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use countersign_wire::{AgentKey, BypassGrant, PolicyKey, Risk, RuleRef};
 
-use super::brakes::{BrakeSet, Said};
+use super::brakes::{BrakeSet, BrakeValue};
 use super::trusted::{KeyStatus, TrustedKeys};
 use crate::Fault;
 use crate::domain::Timestamp;
@@ -99,8 +99,8 @@ impl App {
     }
 
     /// Refuses a bypass that would cover what its signer may not let run.
-    pub(super) fn may_grant(&self, said: &Said) -> Result<(), Fault> {
-        let Said::Bypass(agent, Some(grant)) = said else {
+    pub(super) fn may_grant(&self, said: &BrakeValue) -> Result<(), Fault> {
+        let BrakeValue::Bypass(agent, Some(grant)) = said else {
             return Ok(());
         };
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
@@ -119,7 +119,9 @@ impl App {
         agent: &AgentKey,
         grant: Option<BypassGrant>,
     ) -> Result<BrakeSet, Fault> {
-        let revision = self.put_brake(&Said::Bypass(agent.clone(), grant)).await?;
+        let revision = self
+            .put_brake(&BrakeValue::Bypass(agent.clone(), grant))
+            .await?;
         Ok(BrakeSet {
             revision,
             terminated: 0,

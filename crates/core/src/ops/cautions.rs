@@ -15,14 +15,14 @@ use crate::Fault;
 use crate::domain::CallWarning;
 use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
 use crate::runtime::App;
-use crate::store::lines::LineRow;
 use crate::store::re_asks::{self, EarlierCall};
+use crate::store::request_list::RequestSummary;
 use crate::store::{StoreError, agents, audit, tools};
 
 /// The same call decided before, and everything that is remarkable about this one, that included.
 pub(super) async fn of(
     app: &App,
-    line: &LineRow,
+    line: &RequestSummary,
 ) -> Result<(Option<EarlierCall>, Vec<CallWarning>), StoreError> {
     let reader = app.reader();
     let mut found = Vec::new();

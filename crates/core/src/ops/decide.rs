@@ -10,11 +10,11 @@ use uuid::Uuid;
 
 use super::draft::{Draft, DraftError, Unsigned, fits, seal, write};
 use super::job::{Accepted, DecideCommand, DecideReply, Look, Refused, ShownFinding};
-use super::ledger::{Batch, Ledger};
 use super::operators::why_not;
 use super::publisher::{Carried, Outgoing, Settlements};
 use super::quorum;
 use super::votes::cast::{Choice, cast};
+use super::writer_state::{Tx, WriterState};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{
     Authority, Delivery, RequestRecord, State, Timestamp, check_decide, ends_the_call, hold,
@@ -28,8 +28,8 @@ use crate::store::{StoreError, findings, vote_outbox};
 
 /// Checks and queues verdicts; each caller is answered when all are committed.
 pub(crate) async fn apply(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     settlements: &Settlements,
     commands: Vec<(Box<DecideCommand>, DecideReply)>,
 ) -> Result<(), StoreError> {
@@ -65,8 +65,8 @@ struct Taken {
 }
 
 async fn take_verdict(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     settlements: &Settlements,
     record: &mut RequestRecord,
     command: DecideCommand,
@@ -116,11 +116,7 @@ struct LookedAt {
     findings: Option<Vec<ShownFinding>>,
 }
 
-async fn looked_at(
-    batch: &mut Batch<'_>,
-    request: i64,
-    look: &Look,
-) -> Result<LookedAt, StoreError> {
+async fn looked_at(batch: &mut Tx<'_>, request: i64, look: &Look) -> Result<LookedAt, StoreError> {
     let stored = findings::of(batch.tx, request).await?;
     let found: Option<Vec<Finding>> = stored.and_then(|text| serde_json::from_str(&text).ok());
     let findings: Option<Vec<_>> =
@@ -133,7 +129,7 @@ async fn looked_at(
 
 /// The verdict that may be given and the realm to sign for.
 fn check(
-    ledger: &Ledger,
+    ledger: &WriterState,
     record: &RequestRecord,
     command: &DecideCommand,
     now: Timestamp,
@@ -160,8 +156,8 @@ fn check(
 }
 
 fn decision(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     settlements: &Settlements,
     record: &mut RequestRecord,
     (verdict, realm, command, looked): (Verdict, Uuid, DecideCommand, Option<LookedAt>),
@@ -217,7 +213,7 @@ fn decision(
     );
     record.state = state;
     taken.changes.push(change(record, verdict, origin, now));
-    batch.gathered.touched.push(record.id);
+    batch.effects.touched.push(record.id);
     let accepted = match &sig {
         None => {
             ledger.due_at(release_at);
@@ -228,7 +224,7 @@ fn decision(
             let (settle, settled) = oneshot::channel();
             settlements.expect(decision_id, settle);
             batch
-                .gathered
+                .effects
                 .outgoing
                 .push(outgoing(record, &unsigned, sig.clone()));
             Accepted::Queued {
@@ -247,7 +243,7 @@ fn decision(
 
 /// Refuses for a key that does not count now: on the stream its decision would be void for ever.
 fn may_sign(
-    ledger: &Ledger,
+    ledger: &WriterState,
     record: &RequestRecord,
     verdict: Verdict,
     authority: Authority,
@@ -339,7 +335,7 @@ fn refused(error: DraftError) -> Refused {
     Refused::InvalidArgs(error.to_string())
 }
 
-fn sign(ledger: &Ledger, realm: &Uuid, unsigned: &Unsigned) -> Result<String, Refused> {
+fn sign(ledger: &WriterState, realm: &Uuid, unsigned: &Unsigned) -> Result<String, Refused> {
     seal(
         &ledger.identity,
         realm,
@@ -390,8 +386,8 @@ pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String)
 
 /// Takes a held approval back, and says so.
 pub(super) async fn undo(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
     reply: oneshot::Sender<Result<(), Refused>>,
 ) -> Result<(), StoreError> {
@@ -401,8 +397,8 @@ pub(super) async fn undo(
 }
 
 async fn undo_hold(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
 ) -> Result<Result<(), Refused>, StoreError> {
     let Some(record) = requests::records(batch.tx, std::slice::from_ref(key))
@@ -421,7 +417,7 @@ async fn undo_hold(
 
 /// Back to pending: undone by the operator, or dropped because the console stopped.
 pub(super) async fn release_hold(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
     record: &RequestRecord,
     actor: &str,
     action: &'static str,
@@ -434,7 +430,7 @@ pub(super) async fn release_hold(
     };
     let change = StateChange::waits_again(record, state);
     request_states::change_states(batch.tx, &[change]).await?;
-    batch.gathered.touched.push(record.id);
+    batch.effects.touched.push(record.id);
     batch.record(actor, action, record.key.to_string(), json!({}));
     Ok(())
 }

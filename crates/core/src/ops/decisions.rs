@@ -17,9 +17,9 @@ use super::decision_reading::Reading;
 use super::execution;
 use super::incoming::IncomingDecision;
 use super::ladder;
-use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
 use super::votes;
+use super::writer_state::{CONFLICT, Tx, WriterState};
 use crate::domain::life_cycle::{Step, StoredAs, next};
 use crate::domain::{AlarmCode, Delivery, RequestRecord, State, Timestamp};
 use crate::store::StoreError;
@@ -31,8 +31,8 @@ use crate::store::{findings, outbox, rule_uses, unanswered, vote_outbox};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     messages: &[IncomingDecision],
 ) -> Result<(), StoreError> {
     let Some(unread) = ledger.unread(batch.tx, messages).await? else {
@@ -81,8 +81,8 @@ pub(crate) async fn apply(
 type Row<'m> = (&'m IncomingDecision, RequestKey, StoredAt, Option<Reading>);
 
 async fn insert(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     epoch: &str,
     rows: Vec<Row<'_>>,
     records: &HashMap<RequestKey, RequestRecord>,
@@ -138,7 +138,7 @@ async fn insert(
             batch.record(actor, "conflict", key.to_string(), detail);
             // Its delivery is watched no longer.
             batch
-                .gathered
+                .effects
                 .touched
                 .extend(records.get(&key).map(|record| record.id));
             continue;
@@ -192,7 +192,7 @@ async fn insert(
 }
 
 /// Answers who waits for a decision of this process, once its place on the stream is committed.
-fn report(ledger: &Ledger, batch: &mut Batch<'_>, message: &IncomingDecision, reading: &Reading) {
+fn report(ledger: &WriterState, batch: &mut Tx<'_>, message: &IncomingDecision, reading: &Reading) {
     let id: Option<Uuid> = message
         .body
         .decision_id
@@ -228,8 +228,8 @@ struct Answer<'a> {
 
 /// What it changes of its request; none where that is over already.
 async fn settle(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     answer: Answer<'_>,
 ) -> Result<Option<StateChange>, StoreError> {
     let Answer {
@@ -252,7 +252,7 @@ async fn settle(
         unanswered::forgive(batch.tx, record.id).await?;
     }
     if origin == Some(Origin::Operator.as_str()) && lets_run(&reading.effective) {
-        batch.gathered.approved.push((record.id, stored_at));
+        batch.effects.approved.push((record.id, stored_at));
     }
     if record.state.is_open() && !state.is_open() {
         ledger.counts.closed(&record.key.agent_key());
@@ -264,7 +264,7 @@ async fn settle(
     if origin == Some(Origin::Operator.as_str()) && state == State::Decided {
         ledger.habits.decided(record.id);
     }
-    batch.gathered.touched.push(record.id);
+    batch.effects.touched.push(record.id);
     Ok(Some(StateChange {
         id: record.id,
         state,
@@ -277,8 +277,8 @@ async fn settle(
 
 /// A tighten that was stored after the decision and read before it: it moved a deadline that was kept.
 async fn put_back_deadline(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     record: &RequestRecord,
     stored_at: Timestamp,
 ) -> Result<(), StoreError> {
@@ -299,8 +299,8 @@ fn lets_run(effective: &str) -> bool {
 
 /// Judges a decision again: a withdraw or a tighten that was stored before it came later on its stream.
 pub(super) async fn judge_again(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
 ) -> Result<(), StoreError> {
     let Some(stored) = decisions::stored(batch.tx, key).await? else {
@@ -343,8 +343,8 @@ pub(super) async fn judge_again(
 
 /// Joins decisions that came before their requests. Returns the requests' rows.
 pub(super) async fn join_orphans(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<HashSet<i64>, StoreError> {
     let orphans = decisions::orphans(batch.tx, keys).await?;
@@ -405,7 +405,7 @@ pub(super) async fn join_orphans(
 }
 
 async fn set_aside(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
     epoch: &str,
     message: &IncomingDecision,
     code: &str,

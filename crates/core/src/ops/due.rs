@@ -13,11 +13,11 @@ use super::decide::release_hold;
 use super::draft::{request_of, seal};
 use super::execution;
 use super::ladder;
-use super::ledger::{Batch, Ledger};
 use super::publisher::Outgoing;
 use super::quorum;
 use super::stopped;
 use super::votes::{cast, close};
+use super::writer_state::{Tx, WriterState};
 use crate::domain::hold::LONGEST_HOLD_MS;
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
@@ -36,7 +36,7 @@ const LONGEST_ASKED_MS: i64 = 2_000;
 const NEVER: Timestamp = Timestamp(i64::MAX);
 
 /// Does everything that is due, and notes when to look again.
-pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+pub(crate) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if !ledger.projects || ledger.read_only.is_some() {
         ledger.next_due = Some(NEVER);
         return Ok(());
@@ -70,7 +70,7 @@ pub(crate) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
 
 /// The requests whose deadline has passed, also by a clock that was asked after they came: the server's may have been
 /// set back since it was asked before, and an answer is final.
-async fn overdue(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<Vec<i64>, StoreError> {
+async fn overdue(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
     let mut overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
     let Some(last) = overdue.iter().max() else {
         ledger.overdue = None;
@@ -94,7 +94,7 @@ fn look_again_in(asked: Duration) -> i64 {
 /// When the next held approval and the next held vote are released. What was held by a clock that ran ahead and was
 /// set back since is held as long as anything may be, from now on.
 async fn next_releases(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
 ) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
     let longest = batch.now.plus_ms(LONGEST_HOLD_MS);
     let mut release = outbox::next_release(batch.tx).await?;
@@ -110,7 +110,7 @@ async fn next_releases(
     Ok((release, vote))
 }
 
-async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+async fn release(ledger: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let due = outbox::due(batch.tx, batch.now).await?;
     if due.is_empty() {
         return Ok(());
@@ -155,9 +155,9 @@ async fn release(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreErro
             "payload_digest": countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string(),
         }));
         changes.push(released(row, record.id, state, record.delivery, batch.now));
-        batch.gathered.touched.push(record.id);
+        batch.effects.touched.push(record.id);
         let outgoing = Outgoing::of_row(row, (decision_id, sig.clone()), Some(&record));
-        batch.gathered.outgoing.push(outgoing);
+        batch.effects.outgoing.push(outgoing);
         signed.push((row.decision_id.clone(), sig));
     }
     outbox::release(batch.tx, &signed).await?;
@@ -183,8 +183,8 @@ fn released(
 }
 
 async fn expire(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     overdue: &[i64],
 ) -> Result<(), StoreError> {
     if overdue.is_empty() {
@@ -206,7 +206,7 @@ async fn expire(
             }),
         );
         changes.push(expired(record.id, state, record.delivery, batch.now));
-        batch.gathered.touched.push(record.id);
+        batch.effects.touched.push(record.id);
     }
     request_states::change_states(batch.tx, &changes).await?;
     automatic_answers::answer(ledger, batch, overdue).await
@@ -225,8 +225,8 @@ fn expired(id: i64, state: State, delivery: Delivery, now: Timestamp) -> StateCh
 
 /// A queued decision missed the deadline before anything of it was stored: it expired.
 pub(crate) async fn late(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     decision_id: &str,
     request: i64,
 ) -> Result<(), StoreError> {
@@ -254,7 +254,7 @@ pub(crate) async fn late(
         &[expired(request, state, Delivery::Stored, batch.now)],
     )
     .await?;
-    batch.gathered.touched.push(request);
+    batch.effects.touched.push(request);
     automatic_answers::answer(ledger, batch, &[request]).await
 }
 

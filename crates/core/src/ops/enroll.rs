@@ -13,7 +13,7 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::ledger::{Batch, Ledger};
+use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::bus::AgentAccess;
 use crate::data_dir::write_private;
@@ -32,8 +32,8 @@ pub const LOCAL_AGENT: &str = "local";
 
 /// Keeps an agent's new login key.
 pub(super) async fn note_enrolled(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     agent: &AgentKey,
     key: &str,
     done: oneshot::Sender<()>,
@@ -47,8 +47,8 @@ pub(super) async fn note_enrolled(
 
 /// Forgets an agent's login key; answered with whether it had one.
 pub(super) async fn note_revoked(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     agent: &AgentKey,
     done: oneshot::Sender<bool>,
 ) -> Result<(), StoreError> {
@@ -62,10 +62,7 @@ pub(super) async fn note_revoked(
 }
 
 /// Keeps the fingerprint of the keys that the embedded server has loaded.
-pub(super) async fn note_in_force(
-    batch: &mut Batch<'_>,
-    fingerprint: &str,
-) -> Result<(), StoreError> {
+pub(super) async fn note_in_force(batch: &mut Tx<'_>, fingerprint: &str) -> Result<(), StoreError> {
     meta::put(batch.tx, meta::AGENTS_IN_FORCE, fingerprint).await?;
     Ok(())
 }

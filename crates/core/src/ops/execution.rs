@@ -8,12 +8,14 @@ use std::collections::HashMap;
 
 use countersign_wire::{RequestKey, Stage, parse_receipt, receipt_subject};
 
-use super::ledger::{Batch, Ledger};
+use super::writer_state::{Tx, WriterState};
 use crate::domain::incident::{Execution, incident};
 use crate::domain::{AlarmCode, Delivery, INCIDENTS, Incident, Timestamp};
 use crate::store::decisions::Outcome;
 use crate::store::receipts::Reported;
-use crate::store::{StoreError, decisions, early_receipts, receipts, request_states, requests};
+use crate::store::{
+    StoreError, decisions, receipts, receipts_before_decision, request_states, requests,
+};
 
 /// How far the stream of decisions may lag behind the stream of receipts.
 const PATIENCE_MS: i64 = 3_000;
@@ -30,8 +32,8 @@ pub(super) fn patience(at: Timestamp) -> Timestamp {
 
 /// Compares one execution with the decision that is here.
 pub(super) async fn compare(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
     execution: &Execution<'_>,
     standing: &Outcome,
@@ -44,27 +46,27 @@ pub(super) async fn compare(
 
 /// Looks again at executions whose patience is over; returns when to look next.
 pub(super) async fn look_again(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     if ledger.counts.early == 0 {
         return Ok(None);
     }
-    let keys = early_receipts::due(batch.tx, batch.now).await?;
+    let keys = receipts_before_decision::due(batch.tx, batch.now).await?;
     review(ledger, batch, &keys).await?;
-    early_receipts::next_look(batch.tx).await
+    receipts_before_decision::next_look(batch.tx).await
 }
 
 /// Takes up the receipts that came before these requests' decisions.
 pub(super) async fn take_up(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<(), StoreError> {
     if ledger.counts.early == 0 {
         return Ok(());
     }
-    let early = early_receipts::take(batch.tx, keys).await?;
+    let early = receipts_before_decision::take(batch.tx, keys).await?;
     ledger.counts.early -= i64::try_from(early.len()).unwrap_or(0);
     review(ledger, batch, &early).await
 }
@@ -72,8 +74,8 @@ pub(super) async fn take_up(
 /// Compares everything that was reported about these requests with what is known now: raises their rungs, raises
 /// alarms, and takes back those that came too early.
 pub(super) async fn review(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<(), StoreError> {
     let mut reported: HashMap<String, Vec<Reported>> = HashMap::new();
@@ -118,7 +120,7 @@ pub(super) async fn review(
             && rung > record.delivery
         {
             raised.push((record.id, rung));
-            batch.gathered.touched.push(record.id);
+            batch.effects.touched.push(record.id);
         }
     }
     request_states::change_delivery(batch.tx, &raised).await
@@ -147,8 +149,8 @@ fn judge(key: &RequestKey, row: &Reported, standing: Option<&Outcome>) -> Option
 }
 
 async fn raise(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
     found: Incident,
     at: Timestamp,
@@ -162,8 +164,8 @@ async fn raise(
 }
 
 async fn take_back(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
     one: Incident,
 ) -> Result<(), StoreError> {

@@ -139,10 +139,10 @@ impl Last {
 /// The time in a value; none in what cannot be read.
 fn signed_at(payload: &[u8]) -> Option<Signed> {
     #[derive(Deserialize)]
-    struct Said {
+    struct Dated {
         at: String,
     }
-    let said: Said = serde_json::from_slice(payload).ok()?;
+    let said: Dated = serde_json::from_slice(payload).ok()?;
     said.at.parse().ok()
 }
 

@@ -4,7 +4,7 @@ use countersign_wire::AgentKey;
 use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::ledger::{Batch, Ledger};
+use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::runtime::App;
@@ -29,8 +29,8 @@ impl Gate {
 
 /// Keeps it. An open gate is an alarm until it holds again.
 pub(super) async fn keep(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     agent: &AgentKey,
     open: Option<&str>,
     done: oneshot::Sender<()>,

@@ -13,8 +13,8 @@ use countersign_wire::{AgentKey, ApprovalRequest, ParsedRequest};
 pub use self::anew::Learned;
 pub(crate) use self::anew::apply;
 use self::past::{Pasts, ToolName};
-use super::ledger::{Batch, Ledger};
 use super::scrutiny::stops_of;
+use super::writer_state::{Tx, WriterState};
 use crate::domain::Timestamp;
 use crate::policy::Stop;
 use crate::store::findings::{self, Waiting};
@@ -106,8 +106,8 @@ pub(super) async fn look(
 
 /// What keeps a call from being approved automatically.
 pub(super) async fn stops(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     parsed: &ParsedRequest,
 ) -> Result<Vec<Stop>, StoreError> {
     let agent = parsed.key.agent_key();
@@ -117,7 +117,7 @@ pub(super) async fn stops(
 }
 
 /// Learns what people decided, and looks again at what waits.
-pub(super) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+pub(super) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if !ledger.projects {
         return Ok(());
     }
@@ -161,8 +161,8 @@ pub(super) async fn run(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<()
 
 /// Looks at waiting calls, and keeps what has changed. Returns the last of them where there may be more.
 async fn look_again(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     waiting: &[Waiting],
     left: &mut i64,
 ) -> Result<Option<i64>, StoreError> {
@@ -177,7 +177,7 @@ async fn look_again(
         let text = found.text();
         if row.findings.as_ref() != Some(&text) {
             kept.push((row.id, text, found.effect));
-            batch.gathered.touched.push(row.id);
+            batch.effects.touched.push(row.id);
         }
     }
     findings::keep(batch.tx, &kept).await?;

@@ -20,10 +20,10 @@ const RETRY: Duration = Duration::from_millis(250);
 
 /// What one session on the bus knows of it. A request is named by the sequence that follows it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct HelloBarrier(Arc<Known>);
+pub(crate) struct HelloBarrier(Arc<Progress>);
 
 #[derive(Debug, Default)]
-struct Known {
+struct Progress {
     wanted: watch::Sender<i64>,
     reached: AtomicI64,
     /// The writer waits for more.

@@ -8,8 +8,8 @@ use countersign_wire::{AgentKey, HelloReport, Sha256Digest, Stream};
 use serde_json::json;
 
 use super::incoming::IncomingHello;
-use super::ledger::{Batch, Ledger};
 use super::reports::set_aside;
+use super::writer_state::{Tx, WriterState};
 use crate::domain::Timestamp;
 use crate::store::agent_instances::Heard;
 use crate::store::agents::NewHello;
@@ -21,7 +21,7 @@ const LOOKED_AT: usize = 8;
 
 /// What an agent said in one batch.
 #[derive(Default)]
-struct Said<'a> {
+struct AgentHellos<'a> {
     /// The readable hellos that list other tools than the one before, in their order.
     readable: Vec<(&'a IncomingHello, &'a HelloReport)>,
     /// Whether there were more, which may have defined any tool otherwise.
@@ -32,7 +32,7 @@ struct Said<'a> {
     unread_at: Option<Timestamp>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> AgentHellos<'a> {
     fn next(&mut self, message: &'a IncomingHello, report: &'a HelloReport) {
         self.unreadable = None;
         let tools = |report: &'a HelloReport| {
@@ -72,14 +72,14 @@ fn has_gap(next: i64, mut sequences: impl Iterator<Item = i64>) -> bool {
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     messages: &[IncomingHello],
 ) -> Result<(), StoreError> {
     let Some(unread) = ledger.unread(batch.tx, messages).await? else {
         return Ok(());
     };
-    let mut heard: HashMap<&AgentKey, Said<'_>> = HashMap::new();
+    let mut heard: HashMap<&AgentKey, AgentHellos<'_>> = HashMap::new();
     // The stream keeps one hello of an agent: one that is replaced before it is delivered is never read, and the one
     // that replaced it was stored by now.
     if has_gap(unread.next, unread.iter().map(|message| message.at.seq)) {
@@ -125,13 +125,13 @@ pub(crate) async fn apply(
         }
     }
     ledger.projected(batch, unread).await?;
-    batch.gathered.status = true;
+    batch.effects.status = true;
     Ok(())
 }
 
 async fn introduce(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     agent: &AgentKey,
     (message, report): (&IncomingHello, &HelloReport),
     after_others: bool,

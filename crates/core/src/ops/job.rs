@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::alarms::Acknowledged;
-use super::alive::HeardSigns;
+use super::heartbeats::HeardHeartbeats;
 use super::hello_barrier::HelloBarrier;
 use super::incoming::{
     IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
@@ -238,7 +238,7 @@ pub(crate) enum Job {
     Receipts(Arc<Vec<IncomingReceipt>>),
     Hellos(Arc<Vec<IncomingHello>>),
     Spans(Arc<Vec<IncomingSpan>>),
-    Alive(HeardSigns),
+    Heartbeats(HeardHeartbeats),
     /// The connection was lost: what the streams hold is not known until they are read again.
     Lagging,
     /// Everything that was stored before the console connected is projected.
@@ -327,7 +327,7 @@ pub(crate) enum Job {
         done: oneshot::Sender<()>,
     },
     /// The exporter has come to this row.
-    AnswersTold {
+    AnswersExported {
         row: i64,
         done: oneshot::Sender<()>,
     },
@@ -386,9 +386,10 @@ impl Job {
     /// Whether somebody waits for its answer, and asks again when it fails.
     pub(crate) fn is_awaited(&self) -> bool {
         match self {
-            Self::Alive(_) | Self::Attempt { .. } | Self::Index(_, None) | Self::HelloBarrier => {
-                false
-            }
+            Self::Heartbeats(_)
+            | Self::Attempt { .. }
+            | Self::Index(_, None)
+            | Self::HelloBarrier => false,
             job => job.for_retry().is_none(),
         }
     }
@@ -445,7 +446,7 @@ impl Job {
                 subject: subject.clone(),
             },
             Self::Rescan => Self::Rescan,
-            Self::Alive(_)
+            Self::Heartbeats(_)
             | Self::HelloBarrier
             | Self::Decide(..)
             | Self::Undo(..)
@@ -455,7 +456,7 @@ impl Job {
             | Self::AcknowledgeAlarm { .. }
             | Self::ChooseTypedTarget { .. }
             | Self::Record { .. }
-            | Self::AnswersTold { .. }
+            | Self::AnswersExported { .. }
             | Self::Recovered { .. }
             | Self::Remove { .. }
             | Self::Remember { .. }

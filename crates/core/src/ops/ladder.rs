@@ -8,7 +8,7 @@ use countersign_wire::{
     RequestKey, Verdict, decision_subject, json_value, parse_request, request_subject,
 };
 
-use super::ledger::{Batch, Ledger};
+use super::writer_state::{Tx, WriterState};
 use crate::domain::stall::{Look, Progress, judge_progress};
 use crate::domain::{AlarmCode, Stall, StallLimits, Timestamp};
 use crate::store::stalls::{self, Watched};
@@ -33,8 +33,8 @@ pub(super) fn first_look_ms(limits: &StallLimits) -> i64 {
 
 /// Looks at what is due; returns when to look next.
 pub(super) async fn sweep(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     if let Some(next) = ledger.next_sweep
         && batch.now < next
@@ -81,8 +81,8 @@ pub(super) async fn sweep(
 
 /// Moves on along the stored decisions: those with a rung still to come, and when the next is to be looked at.
 async fn passed(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<(Vec<i64>, Option<Timestamp>), StoreError> {
     let after = swept(ledger, batch).await?;
     let wait = first_look_ms(&ledger.stall_limits);
@@ -107,7 +107,7 @@ async fn passed(
     Ok((waiting.filter_map(|row| row.request).collect(), next))
 }
 
-async fn swept(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<i64, StoreError> {
+async fn swept(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<i64, StoreError> {
     if let Some(swept) = ledger.swept {
         return Ok(swept);
     }
@@ -119,8 +119,8 @@ async fn swept(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<i64, StoreE
 
 /// Looks at one decision that found its request after the sweep had passed it.
 pub(super) async fn found_late(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     decision: i64,
     request: i64,
 ) -> Result<(), StoreError> {
@@ -134,18 +134,22 @@ pub(super) async fn found_late(
 }
 
 /// Looks again at those of the changed rows that are watched: what has moved is an alarm no longer.
-pub(super) async fn moved(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
-    if ledger.counts.watched == 0 || batch.gathered.touched.is_empty() {
+pub(super) async fn moved(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    if ledger.counts.watched == 0 || batch.effects.touched.is_empty() {
         return Ok(());
     }
-    let mut touched = batch.gathered.touched.clone();
+    let mut touched = batch.effects.touched.clone();
     touched.sort_unstable();
     touched.dedup();
     let watched = stalls::watched_of(batch.tx, &touched).await?;
     judge(ledger, batch, &watched).await
 }
 
-async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Result<(), StoreError> {
+async fn judge(
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
+    ids: &[i64],
+) -> Result<(), StoreError> {
     if ids.is_empty() {
         return Ok(());
     }
@@ -193,7 +197,7 @@ async fn judge(ledger: &mut Ledger, batch: &mut Batch<'_>, ids: &[i64]) -> Resul
     Ok(())
 }
 
-fn progress(ledger: &Ledger, watched: &Watched) -> Progress {
+fn progress(ledger: &WriterState, watched: &Watched) -> Progress {
     Progress {
         state: watched.state,
         delivery: watched.delivery,
@@ -215,7 +219,7 @@ fn progress(ledger: &Ledger, watched: &Watched) -> Progress {
 }
 
 /// Whether the bus holds another decision: what this console knows of it reaches no agent.
-async fn is_contradicted(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, StoreError> {
+async fn is_contradicted(batch: &mut Tx<'_>, watched: &Watched) -> Result<bool, StoreError> {
     match name(watched).parse::<RequestKey>() {
         Ok(key) => quarantine::is_contradicted(batch.tx, &decision_subject(&key)).await,
         Err(_) => Ok(false),
@@ -223,7 +227,7 @@ async fn is_contradicted(batch: &mut Batch<'_>, watched: &Watched) -> Result<boo
 }
 
 /// Whether a shell script was gated: nobody reports what became of the call.
-async fn is_script(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, StoreError> {
+async fn is_script(batch: &mut Tx<'_>, watched: &Watched) -> Result<bool, StoreError> {
     let Ok(key) = name(watched).parse::<RequestKey>() else {
         return Ok(false);
     };
@@ -233,7 +237,7 @@ async fn is_script(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, Sto
 }
 
 /// Whether its receipt said that nobody will report what became of the call.
-async fn reports_nothing(batch: &mut Batch<'_>, watched: &Watched) -> Result<bool, StoreError> {
+async fn reports_nothing(batch: &mut Tx<'_>, watched: &Watched) -> Result<bool, StoreError> {
     let Ok(key) = name(watched).parse::<RequestKey>() else {
         return Ok(false);
     };
@@ -250,8 +254,8 @@ fn name(watched: &Watched) -> String {
 }
 
 async fn raise(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     watched: &Watched,
     stall: Stall,
 ) -> Result<(), StoreError> {
@@ -263,7 +267,7 @@ async fn raise(
     let raised = batch.alarm_of_request(actor, code, &key, batch.now);
     if let Some(about) = raised.await? {
         tracing::warn!(about, code, "an answer does not get on");
-        batch.gathered.touched.push(watched.request);
+        batch.effects.touched.push(watched.request);
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use self::past::{reached, targets};
 use super::agent_flood;
-use super::alive;
+use super::heartbeats;
 use super::hello_barrier::HelloBarrier;
 use super::hello_gap::is_one_unread;
 use super::incoming;
@@ -379,11 +379,14 @@ impl Link {
     }
 
     fn hear_agents(&self, session: &Session) {
-        let signs = self.bus.subscribe_alive();
+        let heartbeats = self.bus.subscribe_heartbeats();
         let (jobs, clock) = (self.shared.jobs.clone(), Arc::clone(&self.shared.clock));
-        session
-            .tasks
-            .spawn(alive::hear(signs, jobs, clock, session.stop.clone()));
+        session.tasks.spawn(heartbeats::hear(
+            heartbeats,
+            jobs,
+            clock,
+            session.stop.clone(),
+        ));
     }
 }
 

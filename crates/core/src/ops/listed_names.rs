@@ -9,8 +9,8 @@ use super::operators::ListedState;
 use super::trusted::TrustedKeys;
 use crate::domain::Timestamp;
 use crate::runtime::App;
-use crate::store::lines::LineRow;
 use crate::store::re_asks::EarlierCall;
+use crate::store::request_list::RequestSummary;
 
 const LISTED: &str = "listed_name";
 
@@ -63,7 +63,7 @@ impl App {
     }
 
     /// The line with the list's name of who decided. What does not verify says whatever its writer wanted.
-    pub(super) fn with_listed_name(&self, mut line: LineRow) -> LineRow {
+    pub(super) fn with_listed_name(&self, mut line: RequestSummary) -> RequestSummary {
         if line.state != "void"
             && let Some(by) = &line.decided_by
         {

@@ -8,10 +8,10 @@ use super::agents::AgentReport;
 use super::bypass::standing;
 use crate::Fault;
 use crate::domain::Timestamp;
-use crate::policy::matrix::{Cell, Known, Matrix, RISKS};
+use crate::policy::matrix::{Cell, DescribedTool, Matrix, RISKS};
 use crate::runtime::App;
-use crate::store::askers::AskedTool;
-use crate::store::{askers, redefined};
+use crate::store::agents_waiting::AskedTool;
+use crate::store::{agents_waiting, redefined};
 
 /// Tools that are judged; more are only counted.
 const ROWS_MAX: usize = 200;
@@ -102,7 +102,7 @@ impl App {
         agents.retain(|agent| agent.workspace == ws && agent.revoked_at.is_none());
         let mut known = Vec::with_capacity(agents.len());
         for agent in agents {
-            let asked = askers::tools(self.reader(), (ws, &agent.agent), CALLS).await?;
+            let asked = agents_waiting::tools(self.reader(), (ws, &agent.agent), CALLS).await?;
             known.push((gated(&agent, asked), agent));
         }
         let now = self.now();
@@ -126,7 +126,7 @@ impl App {
                         continue;
                     }
                     let place = (agent.agent.clone(), tool.name.clone());
-                    let cells = matrix.cells(&Known {
+                    let cells = matrix.cells(&DescribedTool {
                         agent: &agent.agent,
                         framework: agent.info.as_ref().and_then(|of| of.framework.as_deref()),
                         tool: &tool.name,

@@ -137,11 +137,11 @@ impl Operators {
                 ..latest.list
             };
             let (missing, later) = (self.missing(&list), self.not_yet(&list));
-            let untold = latest.broken || self.is_due_again();
+            let unsent = latest.broken || self.is_due_again();
             let unfollowed = latest.unsigned && self.may_edit();
             let now = self.shared.clock.now();
             let ended = self.may_edit() && ahead::end_what_was_ended(&mut list, now);
-            let resign = ended || ((untold || unfollowed) && self.may_sign());
+            let resign = ended || ((unsent || unfollowed) && self.may_sign());
             if missing.is_empty() && later.is_empty() && !resign {
                 if self.is_owed() {
                     self.heal_beside(list, latest.revision);

@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::remembered::with_last_good;
-use super::policy_intake::{Incoming, Place, Taken};
+use super::policy_intake::{BucketEntry, Incoming, Taken};
 use super::setup::{SetupValue, schema_of};
 use super::trusted::TrustedKeys;
 use crate::domain::Timestamp;
@@ -54,7 +54,7 @@ impl InForce {
 
 /// A value of `rules.{ws}`.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Known {
+struct RulesEntry {
     revision: u64,
     /// Where they were replaced, the last ones that were good.
     rules: Vec<Rule>,
@@ -65,7 +65,7 @@ struct Known {
 /// A value of `setup.{ws}.{agent}`; the last one that was good, without bindings, when it does not verify or cannot be
 /// read: rules deny by its values.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct KnownSetup {
+struct SetupEntry {
     revision: u64,
     value: SetupValue,
     author: Option<(String, Timestamp)>,
@@ -73,8 +73,8 @@ struct KnownSetup {
 
 #[derive(Default)]
 struct Book {
-    rules: BTreeMap<WorkspaceName, Known>,
-    setups: BTreeMap<AgentKey, KnownSetup>,
+    rules: BTreeMap<WorkspaceName, RulesEntry>,
+    setups: BTreeMap<AgentKey, SetupEntry>,
     schemas: BTreeMap<AgentKey, SetupSchema>,
     in_force: BTreeMap<WorkspaceName, Arc<InForce>>,
 }
@@ -185,18 +185,18 @@ impl Policies {
     /// they can be read themselves.
     pub(crate) fn replaced(&self, workspace: WorkspaceName) {
         let before = self.book.read().rules.get(&workspace).cloned();
-        let known = Known {
+        let known = RulesEntry {
             revision: u64::MAX,
             replaced: before
                 .and_then(|known| known.replaced)
                 .or(Some(Replaced::Unsigned)),
-            ..Known::default()
+            ..RulesEntry::default()
         };
         self.take(workspace, known);
     }
 
     /// Takes the rules of a workspace over, unless they or newer ones are known. Returns whether it did.
-    fn take(&self, workspace: WorkspaceName, mut known: Known) -> bool {
+    fn take(&self, workspace: WorkspaceName, mut known: RulesEntry) -> bool {
         let mut book = self.book.write();
         let old = book.rules.get(&workspace);
         if known.replaced.is_some() {
@@ -223,7 +223,7 @@ impl Policies {
     }
 
     /// Takes the setup of an agent over, unless it or a newer one is known. Returns whether it did.
-    fn take_setup(&self, agent: AgentKey, known: KnownSetup) -> bool {
+    fn take_setup(&self, agent: AgentKey, known: SetupEntry) -> bool {
         let mut book = self.book.write();
         let old = book.setups.get(&agent);
         let news = old.is_none_or(|old| is_news((known.revision, &known), (old.revision, old)));
@@ -256,9 +256,9 @@ fn is_news<T: PartialEq>((revision, value): (u64, &T), (known, old): (u64, &T)) 
     known < revision || (known == revision && old != value)
 }
 
-fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> Known {
+fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> RulesEntry {
     let rules = read_payload(payload);
-    Known {
+    RulesEntry {
         revision,
         replaced: rules.is_err().then_some(Replaced::Unreadable),
         rules: rules.unwrap_or_default(),
@@ -276,13 +276,13 @@ pub(super) async fn take_rules(
     shared: &Shared,
     workspace: &WorkspaceName,
     came: &Incoming,
-    place: Place,
+    place: BucketEntry,
 ) -> Option<Taken> {
     let revision = place.revision;
-    let replaced = |by| Known {
+    let replaced = |by| RulesEntry {
         revision,
         replaced: Some(by),
-        ..Known::default()
+        ..RulesEntry::default()
     };
     let known = match came {
         Incoming::Valid(row) => {
@@ -291,9 +291,9 @@ pub(super) async fn take_rules(
             let reading = tokio::task::spawn_blocking(move || known(&payload, author, revision));
             reading.await.unwrap_or(replaced(Replaced::Unreadable))
         }
-        Incoming::Deleted if shared.policies.rules(workspace).is_empty() => Known {
+        Incoming::Deleted if shared.policies.rules(workspace).is_empty() => RulesEntry {
             revision,
-            ..Known::default()
+            ..RulesEntry::default()
         },
         // Nobody signs a deletion.
         Incoming::Stale(_) | Incoming::Invalid | Incoming::Deleted => replaced(Replaced::Unsigned),
@@ -312,7 +312,7 @@ pub(super) fn take_setup(
     shared: &Shared,
     agent: &AgentKey,
     came: &Incoming,
-    place: Place,
+    place: BucketEntry,
 ) -> Option<Taken> {
     let last = shared.policies.setup(agent).unbound();
     let (read, author) = match came {
@@ -324,7 +324,7 @@ pub(super) fn take_setup(
         Incoming::Stale(_) | Incoming::Invalid | Incoming::Deleted => (None, None),
     };
     let (good, detail) = (read.is_some(), json!({}));
-    let known = KnownSetup {
+    let known = SetupEntry {
         revision: place.revision,
         value: read.unwrap_or(last),
         author,

@@ -46,11 +46,11 @@ impl App {
             .map_err(|error| Fault::failed(format!("the rules: {error}")))?;
         // What does not verify leaves no row; the console reported it.
         let key = PolicyKey::Rules(workspace.clone()).to_string();
-        let announced =
+        let is_unusable =
             |code: &str, subject: &str| code == AlarmCode::RulesUnusable.as_str() && subject == key;
         if alarms
             .iter()
-            .any(|alarm| announced(&alarm.code, &alarm.subject))
+            .any(|alarm| is_unusable(&alarm.code, &alarm.subject))
         {
             policies.replaced(workspace.clone());
         }

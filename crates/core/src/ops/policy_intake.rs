@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::job::Job;
-use super::ledger::{Batch, Ledger};
 use super::relaxing::is_permitted;
+use super::writer_state::{Tx, WriterState};
 use super::{brakes, policies};
 use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
@@ -34,7 +34,7 @@ pub(super) enum Incoming {
 
 /// Where a change is in the bucket.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct BucketEntry {
     pub(super) revision: u64,
     /// When the server stored it.
     pub(super) stored_at: Timestamp,
@@ -50,17 +50,17 @@ pub(super) struct Taken {
 
 /// Keeps a value that was taken over, with what the audit log says of it.
 pub(super) async fn keep(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     row: &PolicyRow,
     entries: Vec<Entry>,
 ) -> Result<(), StoreError> {
     // Another process of this folder may have written it, and said so in the audit log.
     if policy::put(batch.tx, row).await? {
         policy_history::add(batch.tx, row).await?;
-        batch.gathered.audit.extend(entries);
+        batch.effects.audit.extend(entries);
     }
-    batch.gathered.status = true;
+    batch.effects.status = true;
     // Who may answer, and what is to be denied, may hang on it.
     ledger.next_due = None;
     Ok(())
@@ -71,7 +71,7 @@ impl Incoming {
         shared: &Shared,
         realm: &Uuid,
         key: &PolicyKey,
-        (value, place): (Option<&[u8]>, Place),
+        (value, place): (Option<&[u8]>, BucketEntry),
     ) -> Self {
         let Some(value) = value else {
             return Self::Deleted;
@@ -98,7 +98,7 @@ pub(super) fn open(
     shared: &Shared,
     realm: &Uuid,
     key: &PolicyKey,
-    (value, place): (&[u8], Place),
+    (value, place): (&[u8], BucketEntry),
 ) -> Option<PolicyRow> {
     let envelope = SignedEnvelope::from_bytes(value).ok()?;
     let role = shared.trusted.role(envelope.key.as_str(), place.stored_at);
@@ -122,7 +122,7 @@ pub(super) async fn changed(
     key: &PolicyKey,
     change: &PolicyChange,
 ) {
-    let place = Place {
+    let place = BucketEntry {
         revision: change.revision,
         stored_at: change.stamp.into(),
     };

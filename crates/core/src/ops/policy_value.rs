@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::freshness::next_time;
 use super::operators::Operators;
-use super::policy_intake::{Incoming, Place};
+use super::policy_intake::{BucketEntry, Incoming};
 use crate::Fault;
 use crate::bus::{Bus, POLICY_STREAM, PublishOutcome};
 use crate::domain::Timestamp;
@@ -80,7 +80,7 @@ impl App {
             });
         };
         let stamp = Timestamp::from(value.stamp);
-        let place = Place {
+        let place = BucketEntry {
             revision: value.revision,
             stored_at: stamp,
         };

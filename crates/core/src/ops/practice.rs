@@ -10,12 +10,12 @@ use tokio::sync::oneshot;
 
 use super::habits;
 use super::job::Job;
-use super::ledger::{Batch, Ledger};
+use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::runtime::App;
 use crate::store::StoreError;
-use crate::store::lines::LineRow;
 use crate::store::practice::{self, ApprovedByPerson, PracticeSwitch, PracticeVerdict};
+use crate::store::request_list::RequestSummary;
 
 /// How long an approved call is good for practice, ms.
 const APPROVED_MS: i64 = 180 * 86_400_000;
@@ -51,8 +51,8 @@ pub struct OperatorPractice {
 
 /// Writes it. Only the switch is audited: a verdict on a practice card is not a decision.
 pub(super) async fn keep(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     note: PracticeNote,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
@@ -84,8 +84,8 @@ pub(crate) type Examined = (String, Option<String>);
 
 /// Looks at the call of a card as at one that arrives; nothing of it is kept.
 pub(super) async fn examine(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     (agent, request): &(AgentKey, ApprovalRequest),
     done: oneshot::Sender<Examined>,
 ) -> Result<(), StoreError> {
@@ -99,7 +99,7 @@ impl App {
     ///
     /// # Errors
     /// `ErrorCode::ReadOnly` when the store takes no writes.
-    pub async fn examined(&self, mut line: LineRow) -> Result<LineRow, Fault> {
+    pub async fn examined(&self, mut line: RequestSummary) -> Result<RequestSummary, Fault> {
         let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
         if let (Some(key), Some(request)) = (line.key(), request) {
             let (done, found) = oneshot::channel();

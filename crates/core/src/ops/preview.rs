@@ -16,8 +16,8 @@ use crate::policy::preview::{Preview, Tally};
 use crate::policy::simulate::Simulation;
 use crate::policy::{Asked, Conditions, Enabled, PolicySet, Rule};
 use crate::runtime::App;
-use crate::store::lines::LineRow;
 use crate::store::redefined;
+use crate::store::request_list::RequestSummary;
 use crate::store::simulated::PastRow;
 
 impl App {
@@ -65,7 +65,7 @@ impl App {
     ///
     /// # Errors
     /// `ErrorCode::NotApprovable` with the reason when no rule may; `ErrorCode::Store`.
-    pub async fn draft_rule(&self, line: &LineRow, grant: Grant) -> Result<Rule, Fault> {
+    pub async fn draft_rule(&self, line: &RequestSummary, grant: Grant) -> Result<Rule, Fault> {
         let unread = || Fault::not_approvable("this was rejected; no rule covers it");
         let key = line.key().ok_or_else(unread)?;
         let parsed = parse_request(&request_subject(&key), &line.raw).map_err(|_| unread())?;

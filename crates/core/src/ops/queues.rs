@@ -265,12 +265,12 @@ mod tests {
             Job::Undo("acme/bot/r1".parse().unwrap(), reply)
         };
         let mut backlog = vec![Job::Requests(Arc::default()), alarm(true)];
-        let signs = Job::Alive(crate::ops::alive::HeardSigns::default());
+        let heartbeats = Job::Heartbeats(crate::ops::heartbeats::HeardHeartbeats::default());
         let came = vec![
             Job::Rescan,
             undo(),
             alarm(false),
-            signs,
+            heartbeats,
             Job::Index(9, None),
             alarm(true),
             Job::Rescan,

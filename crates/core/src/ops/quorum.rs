@@ -7,11 +7,11 @@
 use serde_json::json;
 
 use super::automatic::judge;
-use super::ledger::{Batch, Ledger};
 use super::policies::InForce;
+use super::writer_state::{Tx, WriterState};
 use crate::domain::RequestRecord;
 use crate::policy::{Asked, Evaluation, Outcome};
-use crate::store::{StoreError, quorum, requests, to_judge};
+use crate::store::{StoreError, pending_evaluation, quorum, requests};
 use countersign_wire::{parse_request, request_subject};
 
 /// How many operators the rules ask for, and the place of the rule that does. Where they were replaced by what does not
@@ -30,8 +30,8 @@ fn asked_for(in_force: &InForce, found: &Evaluation) -> (u8, Option<usize>) {
 
 /// Keeps what the rules ask for. Once somebody has voted the number only rises.
 pub(super) async fn note(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     record: &mut RequestRecord,
     judged: Option<(&InForce, &Evaluation)>,
 ) -> Result<(), StoreError> {
@@ -57,12 +57,12 @@ pub(super) async fn note(
     }
     let actor = ledger.identity.auto_key().to_string();
     batch.record(actor, "quorum", record.key.to_string(), detail);
-    batch.gathered.touched.push(record.id);
+    batch.effects.touched.push(record.id);
     Ok(())
 }
 
 /// The rules are gone.
-pub(super) async fn forget(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+pub(super) async fn forget(ledger: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let raised = quorum::raised(batch.tx).await?;
     for mut record in requests::records_by_id(batch.tx, &raised).await? {
         note(ledger, batch, &mut record, None).await?;
@@ -73,15 +73,17 @@ pub(super) async fn forget(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(),
 /// Looks again by what is known of the rules here, however old that is: before an operator's approval is taken
 /// or signed, and where rules were replaced by what does not count.
 pub(super) async fn look(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     record: &mut RequestRecord,
 ) -> Result<(), StoreError> {
     let in_force = ledger.judge.policies.of(&record.key.workspace);
     let Some(in_force) = in_force.filter(|of| of.set.may_raise()) else {
         return Ok(());
     };
-    let row = to_judge::read(batch.tx, &[(record.id, true)]).await?.pop();
+    let row = pending_evaluation::read(batch.tx, &[(record.id, true)])
+        .await?
+        .pop();
     let Some(row) = row.flatten() else {
         return Ok(());
     };

@@ -7,7 +7,7 @@ use countersign_wire::{RequestKey, Stream, decision_subject, json_value, withdra
 use serde_json::Value;
 
 use super::cautions;
-use super::votes::reported::{self, ShownVote};
+use super::votes::shown::{self, ShownVote};
 use crate::Fault;
 use crate::domain::history::{Cursor, HistoryFilter, Sort};
 use crate::domain::{CallWarning, State, Timestamp};
@@ -16,11 +16,11 @@ use crate::store::alarms::Alarm;
 use crate::store::decisions::StoredDecision;
 use crate::store::history::{self, Count, Page};
 use crate::store::history_sorted::{SortedPage, sorted_page};
-use crate::store::lines::{self, Filter, LineRow};
 use crate::store::outbox::OutboxRow;
 use crate::store::quarantine::{self, Contradicting};
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::receipts::StoredReceipt;
+use crate::store::request_list::{self, Filter, RequestSummary};
 use crate::store::{
     Reader, StoreError, alarms, audit, decisions, looked, outbox, policy_versions, receipts,
     retention, typed_targets,
@@ -31,9 +31,9 @@ const REASON_LIMIT: Duration = Duration::from_secs(1);
 
 /// One request with everything that is known of it.
 #[derive(Debug, Clone)]
-pub struct RequestStory {
+pub struct RequestDetails {
     /// The request and what became of it; with its payload.
-    pub line: LineRow,
+    pub line: RequestSummary,
     /// The decision on the stream.
     pub decision: Option<StoredDecision>,
     /// Another one on the stream than this console knew when the bus lost its streams: the one that agents read.
@@ -60,7 +60,7 @@ pub struct RequestStory {
     pub looked: Option<String>,
 }
 
-impl RequestStory {
+impl RequestDetails {
     /// What was decided: the payload on the stream, or of this console where it is queued.
     #[must_use]
     pub fn given(&self) -> Option<&[u8]> {
@@ -93,7 +93,7 @@ impl RequestStory {
 impl App {
     /// What waits, earliest deadline first, without payloads. Empty until everything on the bus is
     /// known.
-    pub async fn inbox(&self, filter: &Filter) -> Result<Vec<LineRow>, Fault> {
+    pub async fn inbox(&self, filter: &Filter) -> Result<Vec<RequestSummary>, Fault> {
         let mut rows = Vec::new();
         self.read_inbox(filter, false, |row| rows.push(row)).await?;
         Ok(rows)
@@ -104,7 +104,7 @@ impl App {
     pub async fn inbox_payloads(
         &self,
         filter: &Filter,
-        each: impl FnMut(LineRow),
+        each: impl FnMut(RequestSummary),
     ) -> Result<(), Fault> {
         self.read_inbox(filter, true, each).await
     }
@@ -113,13 +113,13 @@ impl App {
         &self,
         filter: &Filter,
         with_raw: bool,
-        mut each: impl FnMut(LineRow),
+        mut each: impl FnMut(RequestSummary),
     ) -> Result<(), Fault> {
         if self.reads_the_past() {
             return Ok(());
         }
         let each = |line| each(self.with_votes(line));
-        Ok(lines::inbox(self.reader(), filter, with_raw, each).await?)
+        Ok(request_list::inbox(self.reader(), filter, with_raw, each).await?)
     }
 
     /// Every request, newest first, at most `limit` from the one before `before` on.
@@ -128,8 +128,8 @@ impl App {
         filter: &Filter,
         before: Option<i64>,
         limit: i64,
-    ) -> Result<Vec<LineRow>, Fault> {
-        let lines = lines::history(self.reader(), filter, before, limit).await?;
+    ) -> Result<Vec<RequestSummary>, Fault> {
+        let lines = request_list::history(self.reader(), filter, before, limit).await?;
         Ok(self.counted(lines))
     }
 
@@ -166,7 +166,7 @@ impl App {
 
     /// The payloads of these rows, but for those of more than `most` bytes.
     pub async fn payloads(&self, ids: &[i64], most: i64) -> Result<BTreeMap<i64, Vec<u8>>, Fault> {
-        let found = lines::payloads(self.reader(), ids, most).await?;
+        let found = request_list::payloads(self.reader(), ids, most).await?;
         Ok(found.into_iter().collect())
     }
 
@@ -180,16 +180,16 @@ impl App {
     }
 
     /// These rows, with payloads, in no order.
-    pub async fn lines(&self, ids: &[i64]) -> Result<Vec<LineRow>, Fault> {
-        Ok(self.counted(lines::by_ids(self.reader(), ids).await?))
+    pub async fn lines(&self, ids: &[i64]) -> Result<Vec<RequestSummary>, Fault> {
+        Ok(self.counted(request_list::by_ids(self.reader(), ids).await?))
     }
 
     /// A line as it is shown here: with the votes that count, and the list's name of who decided.
-    fn with_votes(&self, line: LineRow) -> LineRow {
+    fn with_votes(&self, line: RequestSummary) -> RequestSummary {
         self.with_listed_name(self.count_votes(line))
     }
 
-    fn counted(&self, lines: Vec<LineRow>) -> Vec<LineRow> {
+    fn counted(&self, lines: Vec<RequestSummary>) -> Vec<RequestSummary> {
         let counted = lines.into_iter().map(|line| self.with_votes(line));
         counted.collect()
     }
@@ -204,18 +204,19 @@ impl App {
     }
 
     /// Finds a request by `ID` or `WS/AGENT/ID`.
-    pub async fn find(&self, id: &str) -> Result<LineRow, Fault> {
+    pub async fn find(&self, id: &str) -> Result<RequestSummary, Fault> {
         let not_found = || Fault::unknown(countersign_wire::escape(id).plain(), "history");
         if id.contains('/') {
             let key: RequestKey = id.parse().map_err(|_| not_found())?;
-            let found = lines::by_key(self.reader(), &key).await?;
+            let found = request_list::by_key(self.reader(), &key).await?;
             return found
                 .map(|line| self.with_votes(line))
                 .ok_or_else(not_found);
         }
-        let mut found = lines::by_request_id(self.reader(), id).await?;
+        let mut found = request_list::by_request_id(self.reader(), id).await?;
         if found.len() > 1 {
-            let name = |row: &LineRow| format!("{}/{}/{}", row.ws, row.agent, row.request_id);
+            let name =
+                |row: &RequestSummary| format!("{}/{}/{}", row.ws, row.agent, row.request_id);
             let candidates: Vec<_> = found.iter().map(name).collect();
             let candidates = candidates.join(", ");
             return Err(Fault::ambiguous_id(format!(
@@ -242,7 +243,7 @@ impl App {
 
     /// Why the agent withdrew a request, in its words. This console keeps their digest alone: they are read from the
     /// bus; none where it does not answer or holds them no longer.
-    pub async fn withdraw_reason(&self, line: &LineRow) -> Option<String> {
+    pub async fn withdraw_reason(&self, line: &RequestSummary) -> Option<String> {
         if line.state != State::Withdrawn.as_str() {
             return None;
         }
@@ -257,15 +258,15 @@ impl App {
     }
 
     /// One request whole.
-    pub async fn show(&self, id: &str) -> Result<RequestStory, Fault> {
+    pub async fn show(&self, id: &str) -> Result<RequestDetails, Fault> {
         let line = self.find(id).await?;
         let reader = self.reader();
         let (mut decision, mut contradicting) = (None, None);
-        let mut reported = Vec::new();
+        let mut received = Vec::new();
         if let Some(key) = line.key() {
             decision = decisions::of_request(reader, &key).await?;
             contradicting = quarantine::contradicting(reader, &decision_subject(&key)).await?;
-            reported = receipts::of_request(reader, &key).await?;
+            received = receipts::of_request(reader, &key).await?;
         }
         let typed_target = match &line.tool {
             Some(tool) => typed_targets::of_tool(reader, &line.ws, &line.agent, tool).await?,
@@ -280,10 +281,10 @@ impl App {
             Some(key) => alarms::about(reader, &key.to_string()).await?,
             None => Vec::new(),
         };
-        let votes = reported::shown(self, &line).await?;
+        let votes = shown::of_request(self, &line).await?;
         let (repeats, cautions) = cautions::of(self, &line).await?;
         let looked = looked::of_request(reader, line.id).await?;
-        Ok(RequestStory {
+        Ok(RequestDetails {
             repeats,
             cautions,
             votes,
@@ -291,7 +292,7 @@ impl App {
             decision,
             contradicting,
             outgoing,
-            receipts: reported,
+            receipts: received,
             alarms,
             typed_target,
             removed,

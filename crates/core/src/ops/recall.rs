@@ -10,8 +10,8 @@ use serde_json::json;
 use super::automatic_answers;
 use super::bypass::rule_id;
 use super::decision_words::{GivenBy, goes_on};
-use super::ledger::{Batch, Ledger};
 use super::votes::close;
+use super::writer_state::{Tx, WriterState};
 use crate::domain::brakes::{Braked, Brakes};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
@@ -111,8 +111,8 @@ fn is_of_a_bypass_that_is_over(
 /// Takes a decision out of the outbox that the stream does not hold: its request waits for people again, and for rules
 /// once the brake has ended. An automatic answer is given anew.
 pub(super) async fn take_back(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     decision_id: &str,
     request: i64,
     why: &str,
@@ -167,8 +167,8 @@ pub(super) async fn take_back(
     }
     let state = change.state;
     request_states::change_states(batch.tx, &[change]).await?;
-    batch.gathered.touched.push(request);
-    batch.gathered.status = true;
+    batch.effects.touched.push(request);
+    batch.effects.status = true;
     if state == State::Withdrawn {
         return automatic_answers::answer(ledger, batch, &[request]).await;
     }

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use self::again::{Again, Place};
+use self::again::{Again, SubjectState};
 use super::job::Job;
 use super::lost_anchors;
 use super::operators::{ListRecovery, Operators};
@@ -231,11 +231,11 @@ impl App {
                     let (bus, realm, keys) = (at.bus.clone(), at.realm, Arc::clone(&keys));
                     async move {
                         let place = match absent {
-                            true => Ok(Place::Empty),
+                            true => Ok(SubjectState::Empty),
                             false => message.look(&bus).await,
                         };
                         let place = match place {
-                            Ok(Place::Empty) if !dry_run => {
+                            Ok(SubjectState::Empty) if !dry_run => {
                                 message.put(&bus, &realm, &keys.auto).await
                             }
                             place => place,
@@ -251,9 +251,9 @@ impl App {
                     Kind::Vote => &mut recovery.votes,
                 };
                 match place {
-                    Place::Empty => count.republished += 1,
-                    Place::Same => count.left += 1,
-                    Place::Other => {
+                    SubjectState::Empty => count.republished += 1,
+                    SubjectState::Same => count.left += 1,
+                    SubjectState::Other => {
                         count.conflicts += 1;
                         if !at.dry_run {
                             self.note_conflict(&message).await?;

@@ -15,7 +15,7 @@ use crate::Fault;
 use crate::policy::Enabled;
 use crate::policy::simulate::Flip;
 use crate::runtime::App;
-use crate::store::lines::LineRow;
+use crate::store::request_list::RequestSummary;
 
 /// Regrets of one rule that are kept whole; older ones are only counted.
 const KEPT: usize = 20;
@@ -119,7 +119,7 @@ impl App {
     /// `ErrorCode::NotFound` for a rule or binding that is gone; `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`.
     pub async fn regret(
         &self,
-        line: &LineRow,
+        line: &RequestSummary,
         reason: Option<String>,
         denied: Denied,
     ) -> Result<Regretting, Fault> {

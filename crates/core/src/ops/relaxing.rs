@@ -5,7 +5,7 @@
 use countersign_wire::{AgentBrake, AgentKey, PolicyKey, Risk, WorkspaceName};
 use serde_json::{Map, Value};
 
-use super::brakes::Said;
+use super::brakes::BrakeValue;
 use super::policies::read_payload;
 use super::rules::loosened;
 use super::setup::SetupValue;
@@ -26,10 +26,10 @@ pub(super) fn is_permitted(
     let (trusted, signer) = (&shared.trusted, row.signer.as_str());
     match key {
         PolicyKey::Panic | PolicyKey::Pause(_) => {
-            let said = Said::read(key, &row.payload);
+            let said = BrakeValue::read(key, &row.payload);
             said.is_none_or(|(said, _)| {
                 let stopped = match &said {
-                    Said::Agent(agent, _) => shared.brakes.read().stop_of(agent).is_some(),
+                    BrakeValue::Agent(agent, _) => shared.brakes.read().stop_of(agent).is_some(),
                     _ => false,
                 };
                 may_let_go(trusted, signer, (&said, stopped), stored_at)
@@ -58,15 +58,15 @@ pub(super) fn is_permitted(
 fn may_let_go(
     trusted: &TrustedKeys,
     signer: &str,
-    (said, stopped): (&Said, bool),
+    (said, stopped): (&BrakeValue, bool),
     at: Timestamp,
 ) -> bool {
     match said {
-        Said::Panic(false) => trusted.is_free(signer, at),
-        Said::Agent(agent, AgentBrake::Running) => {
+        BrakeValue::Panic(false) => trusted.is_free(signer, at),
+        BrakeValue::Agent(agent, AgentBrake::Running) => {
             trusted.may_allow(signer, at, &agent.workspace, Risk::Safe)
         }
-        Said::Agent(agent, AgentBrake::Paused) if stopped => {
+        BrakeValue::Agent(agent, AgentBrake::Paused) if stopped => {
             trusted.may_allow(signer, at, &agent.workspace, Risk::Safe)
         }
         _ => true,
@@ -125,13 +125,13 @@ impl App {
     }
 
     /// Refuses a brake whose end others would wonder about.
-    pub(super) fn may_end(&self, said: &Said) -> Result<(), Fault> {
+    pub(super) fn may_end(&self, said: &BrakeValue) -> Result<(), Fault> {
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
         if may_let_go(trusted, own.as_str(), (said, false), self.now()) {
             return Ok(());
         }
         let what = match said {
-            Said::Agent(agent, _) => format!(
+            BrakeValue::Agent(agent, _) => format!(
                 "only an operator who may let calls run in workspace {} lets {agent} go on",
                 agent.workspace
             ),

@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::execution::{by_name, compare, patience, ran};
 use super::incoming::{At, IncomingReceipt};
-use super::ledger::{Batch, Ledger};
+use super::writer_state::{Tx, WriterState};
 use crate::domain::incident::Execution;
 use crate::domain::{Delivery, RequestRecord};
 use crate::store::receipts::NewReceipt;
 use crate::store::{
-    StoreError, audit, decisions, early_receipts, receipts, request_states, requests,
+    StoreError, audit, decisions, receipts, receipts_before_decision, request_states, requests,
 };
 
 /// Action of the first receipt of a request that cannot be read.
@@ -29,8 +29,8 @@ fn rung(stage: Stage) -> Delivery {
 
 /// Stores receipts with their position and raises the ladder.
 pub(crate) async fn apply_receipts(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     messages: &[IncomingReceipt],
 ) -> Result<(), StoreError> {
     let Some(unread) = ledger.unread(batch.tx, messages).await? else {
@@ -116,7 +116,7 @@ pub(crate) async fn apply_receipts(
         }
     }
     if !early.is_empty() {
-        ledger.counts.early += early_receipts::note(batch.tx, &early).await?;
+        ledger.counts.early += receipts_before_decision::note(batch.tx, &early).await?;
         if let Some(look_at) = early.iter().filter_map(|(_, look_at)| *look_at).min() {
             ledger.due_at(look_at);
         }
@@ -124,7 +124,7 @@ pub(crate) async fn apply_receipts(
     let raised: Vec<(i64, Delivery)> = raised.into_iter().collect();
     request_states::change_delivery(batch.tx, &raised).await?;
     batch
-        .gathered
+        .effects
         .touched
         .extend(raised.iter().map(|(id, _)| *id));
     ledger.projected(batch, unread).await
@@ -133,7 +133,7 @@ pub(crate) async fn apply_receipts(
 /// Reports a receipt that cannot be read under its request: it may have said that the call ran. Once, and of a request
 /// that is known, so that an agent that sends nothing else, or under names that it makes up, fills no log.
 async fn note_unreadable(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
     message: &IncomingReceipt,
     why: &str,
@@ -158,7 +158,7 @@ async fn note_unreadable(
 
 /// Keeps a message that could not be read.
 pub(super) async fn set_aside(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
     stream: Stream,
     epoch: &str,
     (at, subject, raw): (At, &str, &[u8]),

@@ -55,7 +55,7 @@ impl Drop for Staging {
 }
 
 /// What the folder holds now.
-enum Standing {
+enum FolderState {
     Nothing,
     Readable(Head, i64),
     Unreadable,
@@ -92,7 +92,7 @@ pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Re
     Ok(Restored {
         audit_rows: rows,
         replaced: match &standing {
-            Standing::Readable(head, _) => Some((head.seq, hex(&head.hash))),
+            FolderState::Readable(head, _) => Some((head.seq, hex(&head.hash))),
             _ => None,
         },
         kept_in,
@@ -260,15 +260,15 @@ async fn verified(
     }
 }
 
-async fn standing(data: &DataDir) -> Standing {
+async fn standing(data: &DataDir) -> FolderState {
     if !data.database().exists() {
-        return Standing::Nothing;
+        return FolderState::Nothing;
     }
     match backup::settle(&data.database()).await {
-        Ok((head, anchored)) => Standing::Readable(head, anchored),
+        Ok((head, anchored)) => FolderState::Readable(head, anchored),
         Err(error) => {
             tracing::warn!(%error, "the store of this folder cannot be read");
-            Standing::Unreadable
+            FolderState::Unreadable
         }
     }
 }
@@ -276,7 +276,7 @@ async fn standing(data: &DataDir) -> Standing {
 /// Whether there is something to be kept aside; an error when it would be lost unasked.
 async fn may_replace(
     staged: &DataDir,
-    standing: &Standing,
+    standing: &FolderState,
     file: &Path,
     replace: bool,
 ) -> Result<bool, Fault> {
@@ -287,10 +287,10 @@ async fn may_replace(
         )))
     };
     match standing {
-        Standing::Nothing => Ok(false),
+        FolderState::Nothing => Ok(false),
         _ if replace => Ok(true),
-        Standing::Unreadable => refused("the store of this folder cannot be read".to_owned()),
-        Standing::Readable(head, _) => {
+        FolderState::Unreadable => refused("the store of this folder cannot be read".to_owned()),
+        FolderState::Readable(head, _) => {
             let (mut writer, reader) = store::open(&staged.database()).await?;
             let known = backup::contains(&mut writer, head).await;
             reader.close().await;
@@ -318,12 +318,12 @@ async fn digest_of(file: PathBuf) -> Result<String, Fault> {
 async fn note(
     staged: &DataDir,
     info: &BackupInfo,
-    standing: &Standing,
+    standing: &FolderState,
     actor: String,
     digest: &str,
 ) -> Result<(), StoreError> {
     let replaced = match standing {
-        Standing::Readable(head, anchored) => {
+        FolderState::Readable(head, anchored) => {
             json!({ "seq": head.seq, "hash": hex(&head.hash), "anchored_seq": anchored })
         }
         _ => Value::Null,

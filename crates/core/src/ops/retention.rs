@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::ledger::{Batch, Ledger};
+use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::retention::{Kind, Retention, goes_before};
@@ -128,8 +128,8 @@ impl App {
 
 /// Removes these, and answers with how much that was.
 pub(super) async fn apply(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     (kind, items, before): (Kind, &[Item], Timestamp),
     done: oneshot::Sender<Run>,
 ) -> Result<(), StoreError> {
@@ -140,8 +140,8 @@ pub(super) async fn apply(
 
 /// Removes these and names them in the audit log.
 async fn remove(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     kind: Kind,
     items: &[Item],
     before: Timestamp,

@@ -49,10 +49,10 @@ struct Value {
 struct Mark {
     stream: &'static str,
     seq: u64,
-    is: Known,
+    is: Identity,
 }
 
-enum Known {
+enum Identity {
     /// Stored at this moment.
     Stamp(Timestamp),
     /// Stored on this subject.
@@ -76,7 +76,7 @@ impl Remembered {
         if let Some(here) = here
             && let Some(last) = audit::last_anchor_in(reader, &here.epoch).await?
         {
-            let is = Known::Subject(audit_subject(&console));
+            let is = Identity::Subject(audit_subject(&console));
             marks.extend(mark(Stream::Audit.name(), last, is));
         }
         Ok(Self {
@@ -171,13 +171,13 @@ impl Mark {
     fn fits(&self, message: &StreamMessage) -> bool {
         message.seq != self.seq
             || match &self.is {
-                Known::Stamp(at) => Timestamp::from(message.stamp) == *at,
-                Known::Subject(subject) => message.subject == *subject,
+                Identity::Stamp(at) => Timestamp::from(message.stamp) == *at,
+                Identity::Subject(subject) => message.subject == *subject,
             }
     }
 }
 
-fn mark(stream: &'static str, seq: i64, is: Known) -> Option<Mark> {
+fn mark(stream: &'static str, seq: i64, is: Identity) -> Option<Mark> {
     let seq = u64::try_from(seq).ok().filter(|seq| *seq > 0)?;
     Some(Mark { stream, seq, is })
 }
@@ -187,7 +187,7 @@ fn stamp_of_last(position: &Position) -> Option<Mark> {
     let stream = Stream::ALL
         .into_iter()
         .find(|of| *of != Stream::Audit && of.name() == position.stream)?;
-    let is = Known::Stamp(Timestamp(position.last_ts));
+    let is = Identity::Stamp(Timestamp(position.last_ts));
     mark(stream.name(), position.next_seq - 1, is)
 }
 

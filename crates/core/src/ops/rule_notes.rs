@@ -5,8 +5,8 @@
 use countersign_wire::Sha256Digest;
 use serde_json::json;
 
-use super::ledger::{Batch, Ledger};
 use super::policies::InForce;
+use super::writer_state::{Tx, WriterState};
 use crate::domain::RequestRecord;
 use crate::policy::Evaluation;
 use crate::store::StoreError;
@@ -14,8 +14,8 @@ use crate::store::rule_notes::{self, RuleNote};
 
 /// Keeps what shadow rules would have done, and which rules could not be read for sure.
 pub(super) async fn keep(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     record: &RequestRecord,
     in_force: &InForce,
     found: &Evaluation,

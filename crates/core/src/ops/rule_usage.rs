@@ -35,10 +35,10 @@ const AMOUNTS: usize = 20_000;
 
 /// What past calls add to the sums of rules. A request never changes, so each is read once.
 #[derive(Default)]
-pub(super) struct Amounts(Mutex<Known>);
+pub(super) struct Amounts(Mutex<ReadAmounts>);
 
 #[derive(Default)]
-struct Known {
+struct ReadAmounts {
     /// By a request's row and the pointer of the sum.
     amounts: HashMap<(i64, String), f64>,
     /// Bytes that were read since this last began.
@@ -46,7 +46,7 @@ struct Known {
 }
 
 impl Amounts {
-    fn locked(&self) -> MutexGuard<'_, Known> {
+    fn locked(&self) -> MutexGuard<'_, ReadAmounts> {
         self.0.lock()
     }
 

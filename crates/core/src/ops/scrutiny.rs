@@ -13,8 +13,8 @@ use crate::Fault;
 use crate::policy::Stop;
 use crate::runtime::App;
 use crate::store::findings;
-use crate::store::lines::LineRow;
 use crate::store::people_decided::{self, PersonDecided};
+use crate::store::request_list::RequestSummary;
 use crate::store::tool_record::ToolCall;
 
 /// How long an approval is a yardstick, and a denial is remembered, ms.
@@ -64,7 +64,7 @@ pub struct Compared {
 impl App {
     /// What will happen, and the nearest call that a person approved before this one was decided; none for what is no
     /// call or whose payload is gone.
-    pub async fn scrutiny(&self, line: &LineRow) -> Result<Option<Scrutiny>, Fault> {
+    pub async fn scrutiny(&self, line: &RequestSummary) -> Result<Option<Scrutiny>, Fault> {
         let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
         let (Some(request), Some(call)) = (request, call_of(line)) else {
             return Ok(None);
@@ -118,7 +118,7 @@ impl App {
 
 /// What was found in a request, the strongest first; none while it was not looked at, and where another console decided.
 #[must_use]
-pub fn findings_of(line: &LineRow) -> Option<Vec<Finding>> {
+pub fn findings_of(line: &RequestSummary) -> Option<Vec<Finding>> {
     serde_json::from_str(line.findings.as_deref()?).ok()
 }
 

@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::job::Job;
-use super::ledger::{Batch, Ledger};
 use super::search_text;
+use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::runtime::{App, Role};
 use crate::store::search_index::{self, Hay};
@@ -31,8 +31,8 @@ pub(super) const UNDER_LOAD: Duration = Duration::from_secs(1);
 
 /// Indexes what comes next, answers the waiting searches whether there is more, and notes when to go on.
 pub(super) async fn apply(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     limit: usize,
     done: Option<oneshot::Sender<bool>>,
 ) -> Result<(), StoreError> {

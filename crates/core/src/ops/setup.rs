@@ -263,7 +263,7 @@ impl App {
         let unbinds = matches!(change, SetupChange::Unbind(_));
         let schema = match declared.map(|(_, declared)| read_declared(&declared)) {
             Some(Err(problems)) if !unbinds => {
-                let problems: Vec<String> = problems.iter().map(reported).collect();
+                let problems: Vec<String> = problems.iter().map(problem_line).collect();
                 return Err(Fault::invalid_args(format!(
                     "the setup keys that {agent} declares cannot be read: {}; fix them in the agent, which declares them in its hello",
                     problems.join("; ")
@@ -286,7 +286,7 @@ impl App {
     }
 }
 
-fn reported(problem: &Problem) -> String {
+fn problem_line(problem: &Problem) -> String {
     format!("{}: {}", problem.place(), problem.message)
 }
 

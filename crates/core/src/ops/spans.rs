@@ -5,14 +5,14 @@
 use countersign_wire::Stream;
 
 use super::incoming::IncomingSpan;
-use super::ledger::{Batch, Ledger};
 use super::reports::set_aside;
+use super::writer_state::{Tx, WriterState};
 use crate::store::{StoreError, spans};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     messages: &[IncomingSpan],
 ) -> Result<(), StoreError> {
     let Some(unread) = ledger.unread(batch.tx, messages).await? else {

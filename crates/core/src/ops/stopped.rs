@@ -10,20 +10,20 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::oneshot;
 
-use super::brakes::Said;
+use super::brakes::BrakeValue;
 use super::decide;
 use super::decide::release_hold;
 use super::job::{Accepted, DecideCommand, Job};
-use super::ledger::{Batch, Ledger};
-use super::policy_intake::{Place, open};
+use super::policy_intake::{BucketEntry, open};
 use super::policy_value::PolicyWriter;
 use super::publisher::Settled;
 use super::turns::Turn;
 use super::verdicts::SETTLE_LIMIT;
+use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::domain::{Authority, State, Timestamp};
 use crate::runtime::{App, Role};
-use crate::store::lines::{self, Filter};
+use crate::store::request_list::{self, Filter};
 use crate::store::{StoreError, requests};
 
 /// How many are looked at in one transaction for one agent.
@@ -40,8 +40,8 @@ const UNKNOWN_LOOK_MS: i64 = 200;
 
 /// Denies by rank; returns when to look again.
 pub(super) async fn deny(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     let stopped: Vec<_> = {
         let brakes = ledger.brakes.read();
@@ -131,10 +131,10 @@ impl App {
             };
             let mut before = None;
             loop {
-                let rows = lines::history(self.reader(), &filter, before, AT_ONCE).await?;
+                let rows = request_list::history(self.reader(), &filter, before, AT_ONCE).await?;
                 let Some(last) = rows.last() else { break };
                 before = Some(last.id);
-                let keys = rows.iter().filter_map(lines::LineRow::key);
+                let keys = rows.iter().filter_map(request_list::RequestSummary::key);
                 waiting.extend(keys.map(|key| (key, state)));
             }
         }
@@ -198,23 +198,23 @@ impl App {
     pub(super) async fn keeps_the_stop(
         &self,
         writer: &PolicyWriter<'_>,
-        said: &Said,
+        said: &BrakeValue,
     ) -> Result<(), Fault> {
-        let Said::Agent(agent, AgentBrake::Paused) = said else {
+        let BrakeValue::Agent(agent, AgentBrake::Paused) = said else {
             return Ok(());
         };
         let key = said.key();
         let Some(current) = writer.bus.policy_get(&key.to_string()).await? else {
             return Ok(());
         };
-        let place = Place {
+        let place = BucketEntry {
             revision: current.revision,
             stored_at: current.stamp.into(),
         };
         let value = (current.value.as_ref(), place);
         let row = open(&self.inner.shared, &writer.realm, &key, value);
-        match row.and_then(|row| Said::read(&key, &row.payload)) {
-            Some((Said::Agent(_, AgentBrake::Stopped), _)) => {
+        match row.and_then(|row| BrakeValue::read(&key, &row.payload)) {
+            Some((BrakeValue::Agent(_, AgentBrake::Stopped), _)) => {
                 let why = format!("{agent} is stopped; resume it first");
                 Err(Fault::invalid_args(why))
             }

@@ -115,13 +115,13 @@ impl App {
     pub(crate) async fn follow_store(self) {
         let mut health = self.health();
         let mut reported: Option<StoreFailed> = None;
-        self.tell_folder(None);
+        self.report_folder(None);
         loop {
             let now = StoreFailed::of(&health.borrow_and_update());
             if now.is_some() != reported.is_some()
                 || now.as_ref().map(|of| of.locked) != reported.as_ref().map(|of| of.locked)
             {
-                self.tell_folder(now.as_ref());
+                self.report_folder(now.as_ref());
                 if let (Some(before), None) = (&reported, &now) {
                     self.note_end(before).await;
                 }
@@ -134,7 +134,7 @@ impl App {
         }
     }
 
-    fn tell_folder(&self, state: Option<&StoreFailed>) {
+    fn report_folder(&self, state: Option<&StoreFailed>) {
         if let Err(error) = write(self.data().path(), state) {
             tracing::warn!(%error, "other commands are not informed how the store is");
         }
@@ -150,7 +150,7 @@ impl App {
         match written {
             Ok(()) => {
                 self.inner.shared.health.send_if_modified(|health| {
-                    health.end_is_told();
+                    health.note_end_announced();
                     false
                 });
             }

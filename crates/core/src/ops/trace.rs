@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use countersign_wire::ErrorCode;
 
 use crate::Fault;
-use crate::domain::trace::{Bar, Place, call_tree, covered_ms};
+use crate::domain::trace::{Bar, TreeRow, call_tree, covered_ms};
 use crate::runtime::App;
 use crate::store::spans::{self, GateRow, SpanRow};
 
@@ -39,7 +39,7 @@ pub struct Entry {
     /// The request that it waited for.
     pub gate: Option<GateRow>,
     /// Its place in the tree.
-    pub place: Place,
+    pub place: TreeRow,
     /// How long it waited for its decision, ms.
     pub waiting_ms: Option<i64>,
 }

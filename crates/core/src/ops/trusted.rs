@@ -32,14 +32,14 @@ pub enum KeyStatus {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Known {
+struct KeyTerms {
     terms: Vec<OperatorEntry>,
     waits: bool,
 }
 
 /// The keys of the realm as this console accepted them. A cheap clone shares one list.
 #[derive(Clone)]
-pub struct TrustedKeys(Arc<RwLock<HashMap<String, Known>>>);
+pub struct TrustedKeys(Arc<RwLock<HashMap<String, KeyTerms>>>);
 
 impl TrustedKeys {
     /// Trusts this console's own keys until a list says more about them.
@@ -48,7 +48,7 @@ impl TrustedKeys {
         let since = countersign_wire::Timestamp::new(time::OffsetDateTime::UNIX_EPOCH);
         let own = identity.trusted_keys().into_iter().map(|trusted| {
             let term = OperatorEntry::new(trusted.key, trusted.name, trusted.role, since);
-            let known = Known {
+            let known = KeyTerms {
                 terms: vec![term],
                 waits: false,
             };
@@ -59,7 +59,7 @@ impl TrustedKeys {
 
     /// Takes over a list; keys that are not in it stay as they are.
     pub fn accept(&self, list: &OperatorList) {
-        let mut reported: HashMap<String, Known> = HashMap::new();
+        let mut reported: HashMap<String, KeyTerms> = HashMap::new();
         for entry in &list.operators {
             let known = reported.entry(entry.key.to_string()).or_default();
             known.terms.push(entry.clone());

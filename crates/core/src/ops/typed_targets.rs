@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::ledger::{Batch, Ledger};
+use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::policy::read::is_pointer;
 use crate::runtime::App;
@@ -18,8 +18,8 @@ const POINTER_MAX: usize = 256;
 
 /// Keeps the choice of this console's operator.
 pub(super) async fn choose(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     (agent, tool): (&AgentKey, &str),
     pointer: Option<&str>,
     done: oneshot::Sender<()>,

@@ -12,7 +12,7 @@ use super::{edited, response};
 use crate::Fault;
 use crate::domain::{DecideRefusal, State, Timestamp, already};
 use crate::runtime::{App, Role};
-use crate::store::{decisions, lines, outbox};
+use crate::store::{decisions, outbox, request_list};
 
 /// How long a caller waits for the stream; afterwards the decision is queued.
 pub(super) const SETTLE_LIMIT: Duration = Duration::from_secs(5);
@@ -105,7 +105,7 @@ impl App {
         if !matches!(command.verdict, Verdict::Respond | Verdict::Modify) {
             return Ok(());
         }
-        let Some(row) = lines::by_key(self.reader(), &command.key).await? else {
+        let Some(row) = request_list::by_key(self.reader(), &command.key).await? else {
             return Ok(());
         };
         // Of one that is over another refusal says more.
@@ -249,7 +249,7 @@ impl App {
             let Ok(Some(decision)) = decisions::of_request(self.reader(), key).await else {
                 continue;
             };
-            let Ok(Some(row)) = lines::by_key(self.reader(), key).await else {
+            let Ok(Some(row)) = request_list::by_key(self.reader(), key).await else {
                 continue;
             };
             let ours = outbox::read(self.reader(), row.id).await;
@@ -264,7 +264,7 @@ impl App {
     }
 
     async fn state_of(&self, key: &RequestKey) -> Option<State> {
-        let row = lines::by_key(self.reader(), key).await.ok()??;
+        let row = request_list::by_key(self.reader(), key).await.ok()??;
         row.state.parse().ok()
     }
 
@@ -301,7 +301,7 @@ impl App {
             let at = Timestamp(decision.stored_at);
             return super::decision_words::decision_summary(&decision.payload, at).1;
         }
-        let Ok(Some(row)) = lines::by_key(self.reader(), key).await else {
+        let Ok(Some(row)) = request_list::by_key(self.reader(), key).await else {
             return unknown();
         };
         let out = outbox::read(self.reader(), row.id).await.ok().flatten();
@@ -321,6 +321,6 @@ impl App {
 
 /// Whether a call is of high or critical risk; one that cannot be read counts as such.
 async fn is_dangerous(app: &App, key: &RequestKey) -> bool {
-    let line = lines::by_key(app.reader(), key).await.ok().flatten();
+    let line = request_list::by_key(app.reader(), key).await.ok().flatten();
     line.is_none_or(|line| Risk::effective(&line.risk) >= Risk::High)
 }

@@ -5,7 +5,7 @@
 
 pub(super) mod cast;
 pub(super) mod close;
-pub mod reported;
+pub mod shown;
 
 use countersign_wire::{
     KeyRole, RequestKey, Sha256Digest, Verdict, VoteCheck, verify_vote, vote_subject,
@@ -14,8 +14,8 @@ use serde_json::json;
 
 use super::attested::{self, stored_at};
 use super::incoming::{IncomingDecision, IncomingVote};
-use super::ledger::{Batch, CONFLICT, Ledger};
 use super::publisher::Settled;
+use super::writer_state::{CONFLICT, Tx, WriterState};
 use crate::domain::{AlarmCode, RequestRecord, State, Timestamp};
 use crate::store::republish::{self, Again};
 use crate::store::votes::{self, NewVote, StoredVote};
@@ -31,7 +31,7 @@ struct Given<'a> {
 }
 
 /// Whether a vote counts by what was known when it was stored.
-fn counts(ledger: &Ledger, record: &RequestRecord, given: &Given<'_>) -> bool {
+fn counts(ledger: &WriterState, record: &RequestRecord, given: &Given<'_>) -> bool {
     let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
         return false;
     };
@@ -59,15 +59,15 @@ fn counts(ledger: &Ledger, record: &RequestRecord, given: &Given<'_>) -> bool {
 }
 
 /// The role in which a key may vote on a request; an operator beyond the limits has no vote.
-fn role(ledger: &Ledger, record: &RequestRecord, key: &str, at: Timestamp) -> Option<KeyRole> {
+fn role(ledger: &WriterState, record: &RequestRecord, key: &str, at: Timestamp) -> Option<KeyRole> {
     let role = ledger.trusted.role(key, at);
     role.filter(|_| ledger.may_allow(key, Verdict::Approve, record, at))
 }
 
 /// Stores the votes of a batch of the stream; its position is written by the caller.
 pub(super) async fn apply(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     epoch: &str,
     messages: &[(&IncomingDecision, &IncomingVote)],
 ) -> Result<(), StoreError> {
@@ -142,7 +142,7 @@ pub(super) async fn apply(
         let vote_id = row.body.vote_id.as_deref().unwrap_or_default();
         vote_outbox::settle(batch.tx, id, &row.voter, vote_id).await?;
         report(ledger, batch, vote_id, message.at.seq);
-        batch.gathered.touched.push(id);
+        batch.effects.touched.push(id);
         match row.stands {
             Some(true) => counted.push(id),
             _ => alarm(ledger, batch, &vote.key).await?,
@@ -152,7 +152,7 @@ pub(super) async fn apply(
 }
 
 /// Answers who waits for a vote of this process, once its place on the stream is committed.
-fn report(ledger: &Ledger, batch: &mut Batch<'_>, vote_id: &str, seq: i64) {
+fn report(ledger: &WriterState, batch: &mut Tx<'_>, vote_id: &str, seq: i64) {
     let Ok(id) = vote_id.parse() else { return };
     if !ledger.settlements.awaits(&id) {
         return;
@@ -165,7 +165,11 @@ fn report(ledger: &Ledger, batch: &mut Batch<'_>, vote_id: &str, seq: i64) {
     batch.reply(move || settlements.settle(&id, settled));
 }
 
-async fn alarm(ledger: &Ledger, batch: &mut Batch<'_>, key: &RequestKey) -> Result<(), StoreError> {
+async fn alarm(
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
+    key: &RequestKey,
+) -> Result<(), StoreError> {
     tracing::error!(request = %key, "a stored vote does not verify; it is not counted");
     let actor = ledger.identity.auto_key().to_string();
     batch
@@ -174,7 +178,7 @@ async fn alarm(ledger: &Ledger, batch: &mut Batch<'_>, key: &RequestKey) -> Resu
 }
 
 async fn set_aside(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
     epoch: &str,
     message: &IncomingDecision,
 ) -> Result<(), StoreError> {
@@ -185,8 +189,8 @@ async fn set_aside(
 
 /// Joins votes that came before their requests.
 pub(super) async fn join_orphans(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<(), StoreError> {
     let orphans = votes::orphans(batch.tx, keys).await?;
@@ -205,7 +209,7 @@ pub(super) async fn join_orphans(
         let actor = ledger.identity.auto_key().to_string();
         let detail = json!({ "stands": valid, "stream_seq": orphan.stream_seq });
         batch.record(actor, "vote_judged", record.key.to_string(), detail);
-        batch.gathered.touched.push(record.id);
+        batch.effects.touched.push(record.id);
         if valid {
             counted.push(record.id);
         } else {

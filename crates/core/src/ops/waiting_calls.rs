@@ -18,7 +18,7 @@ use crate::domain::brakes::Brakes;
 use crate::policy::evaluate::amount;
 use crate::policy::{Asked, By, Conditions, Outcome, Setting, Uses, evaluate};
 use crate::runtime::{App, joined};
-use crate::store::to_judge::{self, WaitingRow};
+use crate::store::pending_evaluation::{self, WaitingRow};
 use crate::store::{Reader, StoreError};
 
 /// Requests that are read at once.
@@ -149,7 +149,8 @@ impl App {
                 let at = (&reader, &trusted, now);
                 let (mut found, mut last) = (Vec::new(), 0);
                 loop {
-                    let page = to_judge::waiting_in(&reader, (&ws, now), last, PAGE).await?;
+                    let page =
+                        pending_evaluation::waiting_in(&reader, (&ws, now), last, PAGE).await?;
                     let Some(end) = page.last() else {
                         return Ok::<_, StoreError>(found);
                     };

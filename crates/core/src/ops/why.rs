@@ -22,7 +22,7 @@ use crate::policy::{
     SetupSays, Used, Uses, evaluate,
 };
 use crate::runtime::App;
-use crate::store::lines::LineRow;
+use crate::store::request_list::RequestSummary;
 use crate::store::{Reader, StoreError, agents, redefined};
 
 /// How often payloads are read for one sum, 4 MiB each time: the rest is reported as unknown.
@@ -99,7 +99,7 @@ pub struct Why {
 
 impl App {
     /// Why a request asks, by the rules in force now; none where there are neither rules nor a setup key.
-    pub async fn why(&self, line: &LineRow) -> Result<Option<Why>, Fault> {
+    pub async fn why(&self, line: &RequestSummary) -> Result<Option<Why>, Fault> {
         let Some(key) = line.key() else {
             return Ok(None);
         };
@@ -177,7 +177,7 @@ impl App {
         let denied = in_force.decides() && matches!(found.outcome, Outcome::Deny(_));
         let mut why = match in_force.replaced.is_some() && !denied {
             true => replaced(&in_force.set, &found),
-            false => announced(&in_force.set, (found, details), named, &agent),
+            false => explanation(&in_force.set, (found, details), named, &agent),
         };
         if stopped {
             why.held = findings.first().map(held_by);
@@ -262,7 +262,7 @@ fn details(set: &PolicySet, found: &Evaluation, asked: &Asked<'_>) -> Vec<Option
     near.collect()
 }
 
-fn announced(
+fn explanation(
     set: &PolicySet,
     (found, details): (Evaluation, Vec<Option<String>>),
     named: Option<String>,

@@ -13,10 +13,10 @@ use super::apply::{apply_all, drop_leftover_holds};
 use super::batching::{Flow, GATHER};
 use super::durable::{Durable, Reply};
 use super::job::Job;
-use super::ledger::{Counts, Gathered, Ledger};
 use super::publisher::{Outgoing, Settlements};
 use super::queues::{Queues, put_by};
 use super::search_index;
+use super::writer_state::{Counts, Effects, WriterState};
 use crate::runtime::{AppEvent, Health, Positions};
 use crate::store::{self, StoreError};
 
@@ -48,7 +48,7 @@ fn blocking<T>(work: impl Future<Output = T>) -> T {
 }
 
 /// The ends of the writer's channels.
-pub(crate) struct Wires {
+pub(crate) struct WriterHandles {
     /// None where every commit waits for the disk itself.
     pub(crate) durable: Option<Durable>,
     pub(crate) queues: Queues,
@@ -62,8 +62,8 @@ pub(crate) struct Wires {
 /// The writer's state between transactions.
 pub(crate) struct WriterTask {
     store: store::Writer,
-    ledger: Ledger,
-    wires: Wires,
+    ledger: WriterState,
+    handles: WriterHandles,
     number: u64,
     data_version: i64,
     next_look: Instant,
@@ -86,8 +86,8 @@ struct Retry {
 impl WriterTask {
     pub(crate) async fn new(
         mut store: store::Writer,
-        mut ledger: Ledger,
-        wires: Wires,
+        mut ledger: WriterState,
+        handles: WriterHandles,
     ) -> Result<Self, StoreError> {
         let data_version = store.data_version().await?;
         let mut tx = store.begin().await?;
@@ -98,7 +98,7 @@ impl WriterTask {
         Ok(Self {
             store,
             ledger,
-            wires,
+            handles,
             number: 0,
             data_version,
             next_look: now,
@@ -161,7 +161,7 @@ impl WriterTask {
     /// What is to be done next; none when every handle is gone.
     async fn take(&mut self, rests: bool) -> Option<Vec<Job>> {
         let sleep = self.sleep();
-        let queues = &mut self.wires.queues;
+        let queues = &mut self.handles.queues;
         if rests {
             let jobs = queues.take(&mut self.backlog, true, sleep).await?;
             return Some(put_by(&mut self.backlog, jobs));
@@ -282,10 +282,10 @@ impl WriterTask {
         }
         let kept: Vec<Job> = jobs.iter().filter_map(Job::for_retry).collect();
         match self.try_commit(jobs).await {
-            Ok(gathered) => {
+            Ok(effects) => {
                 self.retry = None;
-                self.wires.health.send_if_modified(Health::writes);
-                self.publish(gathered);
+                self.handles.health.send_if_modified(Health::writes);
+                self.publish(effects);
             }
             Err(error) => {
                 tracing::error!(%error, "a change could not be written");
@@ -314,7 +314,7 @@ impl WriterTask {
             wait,
         });
         let now = self.ledger.clock.now();
-        self.wires.health.send_modify(|health| {
+        self.handles.health.send_modify(|health| {
             health.fails(why, now);
             health.locked = locked;
         });
@@ -323,7 +323,7 @@ impl WriterTask {
 
     /// Whether the disk has failed below what was committed.
     fn disk_failed(&mut self) -> bool {
-        let failure = self.wires.durable.as_ref().and_then(Durable::failure);
+        let failure = self.handles.durable.as_ref().and_then(Durable::failure);
         let Some(why) = failure.map(ToString::to_string) else {
             return false;
         };
@@ -333,7 +333,7 @@ impl WriterTask {
         true
     }
 
-    async fn try_commit(&mut self, jobs: Vec<Job>) -> Result<Gathered, StoreError> {
+    async fn try_commit(&mut self, jobs: Vec<Job>) -> Result<Effects, StoreError> {
         if self.retry.is_some() {
             self.store.reopen().await?;
             self.data_version = self.store.data_version().await?;
@@ -346,43 +346,43 @@ impl WriterTask {
             self.ledger.counts_stale = false;
         }
         let now = self.ledger.clock.now();
-        let settlements = &self.wires.settlements;
-        let gathered = apply_all(&mut self.ledger, &mut tx, now, settlements, jobs).await?;
+        let settlements = &self.handles.settlements;
+        let effects = apply_all(&mut self.ledger, &mut tx, now, settlements, jobs).await?;
         tx.commit_only().await?;
-        Ok(gathered)
+        Ok(effects)
     }
 
-    fn publish(&mut self, gathered: Gathered) {
-        for outgoing in gathered.outgoing {
+    fn publish(&mut self, effects: Effects) {
+        for outgoing in effects.outgoing {
             // A full queue loses nothing: the row is in the outbox and is looked for again.
-            if self.wires.outgoing.try_send(outgoing).is_err() {
+            if self.handles.outgoing.try_send(outgoing).is_err() {
                 self.ledger.left_behind = true;
             }
         }
-        if !gathered.positions.is_empty() {
-            self.wires.positions.send_modify(|positions| {
-                let places = gathered.positions.into_iter();
+        if !effects.positions.is_empty() {
+            self.handles.positions.send_modify(|positions| {
+                let places = effects.positions.into_iter();
                 positions.extend(places.map(|(stream, place)| (stream.name(), place)));
             });
         }
-        if let Some(read_only) = gathered.read_only {
-            self.wires
+        if let Some(read_only) = effects.read_only {
+            self.handles
                 .health
                 .send_modify(|health| health.read_only = read_only);
         }
-        self.answer(gathered.replies);
-        if !gathered.touched.is_empty() {
+        self.answer(effects.replies);
+        if !effects.touched.is_empty() {
             let after = search_index::AFTER_ARRIVALS;
             self.ledger.searchable_in.get_or_insert(after);
             self.number += 1;
-            let rows: Arc<[i64]> = gathered.touched.into();
+            let rows: Arc<[i64]> = effects.touched.into();
             self.publish_event(AppEvent::Changed {
                 number: self.number,
                 rows,
-                arrived: gathered.arrived.into(),
+                arrived: effects.arrived.into(),
             });
         }
-        if gathered.status {
+        if effects.status {
             self.publish_event(AppEvent::Status);
         }
     }
@@ -390,7 +390,7 @@ impl WriterTask {
     /// Answers callers once the commit is durable. The bus and the screens are informed before: nothing is lost that
     /// the streams hold, and until then only a power cut could undo it.
     fn answer(&self, replies: Vec<Reply>) {
-        match &self.wires.durable {
+        match &self.handles.durable {
             Some(durable) => durable.after(replies),
             None => replies.into_iter().for_each(|reply| reply()),
         }
@@ -398,6 +398,6 @@ impl WriterTask {
 
     fn publish_event(&self, event: AppEvent) {
         // Without subscribers nobody listens.
-        let _ = self.wires.events.send(event);
+        let _ = self.handles.events.send(event);
     }
 }

@@ -72,7 +72,7 @@ impl Health {
     }
 
     /// The audit log knows that the store works again.
-    pub(crate) fn end_is_told(&mut self) {
+    pub(crate) fn note_end_announced(&mut self) {
         if self.store_failed.is_none() {
             self.failed_at = None;
         }
@@ -170,10 +170,10 @@ mod tests {
         health.fails("full".to_owned(), Timestamp(1));
         assert!(health.writes() && !health.writes());
         health.fails("full".to_owned(), Timestamp(5));
-        health.end_is_told();
+        health.note_end_announced();
         assert_eq!(since(&health), Some(1), "it fails now");
         health.writes();
-        health.end_is_told();
+        health.note_end_announced();
         health.fails("full".to_owned(), Timestamp(9));
         assert_eq!(since(&health), Some(9));
     }

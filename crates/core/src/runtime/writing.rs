@@ -17,7 +17,8 @@ use crate::clock::Clock;
 use crate::ops::hello_barrier::HelloBarrier;
 use crate::ops::job::BusBinding;
 use crate::ops::{
-    Beginning, Judge, Ledger, Peers, Publisher, Queues, Thread, Wires, WriterTask, durable,
+    Judge, Peers, Publisher, Queues, Thread, WriterConfig, WriterHandles, WriterState, WriterTask,
+    durable,
 };
 use crate::store::{self, meta};
 
@@ -40,7 +41,7 @@ pub(super) async fn start_writer(
         _ => None,
     };
     let bus = shared.bus.subscribe();
-    let mut ledger = Ledger::new(Beginning {
+    let mut ledger = WriterState::new(WriterConfig {
         identity: Arc::clone(&shared.identity),
         clock: Arc::clone(&shared.clock),
         largest: Box::new(move || bus.borrow().as_ref().map_or(usize::MAX, Bus::max_payload)),
@@ -79,7 +80,7 @@ pub(super) async fn start_writer(
         }
         _ => None,
     };
-    let wires = Wires {
+    let handles = WriterHandles {
         durable,
         queues,
         outgoing,
@@ -88,7 +89,7 @@ pub(super) async fn start_writer(
         positions: shared.positions.clone(),
         health: shared.health.clone(),
     };
-    let writer = WriterTask::new(writer, ledger, wires).await?;
+    let writer = WriterTask::new(writer, ledger, handles).await?;
     let publisher = Publisher {
         bus: shared.bus.subscribe(),
         compared: shared.compared.subscribe(),
@@ -119,7 +120,7 @@ pub(super) async fn start_writer(
         }
         _ => tasks.spawn(writer.run(Thread::Shared)),
     };
-    tasks.spawn(tell_if_it_broke(
+    tasks.spawn(report_breakage(
         writing,
         Arc::clone(&shared.clock),
         shared.health.clone(),
@@ -129,7 +130,7 @@ pub(super) async fn start_writer(
 }
 
 /// A console whose writer ended by a fault of the program stores and decides nothing; its people must learn of it.
-async fn tell_if_it_broke(
+async fn report_breakage(
     writing: JoinHandle<()>,
     clock: Arc<dyn Clock>,
     health: watch::Sender<Health>,
@@ -157,7 +158,7 @@ mod tests {
             let health = watch::Sender::default();
             let (events, mut reported) = broadcast::channel(1);
             let writing = tokio::spawn(async move { assert!(!breaks, "a fault") });
-            tell_if_it_broke(writing, BusClock::new(), health.clone(), events).await;
+            report_breakage(writing, BusClock::new(), health.clone(), events).await;
             let failed = health.borrow().store_failed.clone();
             assert_eq!(failed.as_deref(), breaks.then_some(WRITER_ENDED));
             assert_eq!(reported.try_recv().is_ok(), breaks);

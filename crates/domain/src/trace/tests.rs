@@ -16,7 +16,7 @@ fn bar(span: &str, parent: Option<&str>, start: i64, end: Option<i64>) -> Bar {
 
 /// Depth and name of each place.
 fn drawn(bars: &[Bar]) -> Vec<String> {
-    let draw = |place: &Place| {
+    let draw = |place: &TreeRow| {
         let repairs: Vec<&str> = place.repairs.iter().map(|repair| repair.as_str()).collect();
         let name = bars[place.bar].span_id.clone().unwrap_or_default();
         let text = format!("{}{name} {}", "  ".repeat(place.depth), repairs.join(","));

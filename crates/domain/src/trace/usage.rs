@@ -2,7 +2,7 @@
 //!
 //! Only finite, positive figures count: an agent writes them.
 
-use super::Place;
+use super::TreeRow;
 
 /// What a span used, alone or with all below it.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -72,7 +72,7 @@ impl Used {
 
 /// What each place used with all below it. `own` has a figure for each place.
 #[must_use]
-pub fn with_below(places: &[Place], own: &[Used]) -> Vec<Used> {
+pub fn with_below(places: &[TreeRow], own: &[Used]) -> Vec<Used> {
     let mut sums: Vec<Used> = own.to_vec();
     sums.resize(places.len(), Used::default());
     // From the last to the first: all that lies below a place comes after it.
@@ -89,8 +89,8 @@ pub fn with_below(places: &[Place], own: &[Used]) -> Vec<Used> {
 mod tests {
     use super::*;
 
-    fn place(parent: Option<usize>) -> Place {
-        Place {
+    fn place(parent: Option<usize>) -> TreeRow {
+        TreeRow {
             bar: 0,
             parent,
             depth: 0,

@@ -69,7 +69,7 @@ fn an_approved_call_goes_on_anew_and_its_result_as_it_is() {
         Ended {
             arguments: json!({"n": 1}),
             failed: None,
-            untold: false
+            notice_pending: false
         }
     );
     // The id is free again.
@@ -133,7 +133,11 @@ fn an_edit_is_told_before_the_result_and_every_other_byte_stays() {
         let found = steps.to_client.as_deref().map(String::from_utf8_lossy);
         assert_eq!(found.as_deref(), expected.as_deref());
         assert_eq!(steps.pass, announced.is_none());
-        assert_eq!(reported(steps).untold, announced.is_none(), "{result}");
+        assert_eq!(
+            reported(steps).notice_pending,
+            announced.is_none(),
+            "{result}"
+        );
     }
 }
 
@@ -321,5 +325,5 @@ fn a_call_whose_result_wants_forms_goes_on_with_what_was_filled_in() {
     assert_eq!(message["params"]["requestState"], "s");
     let steps = relay.sent_by_server(br#"{"id":1,"result":{"content":[]}}"#);
     assert!(steps.to_client.is_some());
-    assert!(!reported(steps).untold);
+    assert!(!reported(steps).notice_pending);
 }

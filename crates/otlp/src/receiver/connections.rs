@@ -27,7 +27,7 @@ const CALLS: usize = 32;
 /// Before it is tried again, where the system accepts none.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 /// A full receiver is reported at most this often.
-const TOLD_EVERY: Duration = Duration::from_secs(60);
+const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// A server that asks connections to end when they are old; [`Connection`] cuts those that do not. tonic's own grace
 /// would cut them all then, unasked and in the middle of a call. The headers of HTTP/1.1 have a limit of 30 s in it, too.
@@ -54,35 +54,35 @@ impl Connections {
     pub(super) fn of(self, listener: TcpListener) -> impl Stream<Item = io::Result<Connection>> {
         futures::stream::unfold(
             (self, listener, None),
-            async |(all, listener, announced)| {
-                let (turn, announced) = all.turn(announced).await?;
+            async |(all, listener, warned_at)| {
+                let (turn, warned_at) = all.turn(warned_at).await?;
                 let stream = accept(&listener).await;
                 let connection = Connection {
                     stream,
                     end: Box::pin(tokio::time::sleep(AGE + GRACE)),
                     _turn: turn,
                 };
-                Some((Ok(connection), (all, listener, announced)))
+                Some((Ok(connection), (all, listener, warned_at)))
             },
         )
     }
 
     async fn turn(
         &self,
-        announced: Option<Instant>,
+        warned_at: Option<Instant>,
     ) -> Option<(OwnedSemaphorePermit, Option<Instant>)> {
         if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
-            return Some((turn, announced));
+            return Some((turn, warned_at));
         }
-        let announced = match announced {
-            Some(at) if at.elapsed() < TOLD_EVERY => at,
+        let warned_at = match warned_at {
+            Some(at) if at.elapsed() < WARN_EVERY => at,
             _ => {
                 tracing::warn!("{CONNECTIONS} OTLP connections are open, the next one waits");
                 Instant::now()
             }
         };
         let turn = Arc::clone(&self.turns).acquire_owned().await.ok()?;
-        Some((turn, Some(announced)))
+        Some((turn, Some(warned_at)))
     }
 }
 

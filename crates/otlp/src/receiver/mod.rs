@@ -116,12 +116,12 @@ impl Receiver {
         let connections = Connections::new();
         if let Some(listener) = http {
             let taken = (listener, connections.clone());
-            let served = http::serve(taken, Arc::clone(&intake), reported(stop.subscribe()));
+            let served = http::serve(taken, Arc::clone(&intake), stopped(stop.subscribe()));
             receiver.servers.spawn(served);
         }
         if let Some(listener) = grpc {
             let taken = (listener, connections);
-            let served = grpc::serve(taken, intake, reported(stop.subscribe()));
+            let served = grpc::serve(taken, intake, stopped(stop.subscribe()));
             receiver.servers.spawn(served);
         }
         Ok(receiver)
@@ -141,7 +141,7 @@ impl Receiver {
 }
 
 /// Ends when the receiver is to stop.
-async fn reported(mut stop: watch::Receiver<bool>) {
+async fn stopped(mut stop: watch::Receiver<bool>) {
     // Without a sender there is nobody to serve for either.
     let _ = stop.wait_for(|stop| *stop).await;
 }

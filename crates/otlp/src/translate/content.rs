@@ -58,7 +58,7 @@ pub(super) struct Content<'a> {
     /// The input as a value, where that is exactly what came.
     pub(super) arguments: Option<Value>,
     /// Names of attributes that need not be kept twice.
-    pub(super) reported: HashSet<&'a str>,
+    pub(super) used: HashSet<&'a str>,
     /// Whether messages came as the span's events.
     pub(super) from_events: bool,
 }
@@ -73,11 +73,11 @@ pub(super) fn content(span: &Span) -> Content<'_> {
             .iter()
             .find_map(|name| Some((*name, attributes.get(name).filter(says)?)));
         if let Some((name, value)) = found {
-            content.reported.insert(name);
+            content.used.insert(name);
             return Some(read(value));
         }
-        let (messages, reported) = messages(attributes, prefixes)?;
-        content.reported.extend(reported);
+        let (messages, used) = messages(attributes, prefixes)?;
+        content.used.extend(used);
         Some(Read::Json(messages))
     };
     let (input, output) = (first(&INPUTS, &ASKED), first(&OUTPUTS, &ANSWERED));

@@ -31,7 +31,7 @@ pub(super) fn messages<'a>(
     prefixes: &[&str],
 ) -> Option<(Value, Vec<&'a str>)> {
     prefixes.iter().find_map(|prefix| {
-        let (mut tree, mut reported) = (Map::new(), Vec::new());
+        let (mut tree, mut used) = (Map::new(), Vec::new());
         for (name, value) in attributes.all() {
             // It is not part of a message and has its own place among the attributes.
             let Some(path) = path(name, prefix).filter(|path| !path.ends_with(".finish_reason"))
@@ -46,10 +46,10 @@ pub(super) fn messages<'a>(
                 }
             };
             if value.is_some_and(|value| put(&mut tree, path, value)) {
-                reported.push(name);
+                used.push(name);
             }
         }
-        (!tree.is_empty()).then(|| (listed(Value::Object(tree)), reported))
+        (!tree.is_empty()).then(|| (listed(Value::Object(tree)), used))
     })
 }
 

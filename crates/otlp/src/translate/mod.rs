@@ -4,13 +4,13 @@
 //! instrumentation says never becomes an approval, a verdict or the id of a request.
 
 mod agent;
+mod attributes;
 mod bounded;
 mod content;
 mod indexed;
 mod kind;
 mod lookup;
 mod outcome;
-mod reported;
 mod span;
 mod usage;
 
@@ -83,7 +83,7 @@ pub enum Refusal {
 pub fn translate(request: &ExportTraceServiceRequest, sender: &Sender) -> Translated {
     let mut done = Translated::default();
     for group in &request.resource_spans {
-        let origin = reported::Origin::of(group, sender);
+        let origin = attributes::Origin::of(group, sender);
         for scope in &group.scope_spans {
             read_scope(group, scope, origin.as_ref(), &mut done);
         }
@@ -94,7 +94,7 @@ pub fn translate(request: &ExportTraceServiceRequest, sender: &Sender) -> Transl
 fn read_scope(
     group: &ResourceSpans,
     scope: &ScopeSpans,
-    origin: Option<&reported::Origin<'_>>,
+    origin: Option<&attributes::Origin<'_>>,
     done: &mut Translated,
 ) {
     for span in &scope.spans {
@@ -102,7 +102,7 @@ fn read_scope(
             None => Err(Refusal::Unwritable),
             Some(_) if done.events.len() + done.refused >= SPANS_MAX => Err(Refusal::TooMany),
             Some(origin) => {
-                let source = reported::Source {
+                let source = attributes::Source {
                     origin,
                     resource: group.resource.as_ref(),
                     scope: scope.scope.as_ref(),

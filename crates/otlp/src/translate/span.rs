@@ -5,12 +5,12 @@ use data_encoding::HEXLOWER;
 use opentelemetry_proto::tonic::trace::v1::Span as OtlpSpan;
 
 use super::Refusal;
+use super::attributes::{self, Source};
 use super::bounded::cut;
 use super::content::content;
 use super::kind::kind;
 use super::lookup::Attributes;
 use super::outcome::outcome;
-use super::reported::{self, Source};
 use super::usage::usage;
 
 /// Bytes of JSON that are kept of a name.
@@ -68,7 +68,7 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
         request_id: None,
         tool_name: short(&["gen_ai.tool.name", "tool.name", "ai.toolCall.name"]).or(named),
         args_digest,
-        attributes: reported::attributes(span, source, &content),
+        attributes: attributes::of_span(span, source, &content),
         input: content.input,
         output: content.output,
         artifacts: None,

@@ -5,7 +5,7 @@ use countersign_shell::{Command, How, Shell, Word, acts};
 use super::folders::Folder;
 use super::paths::{PathPattern, is_protected};
 use super::pattern::{CommandPattern, Element, Part, glob};
-use super::reading::{Place, Read};
+use super::reading::{Read, WorkingFolder};
 
 /// Wrappers that need no pattern.
 const PLAIN: [&str; 5] = ["timeout", "time", "nice", "nohup", "stdbuf"];
@@ -30,7 +30,7 @@ pub(super) fn covers(
     read: &Read,
     patterns: &[&CommandPattern],
     writes: &[PathPattern],
-    place: &Place,
+    place: &WorkingFolder,
 ) -> bool {
     let script = &read.script;
     if script.unreadable.is_some() || script.doubtful.is_some() || read.moved_git {
@@ -112,7 +112,7 @@ pub(super) fn covers(
 struct Cover<'r> {
     read: &'r Read,
     writes: &'r [PathPattern],
-    place: &'r Place,
+    place: &'r WorkingFolder,
 }
 
 impl Cover<'_> {

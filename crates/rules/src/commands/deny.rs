@@ -9,7 +9,7 @@ use countersign_shell::{
 use super::folders::Folder;
 use super::paths::PathPattern;
 use super::pattern::{CommandPattern, Element, Part, known_as};
-use super::reading::{Place, Read};
+use super::reading::{Read, WorkingFolder};
 use crate::arguments::Unsure;
 
 /// Short options and the long ones that are equal to them.
@@ -137,8 +137,8 @@ fn said(command: &Command, part: &Part, name: &Element, shell: Shell) -> bool {
     } else {
         program
     };
-    let wanted = Said::of_pattern(program, &part.words[1..]);
-    let given = Said::of_command(program, &command.words);
+    let wanted = SortedWords::of_pattern(program, &part.words[1..]);
+    let given = SortedWords::of_command(program, &command.words);
     // The first operand is a subcommand: it is where subcommands are.
     let leads = matches!(part.words.get(1), Some(Element::Literal(text) | Element::Glob(text)) if !text.starts_with('-'));
     if let Some(first) = wanted.operands.first()
@@ -159,13 +159,13 @@ fn said(command: &Command, part: &Part, name: &Element, shell: Shell) -> bool {
 }
 
 /// Whether these are all words but the global options before the subcommand.
-fn behind_globals(program: &str, command: &Command, wanted: &Said) -> bool {
+fn behind_globals(program: &str, command: &Command, wanted: &SortedWords) -> bool {
     let words = &command.words;
     let has = wrappers::GLOBALS.iter().any(|(name, ..)| *name == program);
     let places = has.then(|| wrappers::subcommands(program, words).0);
     places.unwrap_or_default().into_iter().any(|at| {
         let rest = [&words[..1], &words[at..]].concat();
-        wanted.is_all_of(&Said::of_command(program, &rest))
+        wanted.is_all_of(&SortedWords::of_command(program, &rest))
     })
 }
 
@@ -197,7 +197,7 @@ fn may_be(element: &Element, known: &str) -> bool {
 
 /// Words sorted into what they are.
 #[derive(Default)]
-struct Said {
+struct SortedWords {
     letters: BTreeSet<String>,
     long: Vec<String>,
     operands: Vec<Element>,
@@ -212,7 +212,7 @@ struct Said {
     many: Vec<Word>,
 }
 
-impl Said {
+impl SortedWords {
     fn of_pattern(program: &str, words: &[Element]) -> Self {
         let mut said = Self::default();
         for word in words {
@@ -370,7 +370,11 @@ fn table(program: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Whether a text names a path of this pattern: in any word, or as what is read or written.
-pub(super) fn names(read: &Read, pattern: &PathPattern, place: &Place) -> Result<bool, Unsure> {
+pub(super) fn names(
+    read: &Read,
+    pattern: &PathPattern,
+    place: &WorkingFolder,
+) -> Result<bool, Unsure> {
     let mut unsure = None;
     if read.script.unreadable.is_some() {
         unsure = Some(Unsure::Unreadable);
@@ -406,7 +410,7 @@ fn look(
     word: &Word,
     folder: &Folder,
     pattern: &PathPattern,
-    place: &Place,
+    place: &WorkingFolder,
 ) -> Result<bool, Unsure> {
     let mut unsure = None;
     let known = [word.text.as_str()];

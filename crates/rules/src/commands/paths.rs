@@ -2,7 +2,7 @@
 
 use super::pattern::glob;
 use super::protected::is_beyond;
-use super::reading::Place;
+use super::reading::WorkingFolder;
 use crate::arguments::Unsure;
 
 /// A pattern of paths.
@@ -57,7 +57,7 @@ impl PathPattern {
     }
 
     /// Whether an approve matches this value: only where it is known which file that is.
-    pub(super) fn approves(&self, value: &str, place: &Place) -> bool {
+    pub(super) fn approves(&self, value: &str, place: &WorkingFolder) -> bool {
         // Somebody else's home is not this one.
         let home = value
             .strip_prefix('~')
@@ -105,7 +105,7 @@ impl PathPattern {
     }
 
     /// Whether a deny or an ask matches this value.
-    pub(super) fn holds(&self, value: &str, place: &Place) -> Result<bool, Unsure> {
+    pub(super) fn holds(&self, value: &str, place: &WorkingFolder) -> Result<bool, Unsure> {
         let value = value.to_lowercase().replace('\\', "/");
         // The folder that the shell is in.
         let value = match value.strip_prefix("~+") {
@@ -113,7 +113,7 @@ impl PathPattern {
             None => value,
         };
         let pattern: Vec<String> = self.parts.iter().map(|part| part.to_lowercase()).collect();
-        let place = Place {
+        let place = WorkingFolder {
             cwd: place.cwd.as_deref().map(str::to_lowercase),
             home: place.home.as_deref().map(str::to_lowercase),
         };
@@ -168,7 +168,7 @@ impl PathPattern {
 }
 
 /// Whether a path is one that no wildcard approves.
-pub(super) fn is_protected(path: &str, place: &Place) -> bool {
+pub(super) fn is_protected(path: &str, place: &WorkingFolder) -> bool {
     let forms = [Some(split(path)), resolved(path, place)];
     forms
         .iter()
@@ -206,7 +206,7 @@ fn split(text: &str) -> (Root, Vec<String>) {
 }
 
 /// A value made absolute; none where that is not known.
-fn resolved(value: &str, place: &Place) -> Option<(Root, Vec<String>)> {
+fn resolved(value: &str, place: &WorkingFolder) -> Option<(Root, Vec<String>)> {
     let (root, parts) = match split(value).0 {
         Root::Relative => split(&format!("{}/{value}", place.cwd.as_deref()?)),
         _ => split(value),

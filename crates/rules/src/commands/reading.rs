@@ -30,7 +30,7 @@ pub(crate) struct Read {
 
 /// Where the agent works, as the request says.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct WorkingFolder {
     pub(super) cwd: Option<String>,
     pub(super) home: Option<String>,
 }
@@ -42,7 +42,7 @@ type Kept = Result<Rc<Read>, Unsure>;
 #[derive(Default)]
 pub(crate) struct Reading<'a> {
     native: Option<&'a KeptJson>,
-    place: OnceCell<Place>,
+    place: OnceCell<WorkingFolder>,
     read: RefCell<BTreeMap<Key, Kept>>,
 }
 
@@ -54,12 +54,12 @@ impl<'a> Reading<'a> {
         }
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &WorkingFolder {
         self.place.get_or_init(|| {
             let native = self.native.and_then(KeptJson::value);
             let text = |name: &str| native.as_ref()?.get(name)?.as_str().map(str::to_owned);
             let absolute = |path: &String| path.starts_with('/');
-            Place {
+            WorkingFolder {
                 cwd: text("cwd").filter(absolute),
                 home: text("home").filter(absolute),
             }

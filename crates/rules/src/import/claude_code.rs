@@ -10,7 +10,7 @@ use crate::glob::Glob;
 use crate::rule::Effect;
 
 /// Where an entry is, such as `deny[0]`, and its text.
-pub(super) type Place<'a> = (&'a str, &'a str);
+pub(super) type Entry<'a> = (&'a str, &'a str);
 
 const LISTS: [(&str, Effect); 3] = [
     ("deny", Effect::Deny),
@@ -110,7 +110,7 @@ fn one_file(
 }
 
 /// A deny that is lost must not make room for an allow.
-fn unreadable(desk: &mut Desk<'_>, at: Place<'_>, effect: Effect) -> Result<(), String> {
+fn unreadable(desk: &mut Desk<'_>, at: Entry<'_>, effect: Effect) -> Result<(), String> {
     let why = "it is neither Tool nor Tool(specifier)";
     if effect == Effect::Approve {
         desk.leave(at.0, at.1, why);
@@ -200,7 +200,7 @@ pub(super) fn whole(tool: &str) -> Parts {
 
 fn allow(
     desk: &mut Desk<'_>,
-    at: Place<'_>,
+    at: Entry<'_>,
     (tool, specifier): (&str, Option<&str>),
     file: &SourceFile,
     allowed: &mut [Allowed],
@@ -270,7 +270,7 @@ fn host(specifier: &str) -> Option<&str> {
 
 fn refuse(
     desk: &mut Desk<'_>,
-    at: Place<'_>,
+    at: Entry<'_>,
     (tool, specifier): (&str, Option<&str>),
     file: &SourceFile,
     effect: Effect,
@@ -322,7 +322,7 @@ fn parameter<'s>(tool: &str, specifier: &'s str) -> Option<(&'s str, &'s str)> {
 /// An argument with this value denies or asks; of a shell tool, a command of this name too.
 fn test(
     desk: &mut Desk<'_>,
-    at: Place<'_>,
+    at: Entry<'_>,
     (tool, specifier): (&str, &str),
     (name, value): (&str, &str),
     effect: Effect,

@@ -2,7 +2,7 @@
 
 use countersign_shell::{Command, Shell, read};
 
-use super::claude_code::{Place, WIDE, whole};
+use super::claude_code::{Entry, WIDE, whole};
 use super::text::quoted;
 use super::{Desk, Parts, SourceFile, joined_id};
 use crate::commands::{CommandPattern, POWERSHELL, as_word};
@@ -65,7 +65,7 @@ impl Allowed {
         self.tool == tool
     }
 
-    pub(super) fn add(&mut self, desk: &mut Desk<'_>, at: Place<'_>, specifier: &str) {
+    pub(super) fn add(&mut self, desk: &mut Desk<'_>, at: Entry<'_>, specifier: &str) {
         let (shell, _) = shell_of(self.tool);
         let list = patterns(specifier);
         let refused = list
@@ -126,7 +126,7 @@ fn wraps(words: &str, shell: Shell) -> bool {
 /// A command that is denied or asks.
 pub(super) fn refuse(
     desk: &mut Desk<'_>,
-    at: Place<'_>,
+    at: Entry<'_>,
     (tool, specifier): (&str, &str),
     effect: Effect,
 ) -> Result<(), String> {

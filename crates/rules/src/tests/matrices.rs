@@ -1,9 +1,9 @@
 //! What the matrix says of a tool at each risk.
 
 use super::*;
-use crate::matrix::{Known, Matrix, RISKS};
+use crate::matrix::{DescribedTool, Matrix, RISKS};
 
-const PAY: Known<'static> = Known {
+const PAY: DescribedTool<'static> = DescribedTool {
     agent: "billing-bot",
     framework: None,
     tool: "pay",
@@ -15,7 +15,7 @@ const PAY: Known<'static> = Known {
 };
 
 /// One word for each risk: the outcome, its rule, and in brackets what it depends on.
-fn words(rules: Vec<Rule>, of: &Known<'_>) -> Vec<String> {
+fn words(rules: Vec<Rule>, of: &DescribedTool<'_>) -> Vec<String> {
     let matrix = Matrix::new(rules, noon(), None).unwrap();
     let word = |cell: crate::matrix::Cell| {
         let rule = cell.rule.map_or(String::new(), |rule| format!(" {rule}"));
@@ -70,7 +70,7 @@ fn a_cell_says_what_is_certain_and_names_what_depends_on_more() {
         json!({"tool": ["pay"], "args": {"/amount": {"gt": 50}}}),
     );
     assert_eq!(words(vec![read(), big], &PAY)[0], "approve read (big)");
-    let other = Known {
+    let other = DescribedTool {
         agent: "sales-bot",
         ..PAY
     };
@@ -101,7 +101,7 @@ fn a_cell_never_says_approve_where_the_console_would_ask() {
             "ask"
         ]
     );
-    let changed = Known {
+    let changed = DescribedTool {
         redefined_at: Some(noon()),
         ..PAY
     };
@@ -110,7 +110,7 @@ fn a_cell_never_says_approve_where_the_console_would_ask() {
             .iter()
             .all(|word| word == "ask")
     );
-    let paused = Known {
+    let paused = DescribedTool {
         approves_off: Some(Braked::Paused),
         ..PAY
     };
@@ -123,7 +123,7 @@ fn a_cell_never_says_approve_where_the_console_would_ask() {
         up_to: Risk::Low,
         since: noon(),
     };
-    let passed = Known {
+    let passed = DescribedTool {
         bypass: [Some(in_bypass); RISKS.len()],
         ..PAY
     };
@@ -144,7 +144,7 @@ fn a_cell_never_says_approve_where_the_console_would_ask() {
 #[test]
 fn a_cell_approves_only_as_far_as_the_signers_may_let_calls_run() {
     let broad = || rule("broad", "approve", json!({}));
-    let limited = Known {
+    let limited = DescribedTool {
         author_may: [true, true, false, false, false],
         ..PAY
     };
@@ -165,7 +165,7 @@ fn a_cell_approves_only_as_far_as_the_signers_may_let_calls_run() {
     };
     let mut bypass = [None; RISKS.len()];
     bypass[0] = Some(in_bypass);
-    let passed = Known { bypass, ..PAY };
+    let passed = DescribedTool { bypass, ..PAY };
     assert_eq!(
         words(vec![], &passed),
         ["approve", "ask", "ask", "ask", "ask"]

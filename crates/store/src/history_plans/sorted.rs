@@ -53,7 +53,7 @@ async fn all_pages(reader: &Reader, filter: &HistoryFilter, sort: Sort, limit: i
         let order = (sort, after);
         let found = sorted_page(reader, filter, order, limit, Some(Duration::ZERO));
         let found = found.await.unwrap();
-        seen.extend(found.rows.iter().map(|row: &LineRow| row.id));
+        seen.extend(found.rows.iter().map(|row: &RequestSummary| row.id));
         match found.next {
             Some(next) => after = Some(next),
             None => return seen,

@@ -8,8 +8,8 @@ async fn a_tool_s_record_reads_an_agent_s_newest_calls_before_a_row_and_no_older
     let ids = filled(&mut writer, 40).await;
     let found = async |before: i64, since: i64, limit: i64| {
         let earlier = tool_record::of_tool(&reader, bot(before), Timestamp(since), limit).await;
-        let tool_record::Earlier { fates, cut } = earlier.unwrap();
-        let stored = fates.into_iter().map(|call| call.stored_at.0);
+        let tool_record::Earlier { outcomes, cut } = earlier.unwrap();
+        let stored = outcomes.into_iter().map(|call| call.stored_at.0);
         (stored.collect::<Vec<_>>(), cut)
     };
     // The calls with even sequences are of this tool.

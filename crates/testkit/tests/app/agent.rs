@@ -6,7 +6,7 @@ use async_nats::HeaderMap;
 use countersign_core::bus::Credentials;
 use countersign_core::ops::DecideCommand;
 use countersign_core::store::alarms::Alarm;
-use countersign_core::store::lines::{Filter, LineRow};
+use countersign_core::store::request_list::{Filter, RequestSummary};
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
 use countersign_wire::{AgentKey, Enrolment, RequestKey, Verdict, args_digest};
@@ -228,7 +228,11 @@ impl Agent {
 }
 
 /// The request's line as soon as `holds` is true of it.
-pub(crate) async fn line_when(app: &App, id: &str, holds: impl Fn(&LineRow) -> bool) -> LineRow {
+pub(crate) async fn line_when(
+    app: &App,
+    id: &str,
+    holds: impl Fn(&RequestSummary) -> bool,
+) -> RequestSummary {
     let wait = async {
         loop {
             if let Ok(row) = app.find(id).await
@@ -245,11 +249,11 @@ pub(crate) async fn line_when(app: &App, id: &str, holds: impl Fn(&LineRow) -> b
     }
 }
 
-pub(crate) async fn listed(app: &App, id: &str) -> LineRow {
+pub(crate) async fn listed(app: &App, id: &str) -> RequestSummary {
     line_when(app, id, |_| true).await
 }
 
-pub(crate) async fn in_state(app: &App, id: &str, state: &str) -> LineRow {
+pub(crate) async fn in_state(app: &App, id: &str, state: &str) -> RequestSummary {
     line_when(app, id, |row| row.state == state).await
 }
 

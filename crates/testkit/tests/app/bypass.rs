@@ -5,7 +5,7 @@ use countersign_core::Fault;
 use countersign_core::ops::regrets::{Denied, Regretted, Regretting, Suspended};
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::policy::Enabled;
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_testkit::TempData;
 use countersign_wire::{AgentBrake, AgentKey, ErrorCode, Risk, Verdict};
 use serde_json::json;
@@ -19,7 +19,11 @@ fn bot() -> AgentKey {
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-async fn regret(app: &App, line: &LineRow, reason: Option<String>) -> Result<Regretted, Fault> {
+async fn regret(
+    app: &App,
+    line: &RequestSummary,
+    reason: Option<String>,
+) -> Result<Regretted, Fault> {
     match app.regret(line, reason, Denied::Refuse(HOUR)).await? {
         Regretting::Done(done) => Ok(done),
         Regretting::Denied(flips) => panic!("nobody denied anything: {flips:?}"),

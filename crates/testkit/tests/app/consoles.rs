@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use countersign_core::App;
-use countersign_core::store::lines::Filter;
+use countersign_core::store::request_list::Filter;
 use countersign_testkit::TempData;
 use countersign_wire::Verdict;
 use futures::{StreamExt, stream};

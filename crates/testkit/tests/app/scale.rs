@@ -1,6 +1,6 @@
 //! Very many waiting requests.
 
-use countersign_core::store::lines::Filter;
+use countersign_core::store::request_list::Filter;
 use countersign_core::{App, Options};
 
 use crate::agent::{Desk, caught_up, options};

@@ -9,7 +9,7 @@ use countersign_core::ops::regrets::Denied;
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::ops::setup::SetupChange;
 use countersign_core::policy::read_file;
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_testkit::TempData;
 use countersign_wire::{
     AgentBrake, AgentKey, KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, SignedEnvelope,
@@ -47,7 +47,7 @@ async fn revisions(app: &App) -> Vec<Option<u64>> {
 }
 
 /// Tries everything that an operator can sign.
-async fn signs_nothing(app: &App, decided: Option<&LineRow>) {
+async fn signs_nothing(app: &App, decided: Option<&RequestSummary>) {
     let before = revisions(app).await;
     let key = || "confirm_hire".to_owned();
     let setup = async |change| app.change_setup(&bot(), &change).await.map(drop);

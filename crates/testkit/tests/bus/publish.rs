@@ -117,7 +117,7 @@ async fn signs_of_life_arrive_before_and_after_a_restart() {
     let mut server = TestServer::start().await;
     let agent = server.agent("acme", "bot").await;
     let bus = server.console().await;
-    let mut signs = bus.subscribe_alive();
+    let mut signs = bus.subscribe_heartbeats();
     let client = agent.connect().await;
     let subject = agent.subject("alive", "");
     for round in 0..2 {

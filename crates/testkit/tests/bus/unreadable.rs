@@ -142,7 +142,7 @@ async fn signs_of_life_that_cannot_be_read_hold_up_neither_streams_nor_what_is_p
     let other = server.agent("acme", "other").await;
     let bus = server.console_with_streams().await;
     let mut intake = bus.subscribe("CS_REQUESTS", 1);
-    let mut signs = bus.subscribe_alive();
+    let mut signs = bus.subscribe_heartbeats();
     let reconnects = *bus.reconnected().borrow();
     let mut events = bus.events();
     let mut raw = agent.connect_raw().await;

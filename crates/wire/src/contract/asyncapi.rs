@@ -66,7 +66,7 @@ const CHANNELS: &[Channel] = &[
     channel("hello", OF_AGENT, "hello", Some("CS_AGENTS"), By::Agent,
         "An agent introduces itself, at start and on change."),
     channel("alive", OF_AGENT, "alive", None, By::Agent,
-        "A sign of life every 10 s."),
+        "A heartbeat every 10 s."),
     channel("audit", &["console"], "signed-envelope", Some("CS_AUDIT"), By::Console,
         "A signed head of the console's audit chain. The payload is an anchor."),
 ];

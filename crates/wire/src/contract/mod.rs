@@ -8,7 +8,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::{
-    Alive, Anchor, ApprovalDecision, ApprovalRequest, Enrolment, Hello, OperatorList, Presence,
+    Anchor, ApprovalDecision, ApprovalRequest, Enrolment, Heartbeat, Hello, OperatorList, Presence,
     Receipt, SignedEnvelope, Span, Tighten, Vote, Withdraw,
 };
 
@@ -27,7 +27,7 @@ pub fn json_schemas() -> Vec<(&'static str, Value)> {
         ("receipt", schema::<Receipt>()),
         ("span", schema::<Span>()),
         ("hello", schema::<Hello>()),
-        ("alive", schema::<Alive>()),
+        ("alive", schema::<Heartbeat>()),
         ("signed-envelope", schema::<SignedEnvelope>()),
         ("anchor", schema::<Anchor>()),
         ("operators", schema::<OperatorList>()),

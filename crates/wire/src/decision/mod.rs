@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::{PublicKey, RequestId, Sha256Digest, Subject, Timestamp, alive::check_version};
+use crate::{PublicKey, RequestId, Sha256Digest, Subject, Timestamp, heartbeat::check_version};
 use crate::{
     json::parse_document,
     rejection::{RejectionCode, WireError},
@@ -31,7 +31,7 @@ pub const DECISION_MAX_BYTES: usize = 900 * 1024;
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalDecision {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// A UUIDv7 that the console chose.
     #[serde(deserialize_with = "hyphenated")]

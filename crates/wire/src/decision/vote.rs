@@ -11,15 +11,15 @@ use uuid::Uuid;
 use super::{DECISION_MAX_BYTES, DecidedBy, present};
 use crate::{
     Context, KeyRole, PublicKey, RequestKey, Sha256Digest, Signature, Subject, Timestamp, Verdict,
-    alive::check_version, digest::args_digest, json::parse_document, uuid_text::hyphenated, verify,
-    vote_subject,
+    digest::args_digest, heartbeat::check_version, json::parse_document, uuid_text::hyphenated,
+    verify, vote_subject,
 };
 
 /// One operator's vote; unchangeable, one per key.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Vote {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// A UUIDv7 that the console chose.
     #[serde(deserialize_with = "hyphenated")]

@@ -39,7 +39,7 @@ pub const MAX_LIFETIME: Duration = Duration::days(30);
 #[schemars(extend("allOf" = parts::required_by_kind()))]
 pub struct ApprovalRequest {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// What is asked.
     pub kind: RequestKind,

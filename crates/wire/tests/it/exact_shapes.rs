@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, fs};
 
 use countersign_wire::{
     Anchor, Attestation, Context, Enrolment, KeyRole, OperatorEntry, OperatorList, Risk,
-    SignedEnvelope, VoteCheck, contract, decision_subject, parse_alive, parse_bypass,
-    parse_decision, parse_panic, parse_pause, parse_presence, parse_receipt, parse_request,
+    SignedEnvelope, VoteCheck, contract, decision_subject, parse_bypass, parse_decision,
+    parse_heartbeat, parse_panic, parse_pause, parse_presence, parse_receipt, parse_request,
     parse_span, parse_tighten, read_hello, read_json, read_json_value, sign, verify_vote,
     vote_subject,
 };
@@ -30,7 +30,7 @@ fn reads(kind: &str, whole: &Value, document: &Value) -> bool {
         "tighten" => parse_tighten(&about("tighten"), payload).is_ok(),
         "span" => parse_span(&subject("event"), payload).is_ok(),
         "hello" => read_hello(&subject("hello"), payload).is_ok_and(|read| read.faults.is_empty()),
-        "alive" => parse_alive(payload).is_ok(),
+        "alive" => parse_heartbeat(payload).is_ok(),
         "presence" => {
             let console = "1f0c6a52-8d3e-4b7a-9c21-5e4d3c2b1a00".parse().unwrap();
             parse_presence(&console, payload).is_ok()

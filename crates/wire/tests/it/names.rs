@@ -89,7 +89,7 @@ fn every_subject_reads_back_as_itself_and_goes_to_its_stream() {
         (Subject::Receipt(key()), Some(Stream::Receipts)),
         (Subject::Event(agent.clone()), Some(Stream::Events)),
         (Subject::Hello(agent.clone()), Some(Stream::Agents)),
-        (Subject::Alive(agent), None),
+        (Subject::Heartbeat(agent), None),
         (
             Subject::Audit("019aa000-0000-7000-8000-00000000c0de".parse().unwrap()),
             Some(Stream::Audit),

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use countersign_wire::{
     Anchor, ApprovalDecision, ApprovalRequest, Context, DecisionCheck, Enrolment, OperatorList,
-    RejectionCode, RequestFacts, SignedEnvelope, Subject, Vote, contract, parse_alive, parse_hello,
-    parse_presence, parse_receipt, parse_request, parse_span, parse_tighten, parse_withdraw,
-    request_subject, verify, verify_decision,
+    RejectionCode, RequestFacts, SignedEnvelope, Subject, Vote, contract, parse_heartbeat,
+    parse_hello, parse_presence, parse_receipt, parse_request, parse_span, parse_tighten,
+    parse_withdraw, request_subject, verify, verify_decision,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ fn every_example_is_read_and_written_as_its_type() {
             "signed" => assert_reads::<SignedEnvelope>(&name, &payload),
             "anchor" => assert_reads::<Anchor>(&name, &payload),
             "agent" => assert_reads::<Enrolment>(&name, &payload),
-            "alive" => assert!(parse_alive(&payload).is_ok()),
+            "alive" => assert!(parse_heartbeat(&payload).is_ok()),
             "hello" => {
                 assert!(parse_hello("countersign.v1.hello.acme.billing-bot", &payload).is_ok());
             }

@@ -1,7 +1,7 @@
 //! Receipts, spans, hellos, heartbeats, withdrawals and earlier deadlines.
 
 use countersign_wire::{
-    RejectionCode, Stage, parse_alive, parse_hello, parse_receipt, parse_span, parse_tighten,
+    RejectionCode, Stage, parse_heartbeat, parse_hello, parse_receipt, parse_span, parse_tighten,
     parse_withdraw,
 };
 use serde_json::json;
@@ -92,14 +92,16 @@ fn a_hello_has_the_name_of_its_subject() {
 #[test]
 fn signs_of_life_are_small() {
     assert_eq!(
-        parse_alive(br#"{"v":1,"instance_id":"i"}"#)
+        parse_heartbeat(br#"{"v":1,"instance_id":"i"}"#)
             .unwrap()
             .instance_id
             .unwrap(),
         "i"
     );
-    assert!(parse_alive(b"").is_err());
-    assert!(parse_alive(format!(r#"{{"v":1,"x":"{}"}}"#, "x".repeat(5000)).as_bytes()).is_err());
+    assert!(parse_heartbeat(b"").is_err());
+    assert!(
+        parse_heartbeat(format!(r#"{{"v":1,"x":"{}"}}"#, "x".repeat(5000)).as_bytes()).is_err()
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(crate) struct Connect {
     /// claude-code, codex, gemini, cursor, copilot, opencode, mcp, or a framework such as pydantic-ai.
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: ConfigTarget,
     /// Agent to ask as [default: `default/NAME`].
     #[arg(long, value_name = "WS/NAME")]
     pub(crate) agent: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Disconnect {
     /// claude-code, codex, gemini, cursor, copilot, opencode or mcp.
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: ConfigTarget,
     /// Print the file as it would be and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -41,7 +41,7 @@ pub(crate) struct Disconnect {
 
 /// Which file is changed.
 #[derive(Debug, Args)]
-pub(crate) struct Place {
+pub(crate) struct ConfigTarget {
     /// Your own settings, this project's, or this project's that only you have (Claude Code).
     #[arg(long, value_enum, default_value_t = Scope::User)]
     pub(crate) scope: Scope,

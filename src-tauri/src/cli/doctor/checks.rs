@@ -313,10 +313,10 @@ async fn rooms(bus: &Bus) -> Check {
         Err(error) => return Check::new("storage", Unknown, error.to_string()),
     };
     rooms.sort_by_key(|room| !room.is_full());
-    let announced = rooms
+    let fullest = rooms
         .iter()
         .find_map(|room| Some((room.is_full(), room.words()?)));
-    match announced {
+    match fullest {
         None => Check::new("storage", Fine, "the account and its streams have room"),
         Some((true, why)) => Check::new("storage", Failed, why),
         Some((false, why)) => Check::new("storage", Warning, why),

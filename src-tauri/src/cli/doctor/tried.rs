@@ -70,7 +70,7 @@ async fn nobody(settings: &Settings, app: &App, bus: &Bus) -> Check {
         agent: None,
     };
     match bus.probe(login).await {
-        Ok(found) => reported("whoever reaches the server", &found),
+        Ok(found) => permissions_check("whoever reaches the server", &found),
         Err(BusError::AuthRefused { .. } | BusError::Tls { .. }) => {
             Check::new("permissions", Fine, "nobody gets in without a login")
         }
@@ -107,7 +107,7 @@ async fn of_file(file: &Path, app: &App, bus: &Bus) -> Tried {
         agent: Some((workspace, agent)),
     };
     match bus.probe(login).await {
-        Ok(found) => Tried::Check(reported(&who, &found)),
+        Ok(found) => Tried::Check(permissions_check(&who, &found)),
         Err(BusError::AuthRefused { .. } | BusError::Unreachable { .. }) => Tried::NotLetIn,
         Err(error) => unknown(error.to_string()),
     }
@@ -123,7 +123,7 @@ fn options(app: &App, url: String, credentials: Credentials, tls: TlsFiles) -> B
     }
 }
 
-fn reported(who: &str, found: &[Weakness]) -> Check {
+fn permissions_check(who: &str, found: &[Weakness]) -> Check {
     if found.is_empty() {
         let detail = format!("{who} tried to forge, poison, read and speak for others, in vain");
         return Check::new("permissions", Fine, detail);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::ops::DecideCommand;
-use countersign_core::store::lines::Filter;
+use countersign_core::store::request_list::Filter;
 use countersign_hooks::{Program, Proof};
 use countersign_wire::Verdict;
 use tokio::process::Command;
@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(200);
 pub(super) async fn run(settings: &Settings, out: Out, program: Program) -> Result<Proof, Failure> {
     let (name, words) = words(program);
     out.caution(&format!(
-        "starts {name} once, with your own login for its model, and denies the call that it is reported to make"
+        "starts {name} once, with your own login for its model, and denies the call that it is proof_of to make"
     ));
     let failed = |error: io::Error| Failure::environment(error.to_string());
     let folder = tempfile::tempdir().map_err(failed)?;
@@ -48,7 +48,7 @@ pub(super) async fn run(settings: &Settings, out: Out, program: Program) -> Resu
             () = deny_every(app, &marker, &mut denied) => None,
         };
         let ran = folder.path().join(&marker).exists();
-        Ok(reported(name, ran, denied, ended))
+        Ok(proof_of(name, ran, denied, ended))
     })
     .await
 }
@@ -93,7 +93,7 @@ async fn deny_every(app: &App, marker: &str, denied: &mut u32) {
     }
 }
 
-fn reported(name: &str, ran: bool, denied: u32, ended: Option<io::Result<Output>>) -> Proof {
+fn proof_of(name: &str, ran: bool, denied: u32, ended: Option<io::Result<Output>>) -> Proof {
     let fix = "see that it runs by hand, then try again";
     match (ran, denied, ended) {
         (true, ..) => Proof::open(

@@ -41,7 +41,7 @@ pub(super) async fn run(
     let workspace = &settings.workspace;
     if !command.apply {
         return reading(settings, false, async |app| {
-            report::tell(out, command.from, &read(app)?, None)
+            report::print(out, command.from, &read(app)?, None)
         })
         .await;
     }
@@ -51,7 +51,7 @@ pub(super) async fn run(
         Ok((found, done))
     })
     .await?;
-    report::tell(out, command.from, &found, Some(&done))
+    report::print(out, command.from, &found, Some(&done))
 }
 
 async fn apply(

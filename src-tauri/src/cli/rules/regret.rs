@@ -57,7 +57,7 @@ pub(super) async fn run(
 }
 
 /// A rule's regrets below its line.
-pub(super) fn announced(regrets: &Regrets) -> String {
+pub(super) fn regrets_line(regrets: &Regrets) -> String {
     let last = regrets.last.last().map(|last| {
         let reason = last
             .reason

@@ -16,7 +16,7 @@ const HEAD: &str = "schema = 1";
 /// Lists what the workspace's rules could take over, the most frequent first.
 pub(super) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {
     let workspace = &settings.workspace;
-    unread::tell_soon(settings, out).await?;
+    unread::caution_soon(settings, out).await?;
     reading(settings, false, async |app| {
         let found = app.suggest_rules(workspace, |_| true).await?;
         if out.json {

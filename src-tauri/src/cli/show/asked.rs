@@ -2,7 +2,7 @@
 //!
 //! The agent's words are marked as such.
 
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use serde_json::{Map, Value};
 
 use super::super::output::heading;
@@ -36,13 +36,18 @@ const KEPT: [(&str, &str); 2] = [
 const VERDICTS: &str = "allowed_verdicts";
 
 /// The lines of a request that could be read as JSON.
-pub(super) fn lines(request: &Value, line: &LineRow, secrets: Secrets, text: &mut Vec<String>) {
+pub(super) fn lines(
+    request: &Value,
+    line: &RequestSummary,
+    secrets: Secrets,
+    text: &mut Vec<String>,
+) {
     let Some(request) = request.as_object() else {
         text.push(heading("Not a JSON object"));
         return value(request, secrets, "  ", text);
     };
     let mut rest = request.clone();
-    rest.retain(|name, value| !is_told_above(name, value, line));
+    rest.retain(|name, value| !is_shown_above(name, value, line));
     said(&mut rest, secrets, text);
     gate(&mut rest, secrets, text);
     sections(&AROUND, &mut rest, secrets, text);
@@ -72,7 +77,7 @@ pub(super) fn value(value: &Value, secrets: Secrets, indent: &str, text: &mut Ve
 }
 
 /// Whether the first lines say just this already.
-fn is_told_above(name: &str, value: &Value, line: &LineRow) -> bool {
+fn is_shown_above(name: &str, value: &Value, line: &RequestSummary) -> bool {
     let is = |reported: &str| value.as_str() == Some(reported);
     let only_named = |reported: Option<&str>| match value.as_object() {
         Some(fields) => {

@@ -3,8 +3,8 @@
 //! The agent's words are kept apart from facts and marked as such.
 
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::reading::RequestStory;
-use countersign_core::ops::votes::reported::{Approvals, ShownVote};
+use countersign_core::ops::reading::RequestDetails;
+use countersign_core::ops::votes::shown::{Approvals, ShownVote};
 use countersign_core::store::quarantine::Contradicting;
 use countersign_wire::{KeptJson, json_value};
 use serde_json::Value;
@@ -20,7 +20,7 @@ const BEGIN: usize = 4_096;
 
 /// The text, line by line.
 pub(super) fn lines(
-    story: &RequestStory,
+    story: &RequestDetails,
     request: Option<&KeptJson>,
     warnings: &[Value],
     now: Timestamp,
@@ -79,13 +79,13 @@ pub(super) fn withdrawn(words: &str, secrets: Secrets) -> Vec<String> {
     text
 }
 
-fn raw(title: &str, story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
+fn raw(title: &str, story: &RequestDetails, secrets: Secrets, text: &mut Vec<String>) {
     text.push(heading(title));
     asked::block(&String::from_utf8_lossy(&story.line.raw), secrets, text);
 }
 
 /// What is too large to be read is too large for a terminal.
-fn begin_of_raw(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
+fn begin_of_raw(story: &RequestDetails, secrets: Secrets, text: &mut Vec<String>) {
     let raw = &story.line.raw;
     text.push(heading(&format!(
         "The first {BEGIN} of {} bytes as received; --json has all",
@@ -95,7 +95,7 @@ fn begin_of_raw(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) 
     asked::block(&String::from_utf8_lossy(begin), secrets, text);
 }
 
-fn head(story: &RequestStory, now: Timestamp, secrets: Secrets, text: &mut Vec<String>) {
+fn head(story: &RequestDetails, now: Timestamp, secrets: Secrets, text: &mut Vec<String>) {
     let line = &story.line;
     let place = agent(line);
     let slash = if place.is_empty() { "" } else { "/" };
@@ -134,7 +134,7 @@ fn head(story: &RequestStory, now: Timestamp, secrets: Secrets, text: &mut Vec<S
     }
 }
 
-fn votes(story: &RequestStory, text: &mut Vec<String>) {
+fn votes(story: &RequestDetails, text: &mut Vec<String>) {
     let Some(approvals) = Approvals::of(&story.line) else {
         return;
     };
@@ -169,7 +169,7 @@ fn votes(story: &RequestStory, text: &mut Vec<String>) {
     }
 }
 
-fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
+fn decision(story: &RequestDetails, secrets: Secrets, text: &mut Vec<String>) {
     let line = &story.line;
     if let Some(fault) = story
         .decision
@@ -218,7 +218,7 @@ fn decision(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
 }
 
 /// What decided where no person did, and the command that shows it.
-fn by_rule(story: &RequestStory) -> Option<String> {
+fn by_rule(story: &RequestDetails) -> Option<String> {
     let line = &story.line;
     let id = plain(line.rule_id.as_deref()?);
     let ws = &line.ws;
@@ -253,7 +253,7 @@ fn instead(current: &Contradicting, secrets: Secrets, text: &mut Vec<String>) {
     }
 }
 
-fn delivery(story: &RequestStory, secrets: Secrets, text: &mut Vec<String>) {
+fn delivery(story: &RequestDetails, secrets: Secrets, text: &mut Vec<String>) {
     text.push(heading("Delivery"));
     let line = &story.line;
     text.push(format!(

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use countersign_core::App;
 use countersign_core::domain::{CallWarning, Timestamp};
-use countersign_core::ops::reading::RequestStory;
-use countersign_core::store::lines::{Filter, LineRow};
+use countersign_core::ops::reading::RequestDetails;
+use countersign_core::store::request_list::{Filter, RequestSummary};
 use countersign_wire::{KeptJson, Risk, TextWarning, looks_like, warnings};
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,10 @@ const LOOKED_THROUGH: i64 = 1_000;
 const LISTED: usize = 100;
 
 /// Names of tools that this workspace has used lately.
-pub(super) async fn known_tools(app: &App, line: &LineRow) -> Result<BTreeSet<String>, Failure> {
+pub(super) async fn known_tools(
+    app: &App,
+    line: &RequestSummary,
+) -> Result<BTreeSet<String>, Failure> {
     if line.tool.is_none() {
         return Ok(BTreeSet::new());
     }
@@ -32,7 +35,7 @@ pub(super) async fn known_tools(app: &App, line: &LineRow) -> Result<BTreeSet<St
 
 /// Every warning with the place that it is about, a JSON pointer into the request.
 pub(super) fn of(
-    story: &RequestStory,
+    story: &RequestDetails,
     request: Option<&KeptJson>,
     known: &BTreeSet<String>,
     now: Timestamp,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 use crate::gui::practice;
-use crate::gui::view::{Story, edit_check, reveals, strict_json};
+use crate::gui::view::{CardDetails, edit_check, reveals, strict_json};
 
 pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcome, IpcError> {
     let story = desk.story(&args.key).await?;
@@ -81,7 +81,7 @@ fn outcome(wanted: Verdict, decided: Result<Decided, Fault>) -> Result<DecideOut
 
 /// Hidden values revealed on every way that asks for it; on the critical way the target typed.
 fn check_way(
-    story: &Story,
+    story: &CardDetails,
     args: &DecideArgs,
     would_run: Option<&Value>,
     key: &[u8; 32],
@@ -110,7 +110,11 @@ fn check_way(
     Ok(())
 }
 
-fn edited(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<Option<Value>, IpcError> {
+fn edited(
+    story: &CardDetails,
+    args: &DecideArgs,
+    key: &[u8; 32],
+) -> Result<Option<Value>, IpcError> {
     let (Verdict::Modify, Some(text), Some(value)) =
         (args.verdict, &args.edited, &story.request.args)
     else {
@@ -144,7 +148,7 @@ fn edited(story: &Story, args: &DecideArgs, key: &[u8; 32]) -> Result<Option<Val
     Ok(checked.value)
 }
 
-fn response(story: &Story, args: &DecideArgs) -> Result<Option<Response>, IpcError> {
+fn response(story: &CardDetails, args: &DecideArgs) -> Result<Option<Response>, IpcError> {
     let invalid = |why: &str| refuse(IpcErrorCode::InvalidArgs, why);
     let Some(answer) = &args.answer else {
         return Ok(None);

@@ -8,9 +8,9 @@ use countersign_core::domain::search::TextQuery;
 use countersign_core::domain::{State, Timestamp};
 use countersign_redaction::Hiding;
 use countersign_view::{
-    CardState, Facet, HistoryCount, HistoryCursor, HistoryFacets, HistoryFilterView, HistoryPage,
-    HistoryPageArgs, HistorySort, HistorySortBy, HistoryState, IpcError, IpcErrorCode, KeyArgs,
-    Nothing, RequestStoryView, SavedSearch, SavedSearches, SearchName,
+    CardState, FilterValue, HistoryCount, HistoryCursor, HistoryFilterValues, HistoryFilterView,
+    HistoryPage, HistoryPageArgs, HistorySort, HistorySortBy, HistoryState, IpcError, IpcErrorCode,
+    KeyArgs, Nothing, RequestStoryView, SavedSearch, SavedSearches, SearchName,
 };
 use countersign_wire::escape;
 
@@ -160,14 +160,17 @@ pub(super) fn filter(view: HistoryFilterView) -> Result<HistoryFilter, IpcError>
     })
 }
 
-pub(crate) async fn history_facets(desk: &Desk, _: Nothing) -> Result<HistoryFacets, IpcError> {
-    let found = desk.app.history_facets().await.map_err(fault)?;
-    let plain = |value: String| Facet {
+pub(crate) async fn history_filter_values(
+    desk: &Desk,
+    _: Nothing,
+) -> Result<HistoryFilterValues, IpcError> {
+    let found = desk.app.history_filter_values().await.map_err(fault)?;
+    let plain = |value: String| FilterValue {
         label: escape(&value),
         value,
     };
     let names = operator_names(desk);
-    let mut operators: Vec<Facet> = found
+    let mut operators: Vec<FilterValue> = found
         .signers
         .into_iter()
         .map(|key| {
@@ -179,14 +182,14 @@ pub(crate) async fn history_facets(desk: &Desk, _: Nothing) -> Result<HistoryFac
                 Some(name) => format!("{name} (…{tail})"),
                 None => key.clone(),
             };
-            Facet {
+            FilterValue {
                 label: escape(&label),
                 value: key,
             }
         })
         .collect();
     operators.sort_by_cached_key(|operator| operator.label.plain());
-    Ok(HistoryFacets {
+    Ok(HistoryFilterValues {
         workspaces: found.workspaces.into_iter().map(plain).collect(),
         agents: found
             .agents
@@ -205,7 +208,7 @@ pub(crate) async fn request_story(
 ) -> Result<RequestStoryView, IpcError> {
     let story = desk.app.show(&args.key).await.map_err(fault)?;
     let scrutiny = desk.app.scrutiny(&story.line).await.map_err(fault)?;
-    let audit = desk.app.audit_story(&story.line).await.map_err(fault)?;
+    let audit = desk.app.audit_details(&story.line).await.map_err(fault)?;
     let traces = desk.app.traces_of(&story.line).await.map_err(fault)?;
     let own_key = desk.app.identity().human_key().to_string();
     Ok(story_view(

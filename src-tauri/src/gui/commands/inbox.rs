@@ -1,7 +1,7 @@
 //! The list, one card, and its hidden values.
 
 use countersign_core::domain::State;
-use countersign_core::store::lines::Filter;
+use countersign_core::store::request_list::Filter;
 use countersign_view::{
     Card, InboxSnapshot, IpcError, IpcErrorCode, KeyArgs, Nothing, RevealArgs, Revealed,
 };

@@ -32,7 +32,7 @@ pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_answer, check_edit, editable};
 pub(crate) use exports::{export, start_export, stop_export};
 pub(crate) use history::{
-    forget_search, history_count, history_facets, history_page, request_story, save_search,
+    forget_search, history_count, history_filter_values, history_page, request_story, save_search,
     saved_searches,
 };
 pub(crate) use inbox::{card, inbox_snapshot, reveal};

@@ -6,7 +6,7 @@ use countersign_core::domain::Timestamp;
 use countersign_core::domain::overview::Pace;
 use countersign_core::domain::overview::people::{People, PersonWeek};
 use countersign_view::{
-    Facet, IpcError, IpcErrorCode, OverviewArgs, OverviewView, PaceView, PersonWeekView,
+    FilterValue, IpcError, IpcErrorCode, OverviewArgs, OverviewView, PaceView, PersonWeekView,
     VerdictCount, VolumePiece,
 };
 use countersign_wire::escape;
@@ -54,7 +54,7 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
             .verdicts
             .iter()
             .map(|(verdict, count)| VerdictCount {
-                verdict: facet(verdict),
+                verdict: filter_value(verdict),
                 count: *count,
             })
             .collect(),
@@ -95,8 +95,8 @@ fn of_people(desk: &Desk, weeks: Vec<PersonWeek>) -> Vec<PersonWeekView> {
     views
 }
 
-fn facet(value: &str) -> Facet {
-    Facet {
+fn filter_value(value: &str) -> FilterValue {
+    FilterValue {
         label: escape(value),
         value: value.to_owned(),
     }
@@ -105,7 +105,7 @@ fn facet(value: &str) -> Facet {
 fn pace(pace: Pace) -> PaceView {
     PaceView {
         agent: Some(pace.agent).filter(|agent| !agent.is_empty()),
-        tool: pace.tool.as_deref().map(facet),
+        tool: pace.tool.as_deref().map(filter_value),
         decided: pace.decided,
         median_ms: pace.median_ms,
         p95_ms: pace.p95_ms,

@@ -1,6 +1,6 @@
 //! Bytes as received, in parts.
 
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_redaction::is_secret_value;
 use countersign_view::{IpcError, IpcErrorCode, RawArgs, RawChunk};
 use countersign_wire::request_digest;
@@ -27,7 +27,7 @@ pub(crate) async fn raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError
 }
 
 /// Bytes are shown as they are: whoever looks at secrets in them is named in the audit log before.
-pub(super) async fn audit_bytes(desk: &Desk, line: &LineRow) -> Result<(), IpcError> {
+pub(super) async fn audit_bytes(desk: &Desk, line: &RequestSummary) -> Result<(), IpcError> {
     if !is_secret_value(&String::from_utf8_lossy(&line.raw)) {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Rejected messages.
 
 use countersign_core::domain::State;
-use countersign_core::store::lines::{Filter, LineRow};
+use countersign_core::store::request_list::{Filter, RequestSummary};
 use countersign_view::{
     IpcError, IpcErrorCode, KeyArgs, RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow,
 };
@@ -63,7 +63,7 @@ pub(crate) async fn rejected_detail(
     })
 }
 
-fn row(line: &LineRow) -> RejectedRow {
+fn row(line: &RequestSummary) -> RejectedRow {
     let key = line.key();
     RejectedRow {
         key: key

@@ -2,7 +2,7 @@
 
 use countersign_core::ops::scrutiny::{Weight, findings_of};
 use countersign_core::store::alarms::Alarm;
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_redaction::is_secret_value;
 use countersign_view::NotifyLevel;
 use countersign_wire::{RequestKey, Risk};
@@ -18,20 +18,20 @@ pub(super) struct Words {
 }
 
 /// How many requests wait and which is the riskiest; none where notifications are off for them.
-pub(super) fn waiting(lines: &[LineRow], level: NotifyLevel) -> Option<Words> {
+pub(super) fn waiting(lines: &[RequestSummary], level: NotifyLevel) -> Option<Words> {
     let least = match level {
         NotifyLevel::All => Risk::Safe,
         NotifyLevel::Urgent => Risk::High,
         NotifyLevel::Off => return None,
     };
-    let waiting: Vec<(&LineRow, Risk)> = lines
+    let waiting: Vec<(&RequestSummary, Risk)> = lines
         .iter()
         .filter(|line| line.state == "pending")
         .map(|line| (line, Risk::effective(&line.risk)))
         .filter(|(line, risk)| *risk >= least || is_stopped(line))
         .collect();
     // The first of the riskiest: it has waited longest.
-    let by_risk = |(line, risk): &&(&LineRow, Risk)| (is_stopped(line), *risk);
+    let by_risk = |(line, risk): &&(&RequestSummary, Risk)| (is_stopped(line), *risk);
     let (line, risk) = waiting.iter().rev().max_by_key(by_risk)?;
     let stopped = if is_stopped(line) {
         ", stopped by a finding"
@@ -58,7 +58,7 @@ pub(super) fn waiting(lines: &[LineRow], level: NotifyLevel) -> Option<Words> {
 }
 
 /// A finding says that it is nearly always wrong. What it says holds arguments, and is for the window alone.
-fn is_stopped(line: &LineRow) -> bool {
+fn is_stopped(line: &RequestSummary) -> bool {
     let findings = findings_of(line).unwrap_or_default();
     findings.iter().any(|one| one.weight == Weight::Stop)
 }
@@ -93,14 +93,14 @@ mod tests {
 
     use super::*;
 
-    fn line(tool: &str, risk: &str, state: &str) -> LineRow {
-        LineRow {
+    fn line(tool: &str, risk: &str, state: &str) -> RequestSummary {
+        RequestSummary {
             ws: "acme".into(),
             agent: "billing-bot".into(),
             tool: Some(tool.into()),
             risk: risk.into(),
             state: state.into(),
-            ..LineRow::default()
+            ..RequestSummary::default()
         }
     }
 

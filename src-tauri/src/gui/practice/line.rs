@@ -2,8 +2,8 @@
 
 use countersign_core::domain::{CallWarning, State, Timestamp};
 use countersign_core::ops::practice::PracticeCard;
-use countersign_core::ops::reading::RequestStory;
-use countersign_core::store::lines::LineRow;
+use countersign_core::ops::reading::RequestDetails;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_wire::{args_digest, json_value};
 use serde_json::{Value, json};
 
@@ -15,16 +15,16 @@ const SHORTEST_MS: i64 = 10 * 60_000;
 /// Of a row number that no request has. None where the call has no payload any more.
 pub(super) fn of(
     card: &PracticeCard,
-    source: &LineRow,
+    source: &RequestSummary,
     (id, now, last_due): (i64, i64, Option<i64>),
-) -> Option<LineRow> {
+) -> Option<RequestSummary> {
     let (_, request_id) = card.key().rsplit_once('/')?;
     let lifetime = (source.deadline_at - source.stored_at).max(SHORTEST_MS);
     let behind = last_due.map_or(i64::MIN, |due| due + BEHIND_MS);
     let deadline_at = (now + lifetime).max(behind);
     let digest = args_digest(card.args()).ok()?.to_string();
     let raw = shown(card, source, (request_id, &digest, now, deadline_at))?;
-    Some(LineRow {
+    Some(RequestSummary {
         id,
         request_id: request_id.to_owned(),
         state: State::Pending.as_str().to_owned(),
@@ -56,14 +56,14 @@ pub(super) fn of(
 }
 
 /// The card of a call that nobody has decided on.
-pub(crate) fn story(source: RequestStory, line: LineRow) -> RequestStory {
+pub(crate) fn story(source: RequestDetails, line: RequestSummary) -> RequestDetails {
     let before = |caution: &CallWarning| {
         matches!(
             caution,
             CallWarning::ReAsk { .. } | CallWarning::DeniedBefore { .. }
         )
     };
-    RequestStory {
+    RequestDetails {
         line,
         decision: None,
         contradicting: None,
@@ -86,7 +86,7 @@ pub(crate) fn story(source: RequestStory, line: LineRow) -> RequestStory {
 /// What the window reads of the call: its words, and the arguments of the card.
 fn shown(
     card: &PracticeCard,
-    source: &LineRow,
+    source: &RequestSummary,
     (request_id, digest, now, deadline_at): (&str, &str, i64, i64),
 ) -> Option<Vec<u8>> {
     let mut call = json_value(&source.raw)?;

@@ -1,11 +1,11 @@
 //! The trace of a practice card: that of its call, as it was when the call was asked.
 
 use countersign_core::ops::trace::{Entry, Trace};
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_core::store::spans::GateRow;
 
 /// What began until `source` was asked, moved to the time of the card; none where it is not in the trace.
-pub(crate) fn trace(of: Trace, source: &str, card: &LineRow, now: i64) -> Option<Trace> {
+pub(crate) fn trace(of: Trace, source: &str, card: &RequestSummary, now: i64) -> Option<Trace> {
     let is_source =
         |gate: &GateRow| format!("{}/{}/{}", gate.ws, gate.agent, gate.request_id) == source;
     let mut gates = of.entries.iter().filter_map(|entry| entry.gate.as_ref());

@@ -62,7 +62,7 @@ pub(super) fn walk_marked(value: &Value, key: &[u8; 32], findings: &[Finding]) -
     match value {
         Value::Object(map) => {
             for (name, value) in map {
-                let place = Place {
+                let place = FieldPath {
                     pointer: pointer("", name),
                     words: name.clone(),
                     depth: 0,
@@ -88,7 +88,7 @@ pub(super) fn walk_marked(value: &Value, key: &[u8; 32], findings: &[Finding]) -
             }
         }
         other => {
-            let place = Place {
+            let place = FieldPath {
                 pointer: String::new(),
                 words: "the arguments".to_owned(),
                 depth: 0,
@@ -136,13 +136,13 @@ fn has_hidden(text: &str) -> bool {
         .any(|w| matches!(w, TextWarning::HiddenCharacters { .. }))
 }
 
-struct Place {
+struct FieldPath {
     pointer: String,
     words: String,
     depth: usize,
 }
 
-impl Place {
+impl FieldPath {
     fn found(&self, kind: RevealKind, text: String) -> Found {
         Found {
             pointer: self.pointer.clone(),
@@ -195,7 +195,7 @@ impl Writer<'_> {
     }
 
     /// Findings of a value; those inside of one that is hidden whole are its own.
-    fn marks_of(&self, place: &Place, hidden: bool) -> Vec<u32> {
+    fn marks_of(&self, place: &FieldPath, hidden: bool) -> Vec<u32> {
         let inside = |at: &str| {
             let rest = at.strip_prefix(place.pointer.as_str());
             rest.is_some_and(|rest| rest.is_empty() || (hidden && rest.starts_with('/')))
@@ -205,7 +205,7 @@ impl Writer<'_> {
         mine.map(|(_, number)| number).collect()
     }
 
-    fn value(&mut self, place: &Place, name: Option<&str>, value: &Value) {
+    fn value(&mut self, place: &FieldPath, name: Option<&str>, value: &Value) {
         let marks = self.marks_of(place, hides_whole(name, value));
         if marks.is_empty() {
             return self.plain(place, name, value);
@@ -217,7 +217,7 @@ impl Writer<'_> {
         self.marks = around;
     }
 
-    fn plain(&mut self, place: &Place, name: Option<&str>, value: &Value) {
+    fn plain(&mut self, place: &FieldPath, name: Option<&str>, value: &Value) {
         if hides_whole(name, value) {
             return self.hide(place, leaf_text(value));
         }
@@ -255,7 +255,7 @@ impl Writer<'_> {
         &mut self,
         open: char,
         close: char,
-        items: Vec<(Place, Option<&str>, &Value)>,
+        items: Vec<(FieldPath, Option<&str>, &Value)>,
         one_line: bool,
         depth: usize,
     ) {
@@ -290,7 +290,7 @@ impl Writer<'_> {
     }
 
     /// A text between quotes, with the secrets in it hidden one by one: as it is, or with the escapes of JSON.
-    fn quoted(&mut self, place: &Place, text: &str, as_it_is: bool) {
+    fn quoted(&mut self, place: &FieldPath, text: &str, as_it_is: bool) {
         let concerned = self.concerned(text);
         self.text.push('"');
         let mut from = 0;
@@ -337,7 +337,7 @@ impl Writer<'_> {
         write(&text[from..part.end], &mut self.text);
     }
 
-    fn hide(&mut self, place: &Place, text: String) {
+    fn hide(&mut self, place: &FieldPath, text: String) {
         let hidden = Redacted::of(&text, self.key);
         self.close_text(false);
         let reveal = u32::try_from(self.found.len()).unwrap_or(u32::MAX);

@@ -3,8 +3,8 @@
 use countersign_core::domain::{CallWarning, Timestamp};
 use countersign_core::ops::cautions::decider;
 use countersign_view::{
-    Card, DecidePath, EffectiveGroup, HistoryMessage, HoldView, NativeDigest, OptionView,
-    OriginView, QuestionView, ReAskView, RevealKind, Said, ToolView,
+    AgentWords, Card, DecidePath, EffectiveGroup, HistoryMessage, HoldView, NativeDigest,
+    OptionView, OriginView, QuestionView, ReAskView, RevealKind, ToolView,
 };
 use countersign_wire::{
     ApprovalRequest, Effective, Effects, RequestKind, Risk, Shown, TraceContext, Verdict,
@@ -12,12 +12,12 @@ use countersign_wire::{
 use serde_json::{Value, json};
 
 use super::args::{Walked, walk, walk_marked};
+use super::details::{CardDetails, state_of};
 use super::form::form_view;
 use super::hidden::{escape, escape_lines, json_shown};
 use super::looks::looks;
 use super::progress::{decision_view, ladder, on_bus_view, rule_ref};
 use super::scrutiny::{compared_view, denied_view, finding_view};
-use super::story::{Story, state_of};
 use super::votes::votes_view;
 use super::warning::card_warnings;
 use crate::production::Production;
@@ -52,7 +52,7 @@ pub(crate) fn reveals(
 
 /// The card of a request. `own_key` is the operator's public key at this console.
 pub(crate) fn card_view(
-    story: &Story,
+    story: &CardDetails,
     key: &[u8; 32],
     own_key: &str,
     production: &Production,
@@ -137,7 +137,7 @@ pub(crate) fn card_view(
 }
 
 /// The earlier call, unless a warning already shows it.
-fn re_ask(story: &Story) -> Option<ReAskView> {
+fn re_ask(story: &CardDetails) -> Option<ReAskView> {
     let reported = |caution: &CallWarning| matches!(caution, CallWarning::ReAsk { .. });
     let earlier = story.repeats.as_ref()?;
     story.cautions.iter().any(reported).then(|| ReAskView {
@@ -164,7 +164,7 @@ fn tool(request: &ApprovalRequest) -> Option<ToolView> {
 }
 
 /// Who has voted can only deny any more, and a question is answered, never approved.
-fn allowed(story: &Story) -> Vec<Verdict> {
+fn allowed(story: &CardDetails) -> Vec<Verdict> {
     let voted = story.line.approvals_required > 1 && story.line.voted;
     let asks_for_answer = story.request.kind != RequestKind::ToolCall;
     let runs = |verdict: &Verdict| matches!(verdict, Verdict::Approve | Verdict::Modify);
@@ -176,7 +176,7 @@ fn allowed(story: &Story) -> Vec<Verdict> {
         .collect()
 }
 
-fn says(request: &ApprovalRequest) -> Vec<Said> {
+fn says(request: &ApprovalRequest) -> Vec<AgentWords> {
     let confirm = request.confirm.as_ref();
     let fields = [
         ("title", request.title.as_ref()),
@@ -202,7 +202,7 @@ fn says(request: &ApprovalRequest) -> Vec<Said> {
         .into_iter()
         .filter_map(|(field, words)| words.map(|words| (field, words)));
     said.filter(|(_, words)| !words.is_empty())
-        .map(|(field, words)| Said {
+        .map(|(field, words)| AgentWords {
             field: field.to_owned(),
             text: escape_lines(words),
         })
@@ -287,7 +287,7 @@ fn question(request: &ApprovalRequest) -> Option<QuestionView> {
     })
 }
 
-fn origin(story: &Story) -> OriginView {
+fn origin(story: &CardDetails) -> OriginView {
     let request = &story.request;
     let agent = &request.agent;
     let source = match (&agent.framework, &agent.framework_version) {

@@ -1,13 +1,13 @@
 //! A line of the history, and a request's whole story.
 
 use countersign_core::domain::Timestamp as At;
-use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::reading::RequestDetails;
 use countersign_core::ops::scrutiny::{Scrutiny, findings_of};
-use countersign_core::ops::votes::reported::ShownVote;
+use countersign_core::ops::votes::shown::ShownVote;
 use countersign_core::store::audit::hex;
 use countersign_core::store::audit_refs::AuditRef as LogRow;
 use countersign_core::store::decisions::StoredDecision;
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_redaction::Hiding;
 use countersign_view::{
     AuditRef, CardState, HistoryRow, RequestStoryView, SignatureView, VoteView,
@@ -15,24 +15,24 @@ use countersign_view::{
 use countersign_wire::{Risk, escape, escape_lines, request_digest};
 
 use super::card::card_view;
+use super::details::{CardDetails, state_of};
 use super::progress::{Delivery, decision_view, key_tail, on_bus_view, rule_ref, rungs};
 use super::raw::raw_chunk;
 use super::row::decider;
 use super::scrutiny::finding_view;
-use super::story::{Story, state_of};
 use super::summary::line_summary;
 use crate::production::Production;
 
 /// What the details of a request are made from.
 pub(crate) struct HistoryReading {
-    pub(crate) story: RequestStory,
+    pub(crate) story: RequestDetails,
     pub(crate) scrutiny: Scrutiny,
     pub(crate) audit: Vec<LogRow>,
     pub(crate) traces: Vec<String>,
 }
 
 /// The line of a request. `own_key` is the operator's public key at this console.
-pub(crate) fn history_row(line: &LineRow, hiding: &Hiding, own_key: &str) -> HistoryRow {
+pub(crate) fn history_row(line: &RequestSummary, hiding: &Hiding, own_key: &str) -> HistoryRow {
     let by = decider(line);
     let kind = line.kind.as_deref();
     HistoryRow {
@@ -127,7 +127,7 @@ pub(crate) fn story_view(
         traces,
         row,
         // Last: it takes the story.
-        card: Story::read(story, scrutiny)
+        card: CardDetails::read(story, scrutiny)
             .ok()
             .map(|story| Box::new(card_view(&story, key, own_key, production, now))),
     }

@@ -3,9 +3,9 @@
 use countersign_core::domain::{Incident, Stall};
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
-use countersign_core::store::lines::LineRow;
 use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::receipts::StoredReceipt;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_redaction::Hiding;
 use countersign_view::{CardState, DecisionView, OnBusView, RuleRef, Rung, RungName, RungState};
 use countersign_wire::{Scope, Shown, Timestamp, Verdict, json_value};
@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::args::walk;
 use super::card::hidden_for_good;
+use super::details::{CardDetails, state_of};
 use super::hidden::{escape, escape_lines};
 use super::row::decider;
-use super::story::{Story, state_of};
 
 const TAIL: usize = 4;
 
@@ -28,7 +28,7 @@ pub(crate) fn key_tail(key: &str) -> String {
 
 /// The rule or setup key that decided, as the decision names it; the rule's name as the set in force had it.
 pub(crate) fn rule_ref(
-    line: &LineRow,
+    line: &RequestSummary,
     decision: Option<&StoredDecision>,
     name: Option<&str>,
 ) -> Option<RuleRef> {
@@ -47,7 +47,7 @@ pub(crate) fn rule_ref(
 /// The decision that counts, as its payload says; `line` knows the list's name of who gave it.
 pub(crate) fn decision_view(
     stored: &StoredDecision,
-    (line, rule): (&LineRow, Option<RuleRef>),
+    (line, rule): (&RequestSummary, Option<RuleRef>),
     key: &[u8; 32],
     own_key: &str,
 ) -> DecisionView {
@@ -111,7 +111,7 @@ pub(crate) struct Delivery<'a> {
 }
 
 /// Stored, decided, on the bus, received, executed (protocol, section 6).
-pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
+pub(crate) fn ladder(story: &CardDetails) -> Vec<Rung> {
     let delivery = Delivery {
         decision: story.decision.as_ref(),
         contradicting: story.contradicting.as_ref(),
@@ -122,7 +122,7 @@ pub(crate) fn ladder(story: &Story) -> Vec<Rung> {
 }
 
 /// The same of a request whose bytes cannot be read any more.
-pub(crate) fn rungs(line: &LineRow, of: &Delivery<'_>) -> Vec<Rung> {
+pub(crate) fn rungs(line: &RequestSummary, of: &Delivery<'_>) -> Vec<Rung> {
     let Delivery {
         decision,
         contradicting,
@@ -210,7 +210,7 @@ pub(crate) fn rungs(line: &LineRow, of: &Delivery<'_>) -> Vec<Rung> {
 }
 
 /// Whether the call may still run one day. A question or a form never does.
-fn may_run(line: &LineRow) -> bool {
+fn may_run(line: &RequestSummary) -> bool {
     line.kind.as_deref() == Some("tool_call")
         && match state_of(line) {
             CardState::Pending | CardState::Holding | CardState::Queued => true,
@@ -279,11 +279,11 @@ mod tests {
             ("holding", RungState::Open),
             ("queued", RungState::Done),
         ] {
-            let line = LineRow {
+            let line = RequestSummary {
                 kind: Some("tool_call".to_owned()),
                 state: state.to_owned(),
                 decided_at: Some(7),
-                ..LineRow::default()
+                ..RequestSummary::default()
             };
             let ladder = rungs(&line, &Delivery::default());
             let of = |name: RungName| ladder.iter().find(|rung| rung.rung == name);
@@ -307,7 +307,7 @@ mod tests {
             contradicting: Some(&other),
             ..Delivery::default()
         };
-        let ladder = rungs(&LineRow::default(), &delivery);
+        let ladder = rungs(&RequestSummary::default(), &delivery);
         let of = |name: RungName| ladder.iter().find(|rung| rung.rung == name);
         let reported = of(RungName::OnBus).map(|rung| (rung.state, rung.at_ms));
         assert_eq!(reported, Some((RungState::Bad, Some(5))));
@@ -350,10 +350,10 @@ mod tests {
             at: 7,
         };
         for ran in ["executed", "failed"] {
-            let line = LineRow {
+            let line = RequestSummary {
                 kind: Some("tool_call".to_owned()),
                 state: "decided".to_owned(),
-                ..LineRow::default()
+                ..RequestSummary::default()
             };
             let receipts = [reported("refused"), reported(ran)];
             let delivery = Delivery {

@@ -3,15 +3,15 @@
 use countersign_core::ops::cautions::Marks;
 use countersign_core::ops::listed_names::shown_name;
 use countersign_core::ops::scrutiny::findings_of;
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_view::{CardState, DecidePath, DecidedNotice, InboxRow};
 use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown};
 use serde_json::Value;
 
 use super::card::path_of;
+use super::details::{read_request, state_of};
 use super::hidden::{escape, without_secrets};
 use super::scrutiny::{finding_view, path_with};
-use super::story::{read_request, state_of};
 use super::summary::{call_summary, clip};
 use super::votes::votes_count;
 use super::warning::is_warned;
@@ -22,7 +22,7 @@ const LINE: usize = 160;
 const VALUE: usize = 60;
 
 /// The line of a request that waits or whose verdict is on its way; none for any other.
-pub(crate) fn inbox_row(line: &LineRow) -> Option<InboxRow> {
+pub(crate) fn inbox_row(line: &RequestSummary) -> Option<InboxRow> {
     let state = state_of(line);
     if !matches!(
         state,
@@ -79,7 +79,7 @@ pub(crate) fn mark<'r>(rows: impl IntoIterator<Item = &'r mut InboxRow>, marks: 
 }
 
 /// What happened to a request, for the open card and for who decided on it.
-pub(crate) fn notice(line: &LineRow, own_key: &str) -> Option<DecidedNotice> {
+pub(crate) fn notice(line: &RequestSummary, own_key: &str) -> Option<DecidedNotice> {
     let verdict = match state_of(line) {
         CardState::Decided => line.verdict.clone(),
         CardState::Expired => Some("expired".to_owned()),
@@ -97,7 +97,7 @@ pub(crate) fn notice(line: &LineRow, own_key: &str) -> Option<DecidedNotice> {
 }
 
 /// Name and key of who decided.
-pub(crate) fn decider(line: &LineRow) -> Option<(String, String)> {
+pub(crate) fn decider(line: &RequestSummary) -> Option<(String, String)> {
     let by: Value = serde_json::from_str(line.decided_by.as_deref()?).ok()?;
     let word = |name: &str| by[name].as_str().unwrap_or_default().to_owned();
     Some((shown_name(&by).unwrap_or_default(), word("key")))

@@ -7,7 +7,7 @@ use countersign_core::ops::why::Why;
 use countersign_core::policy::rule::per;
 use countersign_core::policy::{Effect, Enabled, Rule};
 use countersign_core::store::decisions::StoredDecision;
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_view::{
     MatchedRule, NearRule, RegretView, RuleEffect, RuleRow, RuleState, SetupReasonView, WhyDecided,
     WhyNow,
@@ -143,7 +143,10 @@ pub(crate) fn why_now(why: Why) -> WhyNow {
 }
 
 /// What decided automatically; none where a person or nobody did. Its words are added by who can read them.
-pub(crate) fn why_decided(line: &LineRow, decision: Option<&StoredDecision>) -> Option<WhyDecided> {
+pub(crate) fn why_decided(
+    line: &RequestSummary,
+    decision: Option<&StoredDecision>,
+) -> Option<WhyDecided> {
     let origin = line.origin.as_deref()?;
     line.rule_id.as_deref()?;
     let payload: Value = decision

@@ -1,12 +1,12 @@
 //! A call on one line: the arguments that distinguish it from other calls of its tool.
 
-use countersign_core::store::lines::LineRow;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_redaction::hides_whole;
 use countersign_wire::{ApprovalRequest, RequestKind, Shown};
 use serde_json::Value;
 
+use super::details::read_request;
 use super::hidden::{escape, without_secrets};
-use super::story::read_request;
 
 /// Characters of a line of the history.
 const LINE: usize = 80;
@@ -42,7 +42,7 @@ const IDENTIFYING: [&str; 24] = [
 ];
 
 /// Of a request of the past; none where its payload is not here or says nothing.
-pub(super) fn line_summary(line: &LineRow) -> Option<Shown> {
+pub(super) fn line_summary(line: &RequestSummary) -> Option<Shown> {
     let words = request_summary(&read_request(line)?);
     (!words.is_empty()).then(|| escape(&words))
 }

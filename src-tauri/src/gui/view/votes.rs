@@ -1,15 +1,15 @@
 //! The progress of a vote. Who voted what stays hidden from who has yet to vote.
 
-use countersign_core::ops::votes::reported::{Approvals, ShownVote};
-use countersign_core::store::lines::LineRow;
+use countersign_core::ops::votes::shown::{Approvals, ShownVote};
+use countersign_core::store::request_list::RequestSummary;
 use countersign_view::{BallotView, VotesCount, VotesView};
 use countersign_wire::escape;
 
+use super::details::CardDetails;
 use super::progress::key_tail;
-use super::story::Story;
 
 /// How many have agreed; none where one operator is enough.
-pub(crate) fn votes_count(line: &LineRow) -> Option<VotesCount> {
+pub(crate) fn votes_count(line: &RequestSummary) -> Option<VotesCount> {
     let Approvals {
         required,
         given,
@@ -26,7 +26,7 @@ pub(crate) fn votes_count(line: &LineRow) -> Option<VotesCount> {
 }
 
 /// The same with the votes themselves, as far as they may be shown.
-pub(crate) fn votes_view(story: &Story) -> Option<VotesView> {
+pub(crate) fn votes_view(story: &CardDetails) -> Option<VotesView> {
     Some(VotesView {
         count: votes_count(&story.line)?,
         votes: story.votes.iter().map(vote).collect(),

@@ -6,14 +6,14 @@ use countersign_view::WarningView;
 use countersign_wire::{ApprovalRequest, warnings};
 use serde_json::Value;
 
+use super::details::CardDetails;
 use super::hidden::escape;
-use super::story::Story;
 
 /// Warnings of one card at most; the rest is counted.
 const MOST: usize = 40;
 
 /// Everything that is suspicious about a request, arguments first.
-pub(crate) fn card_warnings(story: &Story, now: Timestamp) -> Vec<WarningView> {
+pub(crate) fn card_warnings(story: &CardDetails, now: Timestamp) -> Vec<WarningView> {
     let request = &story.request;
     let mut found = Vec::new();
     if let Some(args) = &request.args {

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Select } from "../../components/Select";
 import { plainText } from "../../components/shown";
 import { useDesk } from "../../desk/DeskContext";
-import type { Facet, HistoryFilterView } from "../../ipc/generated";
+import type { FilterValue, HistoryFilterView } from "../../ipc/generated";
 import { EVERYTHING, isNarrow, ORIGINS, PERIODS, RISKS, sinceOf, STATES, timeOf, VERDICTS } from "./filter";
 
 interface ChoiceProps {
@@ -39,7 +39,7 @@ const Choice = ({ label, value, options, onChange, whole = false }: ChoiceProps)
   </label>
 );
 
-const facets = (list: readonly Facet[] | undefined) =>
+const options = (list: readonly FilterValue[] | undefined) =>
   (list ?? []).map(({ value, label }) => ({ value, label: plainText(label) }));
 
 const HASTY = [{ value: "hasty", label: "hasty" }];
@@ -53,7 +53,7 @@ interface FilterBarProps {
 /** What to look for, beside the words. */
 export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
   const desk = useDesk();
-  const { data } = useQuery({ queryKey: ["history-facets"], queryFn: () => desk.call("history_facets", {}) });
+  const { data } = useQuery({ queryKey: ["history-options"], queryFn: () => desk.call("history_filter_values", {}) });
   const put = (change: Partial<HistoryFilterView>): void => {
     onChange({ ...filter, ...change });
   };
@@ -67,7 +67,7 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
       <Choice
         label="Workspace"
         value={filter.workspace}
-        options={facets(data?.workspaces)}
+        options={options(data?.workspaces)}
         onChange={(workspace) => {
           put({ workspace });
         }}
@@ -75,7 +75,7 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
       <Choice
         label="Agent"
         value={filter.agent}
-        options={facets(data?.agents)}
+        options={options(data?.agents)}
         onChange={(agent) => {
           put({ agent });
         }}
@@ -83,7 +83,7 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
       <Choice
         label="Tool"
         value={filter.tool}
-        options={facets(data?.tools)}
+        options={options(data?.tools)}
         onChange={(tool) => {
           put({ tool });
         }}
@@ -123,7 +123,7 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
       <Choice
         label="Operator"
         value={filter.operator}
-        options={facets(data?.operators)}
+        options={options(data?.operators)}
         onChange={(operator) => {
           put({ operator });
         }}
@@ -132,7 +132,7 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
         <Choice
           label="Rule"
           value={filter.rule}
-          options={facets(data?.rules)}
+          options={options(data?.rules)}
           onChange={(rule) => {
             put({ rule });
           }}

@@ -11,16 +11,16 @@ use super::outbox::rescan;
 use crate::bus::POLICY_STREAM;
 use crate::domain::AlarmCode;
 use crate::ops::job::{BusBinding, PastKnown};
-use crate::ops::ledger::{Batch, Ledger};
 use crate::ops::votes::close;
+use crate::ops::writer_state::{Tx, WriterState};
 use crate::runtime::StreamPlace;
-use crate::store::unanswered::Place;
+use crate::store::unanswered::EndedCursor;
 use crate::store::{StoreError, alarms, bus_stream, meta, policy};
 
 /// The console is connected to a bus that is the remembered one, or the first.
 pub(super) async fn bound(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     binding: BusBinding,
 ) -> Result<(), StoreError> {
     let realm = binding.realm.to_string();
@@ -38,7 +38,7 @@ pub(super) async fn bound(
             let next = bus_stream::next_seq(batch.tx, stream, epoch).await?;
             let (epoch, next) = (epoch.clone(), u64::try_from(next).unwrap_or(1));
             batch
-                .gathered
+                .effects
                 .positions
                 .insert(of, StreamPlace { epoch, next });
         }
@@ -52,34 +52,34 @@ pub(super) async fn bound(
         bus_stream::restart(batch.tx, agents.name(), epoch).await?;
         let (epoch, next) = (epoch.clone(), 1);
         batch
-            .gathered
+            .effects
             .positions
             .insert(agents, StreamPlace { epoch, next });
     }
     ledger.bus = Some(binding);
     ledger.hellos_missed_before = Some(batch.now);
-    batch.gathered.status = true;
+    batch.effects.status = true;
     Ok(())
 }
 
 /// Everything that was stored before the console connected is projected.
 pub(super) async fn caught_up(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     reported: PastKnown,
 ) -> Result<(), StoreError> {
     ledger.caught_up = true;
     ledger.habits.look_at_all();
     ledger.next_due = None;
     batch.reply(move || reported.announce());
-    batch.gathered.status = true;
-    ledger.answers_owed = Some(Place::default());
+    batch.effects.status = true;
+    ledger.answers_owed = Some(EndedCursor::default());
     rescan(ledger, batch).await?;
     close::catch_up(ledger, batch).await
 }
 
 /// The same of what agents report.
-pub(super) fn reports_known(ledger: &mut Ledger) -> Result<(), StoreError> {
+pub(super) fn reports_known(ledger: &mut WriterState) -> Result<(), StoreError> {
     ledger.reports_known = true;
     ledger.unknown_since = None;
     ledger.next_sweep = None;
@@ -88,18 +88,18 @@ pub(super) fn reports_known(ledger: &mut Ledger) -> Result<(), StoreError> {
 }
 
 /// The connection was lost: the past is to be read again.
-pub(super) fn lagging(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+pub(super) fn lagging(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     ledger.caught_up = false;
     ledger.reports_known = false;
     ledger.forget();
-    batch.gathered.status = true;
+    batch.effects.status = true;
     Ok(())
 }
 
 /// Streams that were lost have what this console knew of them again: they are read from their beginning.
 pub(super) async fn recovered(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     epochs: &BTreeMap<&'static str, String>,
     detail: Value,
     done: oneshot::Sender<()>,
@@ -120,8 +120,8 @@ pub(super) async fn recovered(
 
 /// The console takes no decisions from now on (code and reason), or does again.
 pub(super) async fn read_only(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     why: Option<(String, String)>,
 ) -> Result<(), StoreError> {
     if let Some((code, reason)) = &why {
@@ -154,8 +154,8 @@ pub(super) async fn read_only(
             }
         }
     }
-    batch.gathered.read_only = Some(why.as_ref().map(|(_, reason)| reason.clone()));
+    batch.effects.read_only = Some(why.as_ref().map(|(_, reason)| reason.clone()));
     ledger.read_only = why;
-    batch.gathered.status = true;
+    batch.effects.status = true;
     Ok(())
 }

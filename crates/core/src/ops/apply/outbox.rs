@@ -8,15 +8,15 @@ use tokio::sync::oneshot;
 use crate::domain::{RequestRecord, State};
 use crate::ops::decide::release_hold;
 use crate::ops::draft::request_of;
-use crate::ops::ledger::{Batch, Gathered, Ledger};
 use crate::ops::publisher::{Carried, Outgoing};
 use crate::ops::votes::{cast, close};
+use crate::ops::writer_state::{Effects, Tx, WriterState};
 use crate::store::{StoreError, WriteConnection, audit, outbox, requests, rule_uses, vote_outbox};
 
 /// A decision of this console was too late: the stream already holds another one.
 pub(super) async fn lost(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     decision_id: &str,
 ) -> Result<(), StoreError> {
     let Some(subject) = outbox::close_lost(batch.tx, decision_id).await? else {
@@ -31,7 +31,7 @@ pub(super) async fn lost(
 
 /// Sending one failed; it is tried again.
 pub(super) async fn attempt(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
     carried: Carried,
     id: &str,
     error: &str,
@@ -44,10 +44,10 @@ pub(super) async fn attempt(
 
 /// Another process of this folder may have left something there.
 pub(super) async fn look_again(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
-    batch.gathered.status = true;
+    batch.effects.status = true;
     ledger.next_due = None;
     rescan(ledger, batch).await?;
     // A stop that is over may have kept them from a decision.
@@ -55,7 +55,7 @@ pub(super) async fn look_again(
 }
 
 /// Sends the signed decisions in the outbox, whoever put them there; a page at a time.
-pub(super) async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+pub(super) async fn rescan(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if ledger.read_only.is_some() {
         return Ok(());
     }
@@ -83,7 +83,7 @@ pub(super) async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result
         // Answers that need no person have none: their requests are over.
         let record = records.get(&row.request);
         let decided = record.filter(|record| record.state == State::Queued);
-        batch.gathered.outgoing.push(Outgoing {
+        batch.effects.outgoing.push(Outgoing {
             kept: true,
             ..Outgoing::of_row(&row, (decision_id, sig), decided)
         });
@@ -93,8 +93,8 @@ pub(super) async fn rescan(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result
 
 /// The console stops.
 pub(super) async fn stop(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
     drop_holds(ledger, batch).await?;
@@ -104,20 +104,20 @@ pub(super) async fn stop(
 
 /// What a console that was killed had only held goes back to waiting.
 pub(crate) async fn drop_leftover_holds(
-    ledger: &Ledger,
+    ledger: &WriterState,
     tx: &mut WriteConnection,
 ) -> Result<(), StoreError> {
-    let mut batch = Batch {
+    let mut batch = Tx {
         tx,
         now: ledger.clock.now(),
-        gathered: Gathered::default(),
+        effects: Effects::default(),
     };
     drop_holds(ledger, &mut batch).await?;
-    audit::append(batch.tx, &batch.gathered.audit).await
+    audit::append(batch.tx, &batch.effects.audit).await
 }
 
 /// A console that stops sends nothing that was only held.
-async fn drop_holds(ledger: &Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+async fn drop_holds(ledger: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if !ledger.projects {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use crate::domain::life_cycle::{Step, next};
 use crate::domain::{RequestRecord, State, Timestamp};
 use crate::ops::automatic_answers;
 use crate::ops::decisions::judge_again;
-use crate::ops::ledger::{Batch, Ledger};
+use crate::ops::writer_state::{Tx, WriterState};
 use crate::store::StoreError;
 use crate::store::request_states::{self, StateChange};
 use crate::store::tombstones::{self, Tombstone, TombstoneKind};
@@ -21,7 +21,7 @@ pub(crate) const UNREADABLE: &str = "unreadable";
 pub(crate) const AFTER_DECISION: &str = "after_decision";
 
 async fn record_of(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
 ) -> Result<Option<RequestRecord>, StoreError> {
     let mut found = requests::records(batch.tx, std::slice::from_ref(key)).await?;
@@ -29,8 +29,8 @@ async fn record_of(
 }
 
 pub(super) async fn withdraw(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
     raw: &[u8],
     at: Timestamp,
@@ -65,7 +65,7 @@ pub(super) async fn withdraw(
         delivery: record.delivery,
     };
     request_states::change_states(batch.tx, &[change]).await?;
-    batch.gathered.touched.push(record.id);
+    batch.effects.touched.push(record.id);
     if ledger.caught_up {
         automatic_answers::answer(ledger, batch, &[record.id]).await?;
     }
@@ -74,8 +74,8 @@ pub(super) async fn withdraw(
 
 /// Keeps what came before its request; it is applied, and audited again, when the request comes.
 async fn keep(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
     kind: TombstoneKind,
     raw: &[u8],
@@ -100,8 +100,8 @@ async fn keep(
 }
 
 pub(super) async fn tighten(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     key: &RequestKey,
     body: Option<&Tighten>,
     raw: &[u8],
@@ -138,7 +138,7 @@ pub(super) async fn tighten(
         ignored(batch, key, raw);
         return Ok(());
     }
-    batch.gathered.touched.push(record.id);
+    batch.effects.touched.push(record.id);
     batch.record(
         key.agent_key().to_string(),
         "tighten",
@@ -154,7 +154,7 @@ pub(super) async fn tighten(
 }
 
 /// A tighten that changes nothing: not the first, or stored after the decision.
-fn ignored(batch: &mut Batch<'_>, key: &RequestKey, raw: &[u8]) {
+fn ignored(batch: &mut Tx<'_>, key: &RequestKey, raw: &[u8]) {
     batch.record(
         key.agent_key().to_string(),
         IGNORED,

@@ -11,14 +11,14 @@ use countersign_wire::{
 
 use crate::domain::{RequestRecord, Timestamp};
 use crate::ops::bypass;
-use crate::ops::ledger::{Batch, Ledger};
 use crate::ops::policies::InForce;
 use crate::ops::rule_usage::used;
+use crate::ops::writer_state::{Tx, WriterState};
 use crate::policy::{
     Asked, By, Evaluation, Outcome, Rule, Says, Setting, SetupSays, Used, Uses, evaluate,
 };
 use crate::store::StoreError;
-use crate::store::to_judge::ToJudge;
+use crate::store::pending_evaluation::PendingEvaluation;
 
 /// What a rule or a setup key decides.
 pub(super) struct Decided {
@@ -50,8 +50,8 @@ impl Judged {
 
 /// What the rules in force say to a request now, with what their limits have counted.
 pub(in crate::ops) async fn judge(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     record: &RequestRecord,
     asked: &Asked<'_>,
     in_force: &InForce,
@@ -107,7 +107,7 @@ pub(in crate::ops) async fn judge(
 
 /// The decision that follows from it; none where a person is asked.
 pub(super) fn decision(
-    ledger: &Ledger,
+    ledger: &WriterState,
     record: &RequestRecord,
     parsed: &ParsedRequest,
     (in_force, found): (&Arc<InForce>, &Evaluation),
@@ -169,13 +169,13 @@ pub(super) fn decision(
 }
 
 /// A request that came in an earlier transaction.
-pub(super) fn read(record: &RequestRecord, row: &ToJudge) -> Option<Arc<ParsedRequest>> {
+pub(super) fn read(record: &RequestRecord, row: &PendingEvaluation) -> Option<Arc<ParsedRequest>> {
     let parsed = parse_request(&request_subject(&record.key), row.raw.as_deref()?);
     parsed.ok().map(Arc::new)
 }
 
 /// Whether a bypass of its agent is active.
-pub(super) fn is_bypassed(ledger: &Ledger, record: &RequestRecord, now: Timestamp) -> bool {
+pub(super) fn is_bypassed(ledger: &WriterState, record: &RequestRecord, now: Timestamp) -> bool {
     let agent = record.key.agent_key();
     ledger.brakes.read().bypass_of(&agent, now).is_some()
 }

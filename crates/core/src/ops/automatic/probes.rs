@@ -7,7 +7,7 @@ use super::super::decide;
 use super::AT_ONCE;
 use crate::domain::{Authority, State};
 use crate::ops::job::DecideCommand;
-use crate::ops::ledger::{Batch, Ledger};
+use crate::ops::writer_state::{Tx, WriterState};
 use crate::store::{StoreError, requests};
 
 const TOOL: &str = "countersign_probe";
@@ -18,7 +18,7 @@ pub(in crate::ops) fn is_probe(tool: Option<&str>) -> bool {
 }
 
 /// Denies those that came, and those that waited when the past was read. Rules see none of them.
-pub(super) async fn deny(ledger: &mut Ledger, batch: &mut Batch<'_>) -> Result<(), StoreError> {
+pub(super) async fn deny(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let judge = &mut ledger.judge;
     let mut ids = Vec::new();
     judge.arrived.retain(|(id, parsed)| {

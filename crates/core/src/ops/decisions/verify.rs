@@ -9,7 +9,7 @@ use countersign_wire::{
 
 use crate::domain::{RequestRecord, Timestamp};
 use crate::ops::decision_reading::{Reading, judge};
-use crate::ops::ledger::Ledger;
+use crate::ops::writer_state::WriterState;
 
 /// A decision as it is stored.
 pub(super) struct Stored<'a> {
@@ -20,7 +20,7 @@ pub(super) struct Stored<'a> {
 }
 
 /// What a stored decision means for its request: what it says where it verifies, void where it does not.
-pub(super) fn verify(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>) -> Reading {
+pub(super) fn verify(ledger: &WriterState, record: &RequestRecord, stored: Stored<'_>) -> Reading {
     let (Some(bus), Ok(request_digest)) = (&ledger.bus, record.request_digest.parse()) else {
         return judge(Err(DecisionFault::WrongRequestDigest), false);
     };
@@ -61,7 +61,7 @@ pub(super) fn verify(ledger: &Ledger, record: &RequestRecord, stored: Stored<'_>
 
 /// A decision that this process signed a moment ago and that came back with the same bytes: only the
 /// stamps are left to be looked at.
-fn read_own(ledger: &Ledger, record: &RequestRecord, stored: &Stored<'_>) -> Option<Reading> {
+fn read_own(ledger: &WriterState, record: &RequestRecord, stored: &Stored<'_>) -> Option<Reading> {
     let payload = ledger.own.get(stored.sig?)?;
     if payload != stored.payload {
         return None;

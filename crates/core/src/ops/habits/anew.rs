@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::learn;
 use super::past::ToolName;
-use super::{Batch, Habits, Ledger};
+use super::{Habits, Tx, WriterState};
 use crate::Fault;
 use crate::ops::job::Job;
 use crate::ops::scrutiny::APPROVED_MS;
@@ -41,8 +41,8 @@ impl App {
 
 /// Learns one tool.
 pub(crate) async fn apply(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     (ws, agent, tool): (String, String, String),
     done: oneshot::Sender<u64>,
 ) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use countersign_scrutiny::{Call, Denial, Fact, Kind, Past, facts};
 use countersign_wire::args_digest;
 
 use super::past::{Pasts, ToolName, day_of};
-use super::{Batch, Habits, Ledger};
+use super::{Habits, Tx, WriterState};
 use crate::domain::Timestamp;
 use crate::ops::scrutiny::{APPROVED_MS, is_approval, person, ran};
 use crate::store::habits::{self, Denied, Value};
@@ -20,8 +20,8 @@ const AT_ONCE: usize = 200;
 
 /// What people decided in this transaction.
 pub(super) async fn decided(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     requests: &[i64],
 ) -> Result<(), StoreError> {
     let Habits { pasts, again, .. } = &mut ledger.habits;
@@ -35,8 +35,8 @@ pub(super) async fn decided(
 
 /// Runs of which the first receipts came that they failed or were refused: what was approved of them is not a yardstick.
 pub(super) async fn failed(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     mut requests: Vec<i64>,
 ) -> Result<(), StoreError> {
     requests.sort_unstable();

@@ -22,10 +22,10 @@ use crate::ops::apply::{apply_all, drop_leftover_holds};
 use crate::ops::automatic::Judge;
 use crate::ops::hello_barrier::HelloBarrier;
 use crate::ops::job::{BusBinding, Job, PastKnown};
-use crate::ops::ledger::{Beginning, Counts, Ledger};
 use crate::ops::policy_feed::PolicyKnown;
 use crate::ops::publisher::{Outgoing, Settlements};
 use crate::ops::turns::Peers;
+use crate::ops::writer_state::{Counts, WriterConfig, WriterState};
 use crate::ops::{TrustedKeys, incoming};
 use crate::store::{self, Reader, Writer, bus_stream};
 
@@ -63,7 +63,7 @@ pub(super) struct Console {
     realm: Uuid,
     clock: ModelClock,
     writer: Option<Writer>,
-    pub(super) ledger: Option<Ledger>,
+    pub(super) ledger: Option<WriterState>,
     pub(super) reader: Reader,
     pub(super) outgoing: Vec<Outgoing>,
     settlements: Settlements,
@@ -148,10 +148,10 @@ impl Console {
         self.work(vec![Job::Bound(binding)], Death::No).await;
     }
 
-    fn blank(&self) -> Ledger {
+    fn blank(&self) -> WriterState {
         let policy_known = PolicyKnown::new();
         policy_known.set(Some(heard_now()));
-        Ledger::new(Beginning {
+        WriterState::new(WriterConfig {
             identity: Arc::clone(&self.identity),
             clock: Arc::new(self.clock.clone()),
             largest: Box::new(|| usize::MAX),

@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::domain::Timestamp;
 use crate::ops::TrustedKeys;
 
-use Said::{Rejected, Request, Voted, Withdraw};
+use Sent::{Rejected, Request, Voted, Withdraw};
 
 const ASKED: Timestamp = Timestamp(1_795_000_000_000);
 const NO_REQUEST: &[u8] = b"{}";
@@ -35,7 +35,7 @@ const ORDERS: [Reads; 3] = [
 ];
 
 #[derive(Debug, Clone, Copy)]
-enum Said {
+enum Sent {
     Request,
     Voted,
     Withdraw,
@@ -80,14 +80,14 @@ impl Desk {
         }
     }
 
-    fn store(&mut self, said: Said) -> Stream {
+    fn store(&mut self, said: Sent) -> Stream {
         let by = self.console.identity.signing();
         let digest = request_digest(&self.request);
         let decided_at = countersign_wire::Timestamp::new(ASKED.into());
         let (word, tail, body, pair) = match said {
-            Said::Request => ("request", String::new(), None, &by.human),
-            Said::Withdraw => ("withdraw", String::new(), None, &by.human),
-            Said::Voted => {
+            Sent::Request => ("request", String::new(), None, &by.human),
+            Sent::Withdraw => ("withdraw", String::new(), None, &by.human),
+            Sent::Voted => {
                 let vote = Vote {
                     v: 1,
                     vote_id: Uuid::now_v7(),
@@ -105,7 +105,7 @@ impl Desk {
                 let body = serde_json::to_value(vote).unwrap();
                 ("vote", format!(".{}", by.human_key), Some(body), &by.human)
             }
-            Said::Rejected => {
+            Sent::Rejected => {
                 let body = json!({
                     "v": 1, "decision_id": Uuid::now_v7(), "request_id": "r1",
                     "request_digest": digest, "verdict": "rejected", "origin": "system",
@@ -115,16 +115,16 @@ impl Desk {
             }
         };
         let stream = match said {
-            Said::Request | Said::Withdraw => Stream::Requests,
-            Said::Voted | Said::Rejected => Stream::Decisions,
+            Sent::Request | Sent::Withdraw => Stream::Requests,
+            Sent::Voted | Sent::Rejected => Stream::Decisions,
         };
         let subject = format!("countersign.v1.{word}.acme.bot.r1{tail}");
         let context = match said {
-            Said::Voted => Context::Vote,
+            Sent::Voted => Context::Vote,
             _ => Context::Decision,
         };
         let payload = match (said, body) {
-            (Said::Request, _) => self.request.clone(),
+            (Sent::Request, _) => self.request.clone(),
             (_, body) => body.map_or(Vec::new(), |body: Value| serde_json::to_vec(&body).unwrap()),
         };
         let sig = sign(pair, context, &self.realm, &subject, &payload).unwrap();
@@ -136,7 +136,7 @@ impl Desk {
     }
 
     /// Stores all and reads it.
-    async fn lives(&mut self, said: &[Said], reads: Reads) {
+    async fn lives(&mut self, said: &[Sent], reads: Reads) {
         if let Reads::AsStored = reads {
             self.console.catch_up(&self.bus, Stream::Requests).await;
         }

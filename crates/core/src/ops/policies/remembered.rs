@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::super::rules::last_readable;
 use super::super::setup::{SetupValue, last_readable_setup};
-use super::{Known, KnownSetup, Policies, known, read_payload};
+use super::{Policies, RulesEntry, SetupEntry, known, read_payload};
 use crate::domain::Timestamp;
 use crate::store::policy::PolicyRow;
 use crate::store::{Reader, StoreError};
@@ -28,9 +28,9 @@ impl Policies {
             let author = (row.signer.clone(), at.unwrap_or(Timestamp(0)));
             match PolicyKey::parse(&row.key) {
                 Some(PolicyKey::Rules(workspace)) if row.is_deleted() => {
-                    let known = Known {
+                    let known = RulesEntry {
                         revision,
-                        ..Known::default()
+                        ..RulesEntry::default()
                     };
                     policies.take(workspace, known);
                 }
@@ -46,7 +46,7 @@ impl Policies {
                         }
                         None => (last, None),
                     };
-                    let known = KnownSetup {
+                    let known = SetupEntry {
                         revision,
                         value,
                         author,

@@ -15,14 +15,14 @@ use uuid::Uuid;
 use crate::Fault;
 use crate::bus::{Bus, Publication, PublishOutcome};
 use crate::domain::Timestamp;
-use crate::store::republish::Known;
+use crate::store::republish::StoredMessage;
 
 const TRIES: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 
 /// What a message's subject holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SubjectState {
     Empty,
     Same,
     Other,
@@ -31,13 +31,13 @@ pub(super) enum Place {
 /// A message and its subject.
 pub(super) struct Again {
     pub(super) request: RequestKey,
-    pub(super) row: Known,
+    pub(super) row: StoredMessage,
     subject: String,
 }
 
 impl Again {
     /// None where the row names no request or no voter; then no stream holds it either.
-    pub(super) fn of(row: Known) -> Option<Self> {
+    pub(super) fn of(row: StoredMessage) -> Option<Self> {
         let request: RequestKey = format!("{}/{}/{}", row.ws, row.agent, row.request_id)
             .parse()
             .ok()?;
@@ -52,16 +52,16 @@ impl Again {
         })
     }
 
-    pub(super) async fn look(&self, bus: &Bus) -> Result<Place, Fault> {
+    pub(super) async fn look(&self, bus: &Bus) -> Result<SubjectState, Fault> {
         let stored = bus
             .read_last(Stream::Decisions.name(), &self.subject)
             .await?;
         Ok(match stored {
-            None => Place::Empty,
+            None => SubjectState::Empty,
             Some(message) if message.payload == self.row.payload && message.sig == self.row.sig => {
-                Place::Same
+                SubjectState::Same
             }
-            Some(_) => Place::Other,
+            Some(_) => SubjectState::Other,
         })
     }
 
@@ -71,7 +71,7 @@ impl Again {
         bus: &Bus,
         realm: &Uuid,
         signer: &KeyPair,
-    ) -> Result<Place, Fault> {
+    ) -> Result<SubjectState, Fault> {
         let attestation = self.attestation(realm, signer);
         let mut wait = FIRST_WAIT;
         let mut why = String::new();
@@ -87,14 +87,14 @@ impl Again {
                 None => bus.publish_once(publication).await,
             };
             match outcome {
-                PublishOutcome::Stored { .. } => return Ok(Place::Empty),
+                PublishOutcome::Stored { .. } => return Ok(SubjectState::Empty),
                 PublishOutcome::Refused { code, description } => {
                     why = format!("{code} {description}");
                 }
                 PublishOutcome::NoAnswer => "no acknowledgement".clone_into(&mut why),
             }
             match self.look(bus).await {
-                Ok(Place::Empty) => {}
+                Ok(SubjectState::Empty) => {}
                 Err(fault) if fault.code == ErrorCode::BusUnreachable => {}
                 other => return other,
             }

@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::super::decide::{change, release_hold};
 use super::super::draft::{DraftError, fits};
 use super::super::job::{Accepted, Refused};
-use super::super::ledger::{Batch, Ledger};
 use super::super::publisher::{Carried, Outgoing, Settlements};
+use super::super::writer_state::{Tx, WriterState};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{DecideRefusal, RequestRecord, State, Timestamp, hold};
 use crate::identity::Identity;
@@ -105,8 +105,8 @@ fn seal(identity: &Identity, realm: &Uuid, vote: &OutgoingVote) -> Option<String
 
 /// Checks and takes one vote; the caller answers when it is committed.
 pub(in crate::ops) async fn cast(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     settlements: &Settlements,
     record: &mut RequestRecord,
     choice: Choice,
@@ -167,7 +167,7 @@ pub(in crate::ops) async fn cast(
         let (settle, settled) = oneshot::channel();
         settlements.expect(vote_id, settle);
         batch
-            .gathered
+            .effects
             .outgoing
             .push(outgoing(&row, vote_id, sig, record.deadline_at));
         batch.record(me, "cast", record.key.to_string(), detail);
@@ -178,7 +178,7 @@ pub(in crate::ops) async fn cast(
         }
     };
     vote_outbox::insert(batch.tx, &row).await?;
-    batch.gathered.touched.push(record.id);
+    batch.effects.touched.push(record.id);
     Ok(Ok(accepted))
 }
 
@@ -199,8 +199,8 @@ fn outgoing(row: &OutgoingVote, vote_id: Uuid, sig: String, deadline: Timestamp)
 
 /// Signs held votes whose time has come.
 pub(in crate::ops) async fn release(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
     let due = vote_outbox::in_state(batch.tx, "holding", batch.now).await?;
     let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
@@ -238,9 +238,9 @@ pub(in crate::ops) async fn release(
         vote_outbox::release(batch.tx, &row.vote_id, &sig).await?;
         let waits_again = StateChange::waits_again(&record, state);
         request_states::change_states(batch.tx, &[waits_again]).await?;
-        batch.gathered.touched.push(record.id);
+        batch.effects.touched.push(record.id);
         batch
-            .gathered
+            .effects
             .outgoing
             .push(outgoing(&row, vote_id, sig, record.deadline_at));
     }
@@ -248,10 +248,7 @@ pub(in crate::ops) async fn release(
 }
 
 /// Drops held votes: a console that stops sends nothing that was only held.
-pub(in crate::ops) async fn drop_held(
-    batch: &mut Batch<'_>,
-    actor: &str,
-) -> Result<(), StoreError> {
+pub(in crate::ops) async fn drop_held(batch: &mut Tx<'_>, actor: &str) -> Result<(), StoreError> {
     loop {
         let held = vote_outbox::in_state(batch.tx, "holding", Timestamp(i64::MAX)).await?;
         if held.is_empty() {
@@ -269,8 +266,8 @@ pub(in crate::ops) async fn drop_held(
 
 /// Sends the signed votes in the outbox, whoever put them there. Returns whether there may be more.
 pub(in crate::ops) async fn rescan(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<bool, StoreError> {
     let queued = vote_outbox::in_state(batch.tx, "queued", Timestamp(i64::MAX)).await?;
     let more = queued.len() >= vote_outbox::PAGE;
@@ -288,7 +285,7 @@ pub(in crate::ops) async fn rescan(
         }
         if let (Some(sig), Ok(vote_id)) = (row.sig.clone(), row.vote_id.parse()) {
             batch
-                .gathered
+                .effects
                 .outgoing
                 .push(outgoing(&row, vote_id, sig, record.deadline_at));
         }
@@ -298,8 +295,8 @@ pub(in crate::ops) async fn rescan(
 
 /// A vote that will not be stored: the subject already holds another one of this key, or it was too late.
 pub(in crate::ops) async fn ended(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     vote_id: &str,
     late: bool,
 ) -> Result<(), StoreError> {
@@ -316,7 +313,7 @@ pub(in crate::ops) async fn ended(
             record.key.to_string(),
             json!({ "vote_id": vote_id }),
         );
-        batch.gathered.touched.push(record.id);
+        batch.effects.touched.push(record.id);
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::super::decide::{change, outgoing, row};
 use super::super::draft::{Draft, fits, seal, write};
-use super::super::ledger::{Batch, Ledger};
 use super::super::turns::Turn;
+use super::super::writer_state::{Tx, WriterState};
 use super::role;
 use crate::domain::agreement::{Ballot, agreement};
 use crate::domain::life_cycle::{Step, next};
@@ -27,8 +27,8 @@ const AT_ONCE: i64 = 500;
 /// Looks whether enough operators agree on these requests, and publishes the decision where it is this
 /// console's turn.
 pub(in crate::ops) async fn consider(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     ids: &[i64],
 ) -> Result<(), StoreError> {
     let ready = ledger.projects && ledger.caught_up && ledger.read_only.is_none();
@@ -71,8 +71,8 @@ pub(in crate::ops) async fn consider(
 /// The votes that make the decision, of keys that count now: the agents judge them at the moment at
 /// which the decision is stored.
 async fn agreed(
-    ledger: &Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &WriterState,
+    batch: &mut Tx<'_>,
     record: &RequestRecord,
 ) -> Result<Option<Vec<StoredVote>>, StoreError> {
     let mut standing = votes::standing(batch.tx, record.id).await?;
@@ -138,8 +138,8 @@ fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
 }
 
 async fn publish(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
     record: &mut RequestRecord,
     agreed: &[StoredVote],
 ) -> Result<(), StoreError> {
@@ -177,9 +177,9 @@ async fn publish(
     );
     record.state = state;
     ledger.note_own(sig.clone(), unsigned.payload.clone());
-    batch.gathered.touched.push(record.id);
+    batch.effects.touched.push(record.id);
     batch
-        .gathered
+        .effects
         .outgoing
         .push(outgoing(record, &unsigned, sig.clone()));
     let change = change(record, verdict, Origin::Operator, now);
@@ -189,8 +189,8 @@ async fn publish(
 
 /// Looks at every waiting request with votes: after a restart, or when something may have been missed.
 pub(in crate::ops) async fn catch_up(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
     let mut after = 0;
     loop {
@@ -205,8 +205,8 @@ pub(in crate::ops) async fn catch_up(
 
 /// Looks at the requests that were left to other consoles and are not decided. Returns when to look next.
 pub(in crate::ops) async fn look_again(
-    ledger: &mut Ledger,
-    batch: &mut Batch<'_>,
+    ledger: &mut WriterState,
+    batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
     let due = ledger.closings.due(batch.now, at_once);

@@ -10,7 +10,7 @@ use crate::cli::failure::{Failure, ids};
 use crate::cli::output::{Output, doubtful, plain};
 use crate::cli::rules::shown::toml_of;
 
-pub(super) fn tell(
+pub(super) fn print(
     out: Output,
     from: ImportFrom,
     found: &Imported,

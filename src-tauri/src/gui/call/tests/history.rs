@@ -1,4 +1,4 @@
-//! Pages of the history, its facets, a request's story.
+//! Pages of the history, its filter values, a request's details.
 
 use countersign_core::domain::haste::InFront;
 use countersign_core::ops::rules::RulesChange;
@@ -346,10 +346,10 @@ async fn pages_of_a_hundred_follow_each_other_until_nothing_is_left() {
 #[tokio::test(flavor = "multi_thread")]
 async fn facets_name_what_occurs_and_each_value_finds_its_requests() {
     let page = lived().await;
-    let facets = page.call("history_facets", json!({})).await;
+    let filter_values = page.call("history_filter_values", json!({})).await;
     let values = |kind: &str| -> Vec<String> {
-        let all = facets[kind].as_array().unwrap().iter();
-        all.map(|facet| facet["value"].as_str().unwrap().to_owned())
+        let all = filter_values[kind].as_array().unwrap().iter();
+        all.map(|filter_value| filter_value["value"].as_str().unwrap().to_owned())
             .collect()
     };
     let own = page.desk.app.identity().human_key().to_string();
@@ -357,7 +357,7 @@ async fn facets_name_what_occurs_and_each_value_finds_its_requests() {
     assert_eq!(values("agents"), ["acme/bot", "acme/clerk", "other/bot"]);
     assert_eq!(values("tools"), ["delete_invoice", "lookup", "pay"]);
     assert_eq!(values("rules"), ["lookups"]);
-    assert!(values("operators").contains(&own), "{facets}");
+    assert!(values("operators").contains(&own), "{filter_values}");
     for (kind, part) in [
         ("workspaces", "workspace"),
         ("agents", "agent"),

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use countersign_core::domain::trace::Place;
+use countersign_core::domain::trace::TreeRow;
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn gate(state: &str, verdict: Option<&str>, stored_at: i64) -> GateRow {
 }
 
 fn entry(span: Option<SpanRow>, gate: Option<GateRow>, parent: Option<usize>) -> Entry {
-    let place = Place {
+    let place = TreeRow {
         bar: 0,
         parent,
         depth: usize::from(parent.is_some()),

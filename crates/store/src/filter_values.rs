@@ -10,7 +10,7 @@ const MOST: usize = 500;
 
 /// The values that occur, in their order, at most 500 of a kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facets {
+pub struct FilterValues {
     /// Workspaces; the empty one of messages without a valid subject is left out.
     pub workspaces: Vec<String>,
     /// Workspace and agent.
@@ -24,28 +24,32 @@ pub struct Facets {
 }
 
 /// Reads them.
-pub async fn read(reader: &Reader) -> Result<Facets, StoreError> {
-    let mut facets = Facets {
+pub async fn read(reader: &Reader) -> Result<FilterValues, StoreError> {
+    let mut filter_values = FilterValues {
         workspaces: workspaces(reader, MOST).await?,
         signers: steps(reader, SIGNERS, "").await?,
         rules: steps(reader, RULES, "").await?,
-        ..Facets::default()
+        ..FilterValues::default()
     };
-    facets.workspaces.retain(|workspace| !workspace.is_empty());
-    for workspace in &facets.workspaces {
-        let room = MOST.saturating_sub(facets.agents.len());
+    filter_values
+        .workspaces
+        .retain(|workspace| !workspace.is_empty());
+    for workspace in &filter_values.workspaces {
+        let room = MOST.saturating_sub(filter_values.agents.len());
         let named = agents(reader, workspace, room).await?;
-        facets
+        filter_values
             .agents
             .extend(named.into_iter().map(|agent| (workspace.clone(), agent)));
-        if facets.tools.len() < MOST {
-            facets.tools.extend(steps(reader, TOOLS, workspace).await?);
+        if filter_values.tools.len() < MOST {
+            filter_values
+                .tools
+                .extend(steps(reader, TOOLS, workspace).await?);
         }
     }
-    facets.tools.sort_unstable();
-    facets.tools.dedup();
-    facets.tools.truncate(MOST);
-    Ok(facets)
+    filter_values.tools.sort_unstable();
+    filter_values.tools.dedup();
+    filter_values.tools.truncate(MOST);
+    Ok(filter_values)
 }
 
 const TOOLS: &str = "WITH RECURSIVE name(word) AS (
@@ -101,6 +105,6 @@ mod tests {
                 );
             }
         }
-        assert_eq!(read(&reader).await.unwrap(), Facets::default());
+        assert_eq!(read(&reader).await.unwrap(), FilterValues::default());
     }
 }

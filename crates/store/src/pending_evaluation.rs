@@ -32,9 +32,9 @@ pub struct WaitingRow {
     pub key: String,
     /// Payload as received.
     pub raw: Vec<u8>,
-    /// As in [`ToJudge`], ms.
+    /// As in [`PendingEvaluation`], ms.
     pub redefined_at: Option<i64>,
-    /// As in [`super::lines::LineRow`].
+    /// As in [`super::request_list::RequestSummary`].
     pub findings: Option<String>,
 }
 
@@ -62,7 +62,7 @@ pub async fn waiting_in(
 
 /// What an evaluation needs of a request beside its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToJudge {
+pub struct PendingEvaluation {
     /// Payload as received, where it was wanted.
     pub raw: Option<Vec<u8>>,
     /// When its tool was last defined otherwise than before, or may have been.
@@ -74,14 +74,14 @@ pub struct ToJudge {
 pub async fn read(
     tx: &mut WriteConnection,
     wanted: &[(i64, bool)],
-) -> Result<Vec<Option<ToJudge>>, StoreError> {
+) -> Result<Vec<Option<PendingEvaluation>>, StoreError> {
     tx.direct(|sqlite| {
         let mut select = sqlite.prepare_cached(&format!(
             "SELECT iif(?2, r.raw, NULL), {} WHERE r.id = ?1",
             redefined::OF_REQUEST
         ))?;
         let read = |row: &rusqlite::Row<'_>| {
-            Ok(ToJudge {
+            Ok(PendingEvaluation {
                 raw: row.get(0)?,
                 redefined_at: row.get::<_, Option<i64>>(1)?.map(Timestamp),
             })

@@ -9,7 +9,7 @@ use crate::domain::{State, Timestamp};
 
 /// A request with what became of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
-pub struct LineRow {
+pub struct RequestSummary {
     /// Row number.
     pub id: i64,
     /// Workspace.
@@ -90,7 +90,7 @@ pub struct LineRow {
     pub raw: Vec<u8>,
 }
 
-impl LineRow {
+impl RequestSummary {
     /// Which request it is; none for a message whose subject named none.
     #[must_use]
     pub fn key(&self) -> Option<RequestKey> {
@@ -190,13 +190,13 @@ pub async fn inbox(
     reader: &Reader,
     filter: &Filter,
     with_raw: bool,
-    mut each: impl FnMut(LineRow),
+    mut each: impl FnMut(RequestSummary),
 ) -> Result<(), StoreError> {
     let mut query = select(with_raw);
     query.push(" AND r.state = 'pending'");
     narrow(&mut query, filter);
     query.push(" ORDER BY r.deadline_at, r.id");
-    let mut rows = query.build_query_as::<LineRow>().fetch(&reader.0);
+    let mut rows = query.build_query_as::<RequestSummary>().fetch(&reader.0);
     while let Some(row) = rows.try_next().await? {
         each(row);
     }
@@ -209,7 +209,7 @@ pub async fn history(
     filter: &Filter,
     before: Option<i64>,
     limit: i64,
-) -> Result<Vec<LineRow>, StoreError> {
+) -> Result<Vec<RequestSummary>, StoreError> {
     let mut query = select(false);
     narrow(&mut query, filter);
     if let Some(before) = before {
@@ -222,7 +222,7 @@ pub async fn history(
 }
 
 /// These rows, with payloads.
-pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreError> {
+pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<RequestSummary>, StoreError> {
     let mut rows = Vec::with_capacity(ids.len());
     for piece in super::bulk::pieces(ids) {
         let mut query = select(true);
@@ -234,7 +234,7 @@ pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<LineRow>, StoreE
         query.push(")");
         rows.extend(
             query
-                .build_query_as::<LineRow>()
+                .build_query_as::<RequestSummary>()
                 .fetch_all(&reader.0)
                 .await?,
         );
@@ -259,7 +259,10 @@ pub async fn payloads(
 }
 
 /// One request by its key.
-pub async fn by_key(reader: &Reader, key: &RequestKey) -> Result<Option<LineRow>, StoreError> {
+pub async fn by_key(
+    reader: &Reader,
+    key: &RequestKey,
+) -> Result<Option<RequestSummary>, StoreError> {
     let mut query = select(true);
     query.push(" AND r.ws = ");
     query.push_bind(key.workspace.as_ref());
@@ -271,7 +274,7 @@ pub async fn by_key(reader: &Reader, key: &RequestKey) -> Result<Option<LineRow>
 }
 
 /// All requests with this id, whoever asks; `rejected:SEQ` too.
-pub async fn by_request_id(reader: &Reader, id: &str) -> Result<Vec<LineRow>, StoreError> {
+pub async fn by_request_id(reader: &Reader, id: &str) -> Result<Vec<RequestSummary>, StoreError> {
     let mut query = select(true);
     query.push(" AND r.request_id = ");
     query.push_bind(id);

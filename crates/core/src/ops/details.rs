@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::ledger::Batch;
+use super::writer_state::Tx;
 use crate::Fault;
 use crate::runtime::App;
 use crate::store::audit_refs::{self, AuditRef};
 use crate::store::export::{self, ExportRow};
-use crate::store::facets::{self, Facets};
-use crate::store::lines::LineRow;
+use crate::store::filter_values::{self, FilterValues};
+use crate::store::request_list::RequestSummary;
 use crate::store::{StoreError, spans, ui_state};
 
 /// How long a story waits for the references to the audit log.
@@ -22,7 +22,7 @@ const AUDIT_ROWS: i64 = 200;
 
 /// Keeps a value of the window.
 pub(super) async fn keep(
-    batch: &mut Batch<'_>,
+    batch: &mut Tx<'_>,
     key: &'static str,
     value: &str,
     done: oneshot::Sender<()>,
@@ -48,7 +48,7 @@ impl App {
     }
 
     /// The same of one request, brought up to date before.
-    pub async fn audit_story(&self, line: &LineRow) -> Result<Vec<AuditRef>, Fault> {
+    pub async fn audit_details(&self, line: &RequestSummary) -> Result<Vec<AuditRef>, Fault> {
         self.catch_up_search(REFERENCES).await?;
         Ok(self
             .audit_of(&[line.id])
@@ -58,7 +58,7 @@ impl App {
     }
 
     /// Traces of a request: its own first, then those whose spans name it.
-    pub async fn traces_of(&self, line: &LineRow) -> Result<Vec<String>, Fault> {
+    pub async fn traces_of(&self, line: &RequestSummary) -> Result<Vec<String>, Fault> {
         let mut traces = Vec::new();
         traces.extend(spans::trace_of_request(self.reader(), line.id).await?);
         let name = (
@@ -80,8 +80,8 @@ impl App {
     }
 
     /// The values that the filters of the history can take.
-    pub async fn history_facets(&self) -> Result<Facets, Fault> {
-        Ok(facets::read(self.reader()).await?)
+    pub async fn history_filter_values(&self) -> Result<FilterValues, Fault> {
+        Ok(filter_values::read(self.reader()).await?)
     }
 
     /// What the window remembers under a key.

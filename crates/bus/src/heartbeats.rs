@@ -17,7 +17,7 @@ const LARGEST: usize = 4 * 1024;
 
 /// One heartbeat.
 #[derive(Debug, Clone)]
-pub struct Alive {
+pub struct Heartbeat {
     /// `countersign.v1.alive.{ws}.{agent}`, not yet checked against the grammar.
     pub subject: String,
     /// JSON `{v, instance_id}`, not yet checked.
@@ -28,7 +28,7 @@ pub struct Alive {
 
 impl Bus {
     /// Heartbeats from now on, also after reconnects.
-    pub fn subscribe_alive(&self) -> mpsc::Receiver<Alive> {
+    pub fn subscribe_heartbeats(&self) -> mpsc::Receiver<Heartbeat> {
         let (queue, receiver) = mpsc::channel(QUEUE);
         let mut delivery = self.deliveries().now();
         let ended = queue.clone();
@@ -38,9 +38,9 @@ impl Bus {
             loop {
                 let client = delivery.borrow_and_update().client.clone();
                 if let Some(client) = client
-                    && let Ok(signs) = client.subscribe(SUBJECT).await
+                    && let Ok(heartbeats) = client.subscribe(SUBJECT).await
                 {
-                    forward(signs, &queue, &clock).await;
+                    forward(heartbeats, &queue, &clock).await;
                 }
                 // The client has ended; another one comes in its place.
                 if delivery.changed().await.is_err() {
@@ -59,17 +59,17 @@ impl Bus {
     }
 }
 
-async fn forward(mut signs: Subscriber, queue: &mpsc::Sender<Alive>, clock: &ServerClock) {
-    while let Some(message) = signs.next().await {
+async fn forward(mut heartbeats: Subscriber, queue: &mpsc::Sender<Heartbeat>, clock: &ServerClock) {
+    while let Some(message) = heartbeats.next().await {
         if message.payload.len() > LARGEST {
             continue;
         }
-        let sign = Alive {
+        let heartbeat = Heartbeat {
             subject: message.subject.into_string(),
             payload: message.payload,
             at: clock.now(),
         };
-        if let Err(mpsc::error::TrySendError::Closed(_)) = queue.try_send(sign) {
+        if let Err(mpsc::error::TrySendError::Closed(_)) = queue.try_send(heartbeat) {
             return;
         }
     }

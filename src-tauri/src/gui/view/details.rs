@@ -1,16 +1,16 @@
 //! A request of the core, read into its protocol type.
 
 use countersign_core::domain::CallWarning;
-use countersign_core::ops::reading::RequestStory;
+use countersign_core::ops::reading::RequestDetails;
 use countersign_core::ops::scrutiny::{Finding, Scrutiny, findings_of};
-use countersign_core::ops::votes::reported::ShownVote;
+use countersign_core::ops::votes::shown::ShownVote;
 use countersign_core::store::alarms::Alarm;
 use countersign_core::store::decisions::StoredDecision;
-use countersign_core::store::lines::LineRow;
 use countersign_core::store::outbox::OutboxRow;
 use countersign_core::store::quarantine::Contradicting;
 use countersign_core::store::re_asks::EarlierCall;
 use countersign_core::store::receipts::StoredReceipt;
+use countersign_core::store::request_list::RequestSummary;
 use countersign_view::{CardState, DecidePath, IpcError, IpcErrorCode, TypedTarget};
 use countersign_wire::{ApprovalRequest, RequestKey, request_digest};
 use serde_json::Value;
@@ -21,9 +21,9 @@ use super::target::typed_target;
 use crate::gui::fault::refuse;
 
 /// One request whole, readable.
-pub(crate) struct Story {
+pub(crate) struct CardDetails {
     pub(crate) key: RequestKey,
-    pub(crate) line: LineRow,
+    pub(crate) line: RequestSummary,
     pub(crate) request: ApprovalRequest,
     pub(crate) request_digest: String,
     pub(crate) decision: Option<StoredDecision>,
@@ -43,9 +43,9 @@ pub(crate) struct Story {
     pub(crate) chosen_target: Option<String>,
 }
 
-impl Story {
+impl CardDetails {
     /// Refuses what was rejected: it has no card.
-    pub(crate) fn read(story: RequestStory, scrutiny: Scrutiny) -> Result<Self, IpcError> {
+    pub(crate) fn read(story: RequestDetails, scrutiny: Scrutiny) -> Result<Self, IpcError> {
         let rejected = || {
             refuse(
                 IpcErrorCode::NotApprovable,
@@ -106,7 +106,7 @@ impl Story {
 }
 
 /// The request of a row; none when it was rejected.
-pub(crate) fn read_request(line: &LineRow) -> Option<ApprovalRequest> {
+pub(crate) fn read_request(line: &RequestSummary) -> Option<ApprovalRequest> {
     if state_of(line) == CardState::Rejected {
         return None;
     }
@@ -114,6 +114,6 @@ pub(crate) fn read_request(line: &LineRow) -> Option<ApprovalRequest> {
 }
 
 /// The row's state; a word that is not known reads void, which nothing can be decided on.
-pub(crate) fn state_of(line: &LineRow) -> CardState {
+pub(crate) fn state_of(line: &RequestSummary) -> CardState {
     serde_json::from_value(line.state.as_str().into()).unwrap_or(CardState::Void)
 }

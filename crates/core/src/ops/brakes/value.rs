@@ -13,7 +13,7 @@ use crate::domain::brakes::{Brakes, Bypass, SetBrake};
 
 /// What a payload sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::ops) enum Said {
+pub(in crate::ops) enum BrakeValue {
     Panic(bool),
     Agent(AgentKey, AgentBrake),
     Bypass(AgentKey, Option<BypassGrant>),
@@ -27,7 +27,7 @@ pub(super) struct Setting {
     pub(super) at: Timestamp,
 }
 
-impl Said {
+impl BrakeValue {
     /// The key of the shared policy that holds it.
     pub(in crate::ops) fn key(&self) -> PolicyKey {
         match self {

@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_wire::{AgentKey, Subject, parse_alive};
+use countersign_wire::{AgentKey, Subject, parse_heartbeat};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::job::Job;
-use super::ledger::Batch;
-use crate::bus::Alive;
+use super::writer_state::Tx;
+use crate::bus::Heartbeat;
 use crate::clock::Clock;
 use crate::domain::Timestamp;
 use crate::store::agent_instances::{self, Heard};
 use crate::store::{StoreError, agents};
 
-/// How long signs are gathered before they are written together.
+/// How long heartbeats are gathered before they are written together.
 const GATHER: Duration = Duration::from_millis(250);
 /// Agents that are noted in one write.
 const AGENTS: usize = 4_096;
@@ -27,9 +27,9 @@ const COPIES: usize = 64;
 /// Bytes of an instance's id; of longer ones only the agent is noted.
 const INSTANCE: usize = 200;
 
-/// Signs that were heard and are not written.
+/// Heartbeats that were heard and are not written.
 #[derive(Debug, Default)]
-pub(crate) struct Signs {
+pub(crate) struct Heartbeats {
     heard: BTreeMap<AgentKey, Presence>,
 }
 
@@ -41,21 +41,21 @@ struct Presence {
 
 /// Who was heard last when, and which of its copies.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct HeardSigns {
-    /// Each agent once, with the time of its last sign.
+pub(crate) struct HeardHeartbeats {
+    /// Each agent once, with the time of its last heartbeat.
     pub(crate) agents: Vec<(AgentKey, Timestamp)>,
     /// Each copy once.
     pub(crate) copies: Vec<Heard>,
 }
 
-impl Signs {
+impl Heartbeats {
     /// Notes a heartbeat that came at `at`, server time; one whose subject names nobody is ignored.
-    pub(crate) fn add(&mut self, sign: &Alive, at: Timestamp) {
-        let Some(Subject::Alive(agent)) = Subject::parse(&sign.subject) else {
+    pub(crate) fn add(&mut self, heartbeat: &Heartbeat, at: Timestamp) {
+        let Some(Subject::Heartbeat(agent)) = Subject::parse(&heartbeat.subject) else {
             return;
         };
         // Who may publish on the subject is alive, whatever the message says.
-        let instance = parse_alive(&sign.payload)
+        let instance = parse_heartbeat(&heartbeat.payload)
             .ok()
             .filter(|alive| alive.one_shot != Some(true))
             .map(|alive| alive.instance_id.unwrap_or_default())
@@ -76,8 +76,8 @@ impl Signs {
     }
 
     /// Everything that was heard, and nothing twice.
-    pub(crate) fn take(&mut self) -> HeardSigns {
-        let mut heard = HeardSigns::default();
+    pub(crate) fn take(&mut self) -> HeardHeartbeats {
+        let mut heard = HeardHeartbeats::default();
         for (agent, presence) in std::mem::take(&mut self.heard) {
             let copies = presence.copies.into_iter();
             heard.copies.extend(copies.map(|(instance_id, at)| Heard {
@@ -92,15 +92,15 @@ impl Signs {
 }
 
 /// Notes who was heard.
-pub(super) async fn note(batch: &mut Batch<'_>, heard: &HeardSigns) -> Result<(), StoreError> {
+pub(super) async fn note(batch: &mut Tx<'_>, heard: &HeardHeartbeats) -> Result<(), StoreError> {
     agents::note_alive(batch.tx, &heard.agents).await?;
-    batch.gathered.status |= agent_instances::note(batch.tx, &heard.copies).await?;
+    batch.effects.status |= agent_instances::note(batch.tx, &heard.copies).await?;
     Ok(())
 }
 
 /// Hands heartbeats to the writer until it is cancelled.
 pub(crate) async fn hear(
-    mut signs: mpsc::Receiver<Alive>,
+    mut heartbeats: mpsc::Receiver<Heartbeat>,
     jobs: mpsc::Sender<Job>,
     clock: Arc<dyn Clock>,
     stop: CancellationToken,
@@ -108,10 +108,10 @@ pub(crate) async fn hear(
     loop {
         let first = tokio::select! {
             () = stop.cancelled() => return,
-            sign = signs.recv() => sign,
+            heartbeat = heartbeats.recv() => heartbeat,
         };
         let Some(first) = first else { return };
-        let mut gathered = Signs::default();
+        let mut gathered = Heartbeats::default();
         gathered.add(&first, clock.now());
         let until = tokio::time::sleep(GATHER);
         tokio::pin!(until);
@@ -119,13 +119,13 @@ pub(crate) async fn hear(
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = &mut until => break,
-                sign = signs.recv() => match sign {
-                    Some(sign) => gathered.add(&sign, clock.now()),
+                heartbeat = heartbeats.recv() => match heartbeat {
+                    Some(heartbeat) => gathered.add(&heartbeat, clock.now()),
                     None => break,
                 },
             }
         }
-        if jobs.send(Job::Alive(gathered.take())).await.is_err() {
+        if jobs.send(Job::Heartbeats(gathered.take())).await.is_err() {
             return;
         }
     }
@@ -138,8 +138,8 @@ mod tests {
     use bytes::Bytes;
     use time::OffsetDateTime;
 
-    fn sign(agent: &str, instance: &str) -> Alive {
-        Alive {
+    fn heartbeat(agent: &str, instance: &str) -> Heartbeat {
+        Heartbeat {
             subject: format!("countersign.v1.alive.acme.{agent}"),
             payload: Bytes::from(format!("{{\"v\":1,\"instance_id\":\"{instance}\"}}")),
             at: OffsetDateTime::UNIX_EPOCH,
@@ -148,13 +148,13 @@ mod tests {
 
     #[test]
     fn ten_thousand_signs_of_three_copies_are_three_rows_with_their_last_times() {
-        let mut signs = Signs::default();
+        let mut heartbeats = Heartbeats::default();
         for second in 0..10_000_i64 {
             let (agent, copy) =
                 [("bot", "a"), ("bot", "b"), ("cat", "a")][usize::try_from(second % 3).unwrap()];
-            signs.add(&sign(agent, copy), Timestamp(second));
+            heartbeats.add(&heartbeat(agent, copy), Timestamp(second));
         }
-        let heard = signs.take();
+        let heard = heartbeats.take();
         let copies: Vec<_> = heard
             .copies
             .iter()
@@ -171,23 +171,23 @@ mod tests {
         assert_eq!(copies, expected.map(|(a, c, s)| (a.to_owned(), c, s)));
         let agents: Vec<_> = heard.agents.iter().map(|(_, at)| at.0).collect();
         assert_eq!(agents, [9_999, 9_998]);
-        assert_eq!(signs.take(), HeardSigns::default());
+        assert_eq!(heartbeats.take(), HeardHeartbeats::default());
     }
 
     #[test]
     fn processes_that_ask_once_are_heard_and_are_no_copies() {
-        let mut signs = Signs::default();
+        let mut heartbeats = Heartbeats::default();
         for number in 0..40 {
-            let mut once = sign("bot", "");
+            let mut once = heartbeat("bot", "");
             once.payload = Bytes::from(format!(
                 "{{\"v\":1,\"instance_id\":\"{number}\",\"one_shot\":true}}"
             ));
-            signs.add(&once, Timestamp(number));
+            heartbeats.add(&once, Timestamp(number));
         }
-        let mut runs = sign("bot", "");
+        let mut runs = heartbeat("bot", "");
         runs.payload = Bytes::from_static(b"{\"v\":1,\"instance_id\":\"a\",\"one_shot\":false}");
-        signs.add(&runs, Timestamp(3));
-        let heard = signs.take();
+        heartbeats.add(&runs, Timestamp(3));
+        let heard = heartbeats.take();
         assert_eq!(heard.agents[0].1, Timestamp(39));
         let copies: Vec<&str> = heard.copies.iter().map(|copy| &*copy.instance_id).collect();
         assert_eq!(copies, ["a"]);
@@ -195,22 +195,22 @@ mod tests {
 
     #[test]
     fn an_agent_is_heard_whatever_its_sign_says_and_a_flood_of_copies_has_an_end() {
-        let mut signs = Signs::default();
-        let mut odd = sign("bot", "a");
+        let mut heartbeats = Heartbeats::default();
+        let mut odd = heartbeat("bot", "a");
         odd.payload = Bytes::from_static(b"\xff");
-        signs.add(&odd, Timestamp(1));
-        signs.add(&sign("long", &"x".repeat(INSTANCE + 1)), Timestamp(1));
-        let nobody = Alive {
+        heartbeats.add(&odd, Timestamp(1));
+        heartbeats.add(&heartbeat("long", &"x".repeat(INSTANCE + 1)), Timestamp(1));
+        let nobody = Heartbeat {
             subject: "countersign.v1.alive.acme".to_owned(),
-            ..sign("nobody", "a")
+            ..heartbeat("nobody", "a")
         };
-        signs.add(&nobody, Timestamp(1));
-        let heard = signs.take();
+        heartbeats.add(&nobody, Timestamp(1));
+        let heard = heartbeats.take();
         assert_eq!((heard.agents.len(), heard.copies.len()), (2, 0));
         for copy in 0..2 * COPIES {
-            signs.add(&sign("flood", &copy.to_string()), Timestamp(1));
+            heartbeats.add(&heartbeat("flood", &copy.to_string()), Timestamp(1));
         }
-        signs.add(&sign("quiet", "a"), Timestamp(1));
-        assert_eq!(signs.take().copies.len(), COPIES + 1);
+        heartbeats.add(&heartbeat("quiet", "a"), Timestamp(1));
+        assert_eq!(heartbeats.take().copies.len(), COPIES + 1);
     }
 }

@@ -9,7 +9,7 @@ use countersign_wire::Stream;
 use super::super::incoming::{
     At, IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
 };
-use super::{Batch, Ledger};
+use super::{Tx, WriterState};
 use crate::runtime::StreamPlace;
 use crate::store::{StoreError, WriteConnection, bus_stream};
 
@@ -41,7 +41,7 @@ impl<'m, M> Deref for Unread<'m, M> {
     }
 }
 
-impl Ledger {
+impl WriterState {
     /// The messages that are not projected yet; none when all are, as after a reconnect.
     pub(crate) async fn unread<'m, M: OfStream>(
         &self,
@@ -62,7 +62,7 @@ impl Ledger {
     /// Notes that these messages are projected, in the transaction of what they became.
     pub(crate) async fn projected<M: OfStream>(
         &mut self,
-        batch: &mut Batch<'_>,
+        batch: &mut Tx<'_>,
         unread: Unread<'_, M>,
     ) -> Result<(), StoreError> {
         let Unread { epoch, last, .. } = unread;
@@ -71,7 +71,7 @@ impl Ledger {
         self.places.insert(stream, (epoch.clone(), next));
         let next = u64::try_from(next).unwrap_or(0);
         let place = StreamPlace { epoch, next };
-        batch.gathered.positions.insert(stream, place);
+        batch.effects.positions.insert(stream, place);
         Ok(())
     }
 

@@ -63,17 +63,13 @@ pub(super) struct Source<'a> {
 }
 
 /// The attributes of an event.
-pub(super) fn attributes(
-    span: &Span,
-    source: &Source<'_>,
-    content: &Content<'_>,
-) -> Option<KeptJson> {
+pub(super) fn of_span(span: &Span, source: &Source<'_>, content: &Content<'_>) -> Option<KeptJson> {
     let mut budget = Budget::new(MOST);
     let mut kept = Map::new();
     for pair in &span.attributes {
         if pair.key.starts_with(OURS) {
             budget.left_out += 1;
-        } else if !content.reported.contains(pair.key.as_str()) {
+        } else if !content.used.contains(pair.key.as_str()) {
             budget.put(&mut kept, &pair.key, pair.value.as_ref(), 3);
         }
     }

@@ -14,9 +14,9 @@ const MAX_BYTES: usize = 4 * 1024;
 
 /// Sent every 10 s by each running agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Alive {
+pub struct Heartbeat {
     /// The protocol's version, 1.
-    #[schemars(schema_with = "crate::alive::version_schema")]
+    #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// Which of several running copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,8 +27,8 @@ pub struct Alive {
 }
 
 /// Reads a heartbeat.
-pub fn parse_alive(payload: &[u8]) -> Result<Alive, WireError> {
-    let alive: Alive = parse_document(payload, MAX_BYTES, &[])?;
+pub fn parse_heartbeat(payload: &[u8]) -> Result<Heartbeat, WireError> {
+    let alive: Heartbeat = parse_document(payload, MAX_BYTES, &[])?;
     check_version(alive.v)?;
     Ok(alive)
 }

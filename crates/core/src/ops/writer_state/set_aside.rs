@@ -7,7 +7,7 @@ use countersign_wire::{Sha256Digest, Stream};
 use serde_json::json;
 
 use super::super::incoming::{At, asker};
-use super::{Batch, CONFLICT};
+use super::{CONFLICT, Tx};
 use crate::store::StoreError;
 use crate::store::quarantine::{self, Quarantined};
 
@@ -19,7 +19,7 @@ const A_DAY: i64 = 100;
 const TOO_MANY: &str = "too_many";
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-impl Batch<'_> {
+impl Tx<'_> {
     /// Keeps a message of a stream that fits nowhere, under a stable word and with what is wrong. A conflict is audited
     /// by its caller, under the request's name.
     pub(crate) async fn set_aside(
@@ -73,17 +73,17 @@ impl Batch<'_> {
 mod tests {
     use super::*;
     use crate::domain::Timestamp;
-    use crate::ops::ledger::Gathered;
     use crate::ops::temporary;
+    use crate::ops::writer_state::Effects;
 
     #[tokio::test]
     async fn one_sender_fills_no_disk_with_what_fits_nowhere() {
         let (_folder, mut writer, reader) = temporary().await;
         let mut tx = writer.begin().await.unwrap();
-        let mut batch = Batch {
+        let mut batch = Tx {
             tx: &mut tx,
             now: Timestamp(0),
-            gathered: Gathered::default(),
+            effects: Effects::default(),
         };
         let large = vec![b'z'; 3 * HEAD];
         let mut seq = 0;
@@ -104,7 +104,7 @@ mod tests {
         put("acme.good", 0, "unreadable").await.unwrap();
         put("acme.evil", DAY_MS, "unreadable").await.unwrap();
         put("acme.evil", 0, CONFLICT).await.unwrap();
-        let audited = std::mem::take(&mut batch.gathered.audit);
+        let audited = std::mem::take(&mut batch.effects.audit);
         tx.commit().await.unwrap();
 
         let kept: Vec<(i64, i64, String)> = sqlx::query_as(

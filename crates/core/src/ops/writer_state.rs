@@ -1,4 +1,4 @@
-//! The state that the one writer keeps in memory, and the batch that one transaction gathers.
+//! The state that the one writer keeps in memory, and the changes that one transaction makes.
 
 mod projection;
 mod set_aside;
@@ -28,10 +28,10 @@ use crate::domain::{AlarmCode, RequestRecord, StallLimits, Timestamp};
 use crate::identity::Identity;
 use crate::runtime::StreamPlace;
 use crate::store::audit::Entry;
-use crate::store::outbox::Place;
+use crate::store::outbox::OutboxCursor;
 use crate::store::{
-    StoreError, WriteConnection, alarms, askers, decisions, early_receipts, stalls, tombstones,
-    unanswered, votes,
+    StoreError, WriteConnection, agents_waiting, alarms, decisions, receipts_before_decision,
+    stalls, tombstones, unanswered, votes,
 };
 
 /// Code of a message whose subject already holds another one.
@@ -41,7 +41,7 @@ pub(crate) const CONFLICT: &str = "conflict";
 pub(crate) type Largest = Box<dyn Fn() -> usize + Send + Sync>;
 
 /// The writer's memory.
-pub(crate) struct Ledger {
+pub(crate) struct WriterState {
     pub(crate) identity: Arc<Identity>,
     pub(crate) clock: Arc<dyn Clock>,
     /// The largest message that the bus takes.
@@ -96,7 +96,7 @@ pub(crate) struct Ledger {
     /// Decisions of several operators that are left to other consoles for a while.
     pub(crate) closings: Turns,
     /// Something behind this place may have ended without an answer; none when nothing has.
-    pub(crate) answers_owed: Option<unanswered::Place>,
+    pub(crate) answers_owed: Option<unanswered::EndedCursor>,
     /// How long the writer rests before it makes more requests searchable; none when all are.
     pub(crate) searchable_in: Option<Duration>,
     /// A transaction failed: the numbers are to be read again.
@@ -106,11 +106,11 @@ pub(crate) struct Ledger {
     /// When a decision of this console last came back on its stream.
     pub(crate) outbox_moved_at: Option<Timestamp>,
     /// How far the outbox was looked through.
-    pub(crate) rescanned: Option<Place>,
+    pub(crate) rescanned: Option<OutboxCursor>,
 }
 
-/// What a ledger begins with.
-pub(crate) struct Beginning {
+/// What the writer begins with.
+pub(crate) struct WriterConfig {
     pub(crate) identity: Arc<Identity>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) largest: Largest,
@@ -125,9 +125,9 @@ pub(crate) struct Beginning {
     pub(crate) projects: bool,
 }
 
-impl Ledger {
+impl WriterState {
     /// Before anything is read, from the store or from the bus.
-    pub(crate) fn new(with: Beginning) -> Self {
+    pub(crate) fn new(with: WriterConfig) -> Self {
         Self {
             identity: with.identity,
             clock: with.clock,
@@ -185,7 +185,7 @@ impl Counts {
     /// Counts everything anew.
     pub(crate) async fn read(tx: &mut WriteConnection) -> Result<Self, StoreError> {
         let mut waiting = HashMap::new();
-        for (ws, agent, count) in askers::waiting_by_agent(tx).await? {
+        for (ws, agent, count) in agents_waiting::waiting_by_agent(tx).await? {
             if let Ok(key) = format!("{ws}/{agent}").parse() {
                 waiting.insert(key, count);
             }
@@ -194,7 +194,7 @@ impl Counts {
             waiting,
             orphans: decisions::count_orphans(tx).await?,
             tombstones: tombstones::count(tx).await?,
-            early: early_receipts::count(tx).await?,
+            early: receipts_before_decision::count(tx).await?,
             watched: stalls::counts(tx).await?.0,
             orphaned_votes: votes::count_orphans(tx).await?,
         })
@@ -214,7 +214,7 @@ const OWN: usize = 10_000;
 /// list of the newest 200.
 const MANY_ALARMS: i64 = 25;
 
-impl Ledger {
+impl WriterState {
     /// Time makes something due at `at`.
     pub(crate) fn due_at(&mut self, at: Timestamp) {
         self.next_due = self.next_due.map(|known| known.min(at));
@@ -237,7 +237,7 @@ impl Ledger {
         self.habits.forget();
         self.searchable_in
             .get_or_insert(search_index::AFTER_ARRIVALS);
-        self.answers_owed = Some(unanswered::Place::default());
+        self.answers_owed = Some(unanswered::EndedCursor::default());
         self.next_due = None;
         self.next_sweep = None;
         self.swept = None;
@@ -288,15 +288,15 @@ impl Ledger {
 }
 
 /// What one transaction gathers; published only after it is committed.
-pub(crate) struct Batch<'t> {
+pub(crate) struct Tx<'t> {
     pub(crate) tx: &'t mut WriteConnection,
     pub(crate) now: Timestamp,
-    pub(crate) gathered: Gathered,
+    pub(crate) effects: Effects,
 }
 
 /// Everything that leaves a transaction.
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct Effects {
     pub(crate) audit: Vec<Entry>,
     /// Rows whose state, verdict or delivery changed.
     pub(crate) touched: Vec<i64>,
@@ -316,7 +316,7 @@ pub(crate) struct Gathered {
     pub(crate) read_only: Option<Option<String>>,
 }
 
-impl Batch<'_> {
+impl Tx<'_> {
     /// Writes an entry of the audit log, at the time of this transaction.
     pub(crate) fn record(
         &mut self,
@@ -325,7 +325,7 @@ impl Batch<'_> {
         subject: impl Into<String>,
         detail: Value,
     ) {
-        self.gathered.audit.push(Entry {
+        self.effects.audit.push(Entry {
             at: self.now,
             actor: actor.into(),
             action,
@@ -344,7 +344,7 @@ impl Batch<'_> {
         let code = code.as_str();
         alarms::raise(self.tx, code, subject, self.now).await?;
         self.record(actor, "alarm", subject, json!({ "code": code }));
-        self.gathered.status = true;
+        self.effects.status = true;
         Ok(())
     }
 
@@ -358,7 +358,7 @@ impl Batch<'_> {
         let code = code.as_str();
         if alarms::raise_unseen(self.tx, code, subject, self.now).await? {
             self.record(actor, "alarm", subject, json!({ "code": code }));
-            self.gathered.status = true;
+            self.effects.status = true;
         }
         Ok(())
     }
@@ -391,7 +391,7 @@ impl Batch<'_> {
             return Ok(None);
         }
         self.record(actor, "alarm", subject.as_str(), json!({ "code": code }));
-        self.gathered.status = true;
+        self.effects.status = true;
         Ok(Some(subject))
     }
 
@@ -406,7 +406,7 @@ impl Batch<'_> {
         if alarms::clear(self.tx, code, subject).await? {
             let detail = serde_json::json!({ "code": code });
             self.record(actor, "alarm_cleared", subject, detail);
-            self.gathered.status = true;
+            self.effects.status = true;
         }
         Ok(())
     }
@@ -418,6 +418,6 @@ impl Batch<'_> {
 
     /// Does this once the batch is committed; a batch that fails answers nobody.
     pub(crate) fn reply(&mut self, reply: impl FnOnce() + Send + 'static) {
-        self.gathered.replies.push(Box::new(reply));
+        self.effects.replies.push(Box::new(reply));
     }
 }

@@ -5,11 +5,13 @@ use crate::domain::Timestamp;
 use crate::domain::fate::Fate;
 
 /// `state, verdict, origin, stored_at, decided_at`: by place, since a name is looked up anew in every row of a million.
-pub(super) type FateRow = (String, Option<String>, Option<String>, i64, Option<i64>);
+pub(super) type OutcomeRow = (String, Option<String>, Option<String>, i64, Option<i64>);
 
 /// # Errors
 /// [`StoreError::Corrupt`] for a state that no version writes.
-pub(super) fn read((state, verdict, origin, stored, decided): FateRow) -> Result<Fate, StoreError> {
+pub(super) fn read(
+    (state, verdict, origin, stored, decided): OutcomeRow,
+) -> Result<Fate, StoreError> {
     Ok(Fate {
         state: state
             .parse()

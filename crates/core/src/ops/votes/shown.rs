@@ -15,7 +15,7 @@ use crate::Fault;
 use crate::domain::agreement::{Ballot, agreement, most_alike};
 use crate::domain::{DecideRefusal, State, Timestamp, already};
 use crate::runtime::{App, Role};
-use crate::store::lines::{self, LineRow};
+use crate::store::request_list::{self, RequestSummary};
 use crate::store::votes::{self, StoredVote};
 use crate::store::{decisions, vote_outbox};
 
@@ -43,7 +43,7 @@ pub struct Approvals {
 impl Approvals {
     /// Of a request that needs several; none where one is enough.
     #[must_use]
-    pub fn of(line: &LineRow) -> Option<Self> {
+    pub fn of(line: &RequestSummary) -> Option<Self> {
         (line.approvals_required > 1).then_some(Self {
             required: line.approvals_required,
             given: line.votes,
@@ -69,11 +69,11 @@ impl Approvals {
 
 /// Whether the votes of others are hidden: the operator here has yet to vote.
 #[must_use]
-pub fn votes_are_hidden(line: &LineRow) -> bool {
+pub fn votes_are_hidden(line: &RequestSummary) -> bool {
     matches!(line.state.as_str(), "pending" | "holding") && !line.voted
 }
 
-fn is_open(line: &LineRow) -> bool {
+fn is_open(line: &RequestSummary) -> bool {
     line.state.parse().is_ok_and(State::is_open)
 }
 
@@ -87,7 +87,7 @@ pub enum ShownVote {
 }
 
 /// The votes on a request, as far as they may be shown.
-pub(crate) async fn shown(app: &App, line: &LineRow) -> Result<Vec<ShownVote>, Fault> {
+pub(crate) async fn of_request(app: &App, line: &RequestSummary) -> Result<Vec<ShownVote>, Fault> {
     if line.approvals_required <= 1 {
         return Ok(Vec::new());
     }
@@ -96,17 +96,17 @@ pub(crate) async fn shown(app: &App, line: &LineRow) -> Result<Vec<ShownVote>, F
         return Ok(vec![ShownVote::Hidden; given]);
     }
     let votes = votes::of_request(app.reader(), line.id).await?;
-    let reported = votes
+    let visible = votes
         .into_iter()
         .filter(|vote| !is_open(line) || app.may_vote(line, &vote.key));
-    Ok(reported
+    Ok(visible
         .map(|vote| ShownVote::Open(Box::new(vote)))
         .collect())
 }
 
 impl App {
     /// Counts the votes of a line as far as they may be shown here: while it waits those of keys that are active now.
-    pub(crate) fn count_votes(&self, mut line: LineRow) -> LineRow {
+    pub(crate) fn count_votes(&self, mut line: RequestSummary) -> RequestSummary {
         let (Some(ballots), Some(sent)) = (line.ballots.take(), line.sent.take()) else {
             return line;
         };
@@ -143,7 +143,7 @@ impl App {
     }
 
     /// Whether a vote of this key on a request counts now.
-    fn may_vote(&self, line: &LineRow, key: &str) -> bool {
+    fn may_vote(&self, line: &RequestSummary, key: &str) -> bool {
         let (now, trusted) = (self.now(), &self.inner.shared.trusted);
         let human = trusted.role(key, now) == Some(KeyRole::Human);
         let workspace: Result<WorkspaceName, _> = line.ws.parse();
@@ -217,7 +217,7 @@ impl App {
     ) -> Result<Decided, Fault> {
         let give_up = tokio::time::Instant::now() + DECISION_LIMIT;
         loop {
-            let line = lines::by_key(self.reader(), key).await?;
+            let line = request_list::by_key(self.reader(), key).await?;
             let line = line.ok_or_else(|| Fault::unknown(key, "history"))?;
             if !matches!(line.state.as_str(), "pending" | "holding" | "queued") {
                 return self.decided_by_votes(key, verdict, &line).await;
@@ -255,7 +255,7 @@ impl App {
         &self,
         key: &RequestKey,
         verdict: Verdict,
-        line: &LineRow,
+        line: &RequestSummary,
     ) -> Result<Decided, Fault> {
         if line.state == "expired" {
             return Err(Fault::too_late(key));
