@@ -15,6 +15,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+/// As the program has it.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 #[command(about = "A seeded store of any size, and the time in which its screens are read")]
 struct Cli {

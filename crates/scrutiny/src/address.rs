@@ -17,8 +17,10 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
         let Some(text) = leaf.text() else {
             continue;
         };
+        // Once for all of its URLs: there may be as many as it is long.
+        let credential = credential || carries_credential(text);
         let of_urls = net::urls_in(text).into_iter().find_map(|written| {
-            let why = risky(written, credential || carries_credential(text))?;
+            let why = risky(written, credential)?;
             Some((written.to_owned(), why))
         });
         let alone = || {

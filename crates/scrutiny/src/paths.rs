@@ -4,7 +4,12 @@ use crate::leaf::among;
 
 /// A path without `//`, `/./`, trailing `/`; `$HOME` is `~`, `..` is resolved.
 pub(crate) fn plain(path: &str) -> String {
-    let path = path.trim().replace('\\', "/");
+    let path = path.trim();
+    let mut parts = path.strip_prefix('/').unwrap_or(path).split('/');
+    if !path.contains(['\\', '$']) && parts.all(|part| !matches!(part, "" | "." | "..")) {
+        return path.to_owned();
+    }
+    let path = path.replace('\\', "/");
     let path = path.replace("${HOME}", "~").replace("$HOME", "~");
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

@@ -107,6 +107,9 @@ fn covers(wide: &[String], narrow: &[String]) -> bool {
 
 /// `*` and `?` within one name; a pattern in the name counts as its letters.
 fn matches(pattern: &str, name: &str) -> bool {
+    if !pattern.contains(['*', '?']) {
+        return pattern == name;
+    }
     let (pattern, name): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), name.chars().collect());
     let mut reached = vec![false; name.len() + 1];
