@@ -1,6 +1,6 @@
 //! Projects what agents report of decisions: `CS_RECEIPTS`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use countersign_wire::{RequestKey, Sha256Digest, Stage, Stream, Subject};
 use serde_json::json;
@@ -39,7 +39,6 @@ pub(crate) async fn apply_receipts(
     let mut rows = Vec::with_capacity(unread.len());
     let mut stages = Vec::with_capacity(unread.len());
     let mut digests = Vec::with_capacity(unread.len());
-    let mut noted = HashSet::new();
     for message in *unread {
         match &message.receipt {
             Ok((key, receipt)) => {
@@ -58,9 +57,7 @@ pub(crate) async fn apply_receipts(
                 let stream = Stream::Receipts;
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
                 set_aside(batch, stream, &unread.epoch, place, why).await?;
-                if let Some(Subject::Receipt(key)) = Subject::parse(&message.subject)
-                    && noted.insert(key.clone())
-                {
+                if let Some(Subject::Receipt(key)) = Subject::parse(&message.subject) {
                     note_unreadable(batch, &key, message, why).await?;
                 }
             }
@@ -139,6 +136,11 @@ async fn note_unreadable(
     why: &str,
 ) -> Result<(), StoreError> {
     let subject = key.to_string();
+    // The log is written at the end of the transaction, which may have several batches of receipts.
+    let mut noted = batch.effects.audit.iter();
+    if noted.any(|row| row.action == UNREADABLE && row.subject == subject) {
+        return Ok(());
+    }
     let known = requests::records(batch.tx, std::slice::from_ref(key)).await?;
     if known.is_empty() || audit::is_written(batch.tx, UNREADABLE, &subject).await? {
         return Ok(());
