@@ -16,6 +16,8 @@ pub struct Call<'a> {
     pub digest: String,
     /// Reason, title and preview.
     pub said: Vec<&'a str>,
+    /// Whether a value under this name is a secret: no sentence says it.
+    pub hides: fn(&str) -> bool,
     pub(crate) leaves: Vec<Leaf<'a>>,
     pub(crate) tool_words: Vec<String>,
 }
@@ -29,6 +31,7 @@ impl<'a> Call<'a> {
             args,
             digest: String::new(),
             said: Vec::new(),
+            hides: |_| false,
             leaves: leaves(args),
             tool_words: words_of(tool),
         }
@@ -43,6 +46,11 @@ impl<'a> Call<'a> {
         let digest = request.args_digest.as_ref().map(ToString::to_string);
         call.digest = digest.unwrap_or_default();
         Some(call)
+    }
+
+    /// Whether a value is a secret by its name, or by that of what it is in.
+    pub(crate) fn is_hidden(&self, leaf: &Leaf<'_>) -> bool {
+        leaf.at.split('/').any(|name| (self.hides)(name))
     }
 
     /// Whether the tool's name has one of these words.

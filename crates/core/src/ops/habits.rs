@@ -7,6 +7,7 @@ mod past;
 
 use std::collections::BTreeMap;
 
+use countersign_redaction::is_secret_key;
 use countersign_scrutiny::{Call, Finding, effect, examine};
 use countersign_wire::{AgentKey, ApprovalRequest, ParsedRequest};
 
@@ -90,12 +91,13 @@ pub(super) async fn look(
     agent: &AgentKey,
     request: &ApprovalRequest,
 ) -> Result<Found, StoreError> {
-    let Some(call) = Call::of(request) else {
+    let Some(mut call) = Call::of(request) else {
         return Ok(Found {
             findings: Vec::new(),
             effect: None,
         });
     };
+    call.hides = is_secret_key;
     let tool = ToolName::new(agent.workspace.as_ref(), agent.agent.as_ref(), call.tool);
     let past = habits.pasts.of(tx, now, &tool).await?;
     Ok(Found {

@@ -2,6 +2,7 @@
 //!
 //! Reads the past, decides nothing: `countersign-scrutiny` finds, the writer keeps what it found.
 
+use countersign_redaction::is_secret_key;
 use countersign_scrutiny::{Call, Past, differs, effect, nearest, shares};
 pub use countersign_scrutiny::{Code, Difference, Finding, Weight};
 use countersign_wire::{ApprovalRequest, json_value};
@@ -69,9 +70,10 @@ impl App {
         let (Some(request), Some(call)) = (request, call_of(line)) else {
             return Ok(None);
         };
-        let Some(examined) = Call::of(&request) else {
+        let Some(mut examined) = Call::of(&request) else {
             return Ok(None);
         };
+        examined.hides = is_secret_key;
         let until = line.decided_at.unwrap_or(i64::MAX);
         let now = line.decided_at.unwrap_or(self.now().0);
         let before = ToolCall {

@@ -22,7 +22,8 @@ pub(super) fn first(call: &Call<'_>, names: &str) -> Option<String> {
         _ => None,
     };
     names.split_ascii_whitespace().find_map(|name| {
-        let mut named = call.leaves.iter().filter(|leaf| leaf.name == name);
+        let of_name = |leaf: &&Leaf<'_>| leaf.name == name && !call.is_hidden(leaf);
+        let mut named = call.leaves.iter().filter(of_name);
         let found = named.find_map(text)?;
         // One of several: which, is not said.
         named.next().is_none().then_some(found)

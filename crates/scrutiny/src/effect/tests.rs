@@ -198,3 +198,12 @@ fn any_other_tool_by_its_name_and_what_identifies() {
     ]);
     check(&calls, &Past::default());
 }
+
+#[test]
+fn a_secret_is_in_no_sentence() {
+    let args = json!({"id": "c1", "api_key": "9f3ac01e", "credentials": {"user": "ada"}});
+    let mut call = Call::new("remove_customer", &args);
+    call.hides = |name| name == "api_key" || name == "credentials";
+    let said = effect(&call, &Past::default());
+    assert_eq!(said.as_deref(), Some("remove_customer: id c1"));
+}

@@ -149,6 +149,7 @@ pub(super) fn known(call: &Call<'_>) -> Option<String> {
 pub(super) fn other(call: &Call<'_>) -> Option<String> {
     const IDS: &str = "id ids key name number sku ref slug user username login tag version bucket flag project repo";
     let names = |leaf: &&crate::leaf::Leaf<'_>| match role(leaf, call) {
+        _ if call.is_hidden(leaf) => false,
         Some(Role::Amount(_)) => false,
         Some(_) => true,
         None => {
