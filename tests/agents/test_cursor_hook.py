@@ -1,4 +1,4 @@
-"""Cursor tells the folder before a shell command and not after it."""
+"""Cursor names the folder before a shell command and not after it."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ enum Became {
     Executed(Option<Sha256Digest>),
     Failed(Option<Sha256Digest>, String),
     NotStarted,
-    /// The bus was told that it did not start, as nobody had reported it for an hour.
+    /// A receipt said that it did not start: nobody had reported it for an hour.
     Overdue,
 }
 

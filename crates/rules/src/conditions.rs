@@ -1,4 +1,4 @@
-//! Runs conditions beside the thread that asks, and lets go of what takes too long.
+//! Runs conditions beside the thread that asks, within the steps of a request.
 //!
 //! Refuses to begin what may take more steps than a request has, and to wait for an engine that does not end.
 
@@ -94,7 +94,7 @@ struct Work {
     facts: Arc<Facts>,
     /// Steps that they may take.
     left: u64,
-    fault_text: SyncSender<Answered>,
+    answers: SyncSender<Answered>,
 }
 
 /// The threads that run conditions.
@@ -146,7 +146,7 @@ impl Conditions {
                 .for_each(|place| answers[*place] = Err(ConditionError::Busy));
             return answers;
         };
-        let (fault_text, heard) = sync_channel(tried.len());
+        let (answers_to, heard) = sync_channel(tried.len());
         let work = Work {
             conditions: tried
                 .iter()
@@ -154,7 +154,7 @@ impl Conditions {
                 .collect(),
             facts: Arc::clone(facts),
             left: *left,
-            fault_text,
+            answers: answers_to,
         };
         if thread.try_send(work).is_err() {
             tried
@@ -206,7 +206,7 @@ impl Conditions {
                             .and_then(|()| answer(condition, context)),
                         Err(why) => Err(why.clone()),
                     };
-                    if work.fault_text.send((answer, left)).is_err() {
+                    if work.answers.send((answer, left)).is_err() {
                         return;
                     }
                 }

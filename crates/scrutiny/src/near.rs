@@ -2,7 +2,7 @@
 
 use unicode_security::skeleton;
 
-/// Longer texts are no names.
+/// A name has fewer letters.
 const LONGEST: usize = 255;
 
 /// Letters that were changed, added, left out or swapped; none where it is more than `most`.

@@ -48,7 +48,7 @@ struct Part<'f> {
     shared_steps: u64,
     /// The value in the request that it is.
     value: Option<&'f Value>,
-    /// How large it is each time, if it is no such value.
+    /// How large it is each time, if it is not in the request.
     made: u64,
     /// How large it is for all items together.
     shared: u64,

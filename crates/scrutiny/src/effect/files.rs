@@ -57,7 +57,7 @@ const VERBS: [(&str, &str); 8] = [
     ("read view cat open", "Reads"),
 ];
 
-/// A text editor, whose `command` is no shell command.
+/// A text editor: its `command` names an edit.
 pub(super) fn is_editor(call: &Call<'_>) -> bool {
     call.tool_is("editor edit")
 }

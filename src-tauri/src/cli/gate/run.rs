@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(200);
 pub(super) async fn run(settings: &Settings, out: Out, program: Program) -> Result<Proof, Failure> {
     let (name, words) = words(program);
     out.caution(&format!(
-        "starts {name} once, with your own login for its model, and denies the call that it is proof_of to make"
+        "starts {name} once, with your own login for its model, and denies the call that it is asked to make"
     ));
     let failed = |error: io::Error| Failure::environment(error.to_string());
     let folder = tempfile::tempdir().map_err(failed)?;

@@ -42,7 +42,7 @@ async fn of_request(desk: &Desk, key: &str) -> Result<Trace, IpcError> {
     practice::trace(found, &source, &line, desk.app.now().0).ok_or_else(|| {
         refuse(
             IpcErrorCode::NotFound,
-            "there is no trace of this; open it again",
+            "this practice card is gone; go on with the next card",
         )
     })
 }
