@@ -19,7 +19,7 @@ onDesk("who joins is an alarm until it was read, and is on the page of operators
   await page.reads("2 active", '[data-testid="operators-count"]');
   const key = await page.run("return [...document.querySelectorAll('[data-testid=operator-row]')].find((row) => row.textContent.startsWith('lena') && row.textContent.includes('a person')).dataset.key");
   await page.click(`[data-testid="operator-row"][data-key="${key}"]`);
-  await page.reads("joined without anybody’s word", '[data-testid="operator"]');
+  await page.reads("joined without an endorsement", '[data-testid="operator"]');
   assert.equal((await desk.command("operators", "retire", key)).code, 0);
   await page.sees(`[data-testid="operator-row"][data-key="${key}"][data-state="retired"]`);
   await page.reads("countersign operators add", '[data-testid="operator"]');

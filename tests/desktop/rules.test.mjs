@@ -53,7 +53,7 @@ onDesk("a card becomes the narrowest rule, which then decides automatically unti
   await page.press("n");
   await page.reads("INV-2", '[data-testid="card"]');
   await page.press("w");
-  await page.reads("delete-invoice nearly let it run", '[data-testid="why"]');
+  await page.reads("Rule delete-invoice would allow it", '[data-testid="why"]');
   await page.reads("args./invoice", '[data-testid="why"]');
   await page.press(KEYS.escape);
 
@@ -137,11 +137,11 @@ onDesk("what people approved five times is suggested with its evidence, opens in
   await page.reads('amount: 5, to: "ada"', '[data-testid="suggestion"]');
   await page.press("u");
   await page.reads('enabled = "shadow"', '[data-testid="suggested-rule"] .cm-content');
-  await page.reads("5 approved as people did", '[data-testid="preview-words"]');
+  await page.reads("5 approved, as by people", '[data-testid="preview-words"]');
   assert.deepEqual(await rows(desk), [], "a suggestion is nowhere");
   await click(page, '[data-testid="rule-acts"]', "Run in shadow");
   await page.sees('[data-testid="rule"][data-state="shadow"]');
-  await page.reads("version 1: made, in the shadow", '[data-testid="rule-changes"]');
+  await page.reads("version 1: created, in shadow", '[data-testid="rule-changes"]');
   await page.sees('[data-testid="suggestions-empty"]');
   const [rule] = await rows(desk);
   await desk.command("rules", "disable", rule.id);

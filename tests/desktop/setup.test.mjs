@@ -21,10 +21,10 @@ onDesk("a key that a person binds and sets lets a waiting call pass, recorded wi
   await desk.armed("hire");
   await page.press("g");
   await page.press("s");
-  await page.reads("The default counts: true", row("confirm_hire_or_fire"));
+  await page.reads("Using the default: true", row("confirm_hire_or_fire"));
   const groups = await page.run("return [...document.querySelectorAll('[data-testid=setup] h3')].map((e) => e.textContent)");
   assert.deepEqual(groups, ["Safety", "Words", "Money", "Access"]);
-  await press(page, row("confirm_hire_or_fire"), "Do not ask when");
+  await press(page, row("confirm_hire_or_fire"), "Skip asking when");
   await press(page, `${row("confirm_hire_or_fire")} [data-testid="bind-form"]`, "false");
   await press(page, `${row("confirm_hire_or_fire")} [data-testid="bind-form"]`, "Bind…");
   await page.reads("Its value now is true", '[data-testid="confirm"]');
@@ -48,7 +48,7 @@ onDesk("what is wrong is reported at its field, and what others change meanwhile
   await page.type(`${row("retries")} input`, "many");
   await page.click('[data-testid="setup-save"]');
   await page.reads("retries", `${row("retries")} [data-testid="setup-problem"]`);
-  await press(page, row("retries"), "Take back");
+  await press(page, row("retries"), "Discard");
   await page.type(`${row("greeting")} input`, "Servus");
   const set = await desk.command("setup", "set", "default/local", "greeting", "Salve");
   assert.equal(set.code, 0, set.err);

@@ -94,7 +94,7 @@ onDesk("a local call that sends no span is in the trace, and a loop that used up
   await page.reads("was stopped before its end", '[data-testid="line-state"]');
   await page.run(`${line("read_notes")}.click(); return 1`);
   await page.reads("for a decision", '[data-testid="line-state"]');
-  assert.match(await page.text('[data-testid="line-state"]'), /^request of default\/local, ended well, waited .+ for a decision by maria$/);
+  assert.match(await page.text('[data-testid="line-state"]'), /^request of default\/local, succeeded, waited .+ for a decision by maria$/);
   await page.reads("acme", '[data-testid="gate"]');
   await page.run(`${line("market.summarise")}.click(); return 1`);
   await page.reads("37", '[data-testid="usage"]');
@@ -112,10 +112,10 @@ onDesk("a call with subchats shows as waiting for them, each under it and named 
   await until("all of the spans", async () => (await drawn(page)).length === seven.length);
   assert.deepEqual(await drawn(page), seven);
   await page.run(`${line("hand_out")}.click(); return 1`);
-  await page.reads("tool of default/local, waits for 1 subchat", '[data-testid="line-state"]');
+  await page.reads("tool of default/local, waiting for 1 subchat", '[data-testid="line-state"]');
   await page.reads("WAIT_SUBCHATS", '[data-testid="span-detail"]');
   await page.run(`${line("ask the south")}.click(); return 1`);
-  await page.reads("subchat of default/local, goes on", '[data-testid="line-state"]');
+  await page.reads("subchat of default/local, running", '[data-testid="line-state"]');
   await page.reads("ft_south", '[data-testid="span-detail"]');
   const done = await desk.agent("loops.py", "subchats", "done");
   assert.equal((await done.done).code, 0, done.output.err);
@@ -147,7 +147,7 @@ onDesk("each error of a market place has its state and says what is missing; wha
     await page.reads(more, '[data-testid="fault"]');
   }
   await choose("report");
-  await page.reads("truncated by the framework, compressing failed, from 9,000 characters", '[data-testid="shortened"]');
+  await page.reads("truncated by the framework, compression failed, from 9,000 characters", '[data-testid="shortened"]');
   await page.reads("art_77", '[data-part="reference"]');
   await page.reads("not drawn", '[data-part="wrong"]');
   await choose("crashed chain");

@@ -142,11 +142,7 @@ describe("arguments drawn as what they are", () => {
     expect(screen.getByText("src/a.rs").closest("h3")?.textContent).toBe("As a change to src/a.rs");
     expect(screen.getByTestId("diff").textContent).toContain("bU+202E");
     const parts = within(screen.getByTestId("command-parts")).getAllByRole("listitem");
-    expect(parts.map((part) => part.textContent)).toEqual([
-      "cd /srv",
-      "&&rm -rf $(cat list)",
-      "inside of it: cat list",
-    ]);
+    expect(parts.map((part) => part.textContent)).toEqual(["cd /srv", "&&rm -rf $(cat list)", "inside it: cat list"]);
   });
 });
 

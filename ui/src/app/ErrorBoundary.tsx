@@ -23,8 +23,7 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
         <div className="max-w-prose">
           <h1 className="text-[17px] font-semibold">The window has failed</h1>
           <p className="text-text-2">
-            This failure decided nothing. An approval that you gave before it still goes its way. Load the window again
-            to go on.
+            Nothing was decided. Approvals that you gave before are still sent. Reload the window to go on.
           </p>
           <button
             type="button"
@@ -33,7 +32,7 @@ export class ErrorBoundary extends Component<ErrorBoundaryProps, ErrorBoundarySt
               window.location.reload();
             }}
           >
-            Load again
+            Reload
           </button>
         </div>
       </main>

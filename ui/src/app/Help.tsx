@@ -31,13 +31,13 @@ export const Help = ({ onClose }: { readonly onClose: () => void }) => {
       <section className="mb-4">
         <h3>Find</h3>
         <p className="m-0">
-          <kbd className="kbd">{hintOf("palette")}</kbd> and a few letters find a waiting call by its tool, agent or
-          arguments, an agent by its name or tools, and a rule by its name.
+          <kbd className="kbd">{hintOf("palette")}</kbd> finds waiting calls by tool, agent or arguments. It also finds
+          agents by name or tool, and rules by name.
         </p>
       </section>
       <p className="text-text-2">
-        Enter, Space and digits never approve. Single keys are dead while you type and for a moment after the window
-        gains focus.
+        Enter, Space and digits never approve. Single keys do nothing while you type, and just after the window gains
+        focus.
       </p>
       <label className="flex items-center gap-2">
         <input

@@ -8,7 +8,7 @@ export const LateFailures = () => {
   const failures = useStore(lateFailures);
   if (failures.length === 0) return null;
   return (
-    <Region label="What failed meanwhile" className="max-h-[30vh] shrink-0 border-b border-bad-line bg-bad-bg">
+    <Region label="Failed in the meantime" className="max-h-[30vh] shrink-0 border-b border-bad-line bg-bad-bg">
       {failures.map(({ number, title, why }) => (
         <p
           key={number}
@@ -26,7 +26,7 @@ export const LateFailures = () => {
               seenLate(number);
             }}
           >
-            Seen
+            Dismiss
           </Button>
         </p>
       ))}

@@ -46,8 +46,8 @@ const PanicOn = ({ onClose, isLast }: PanicProps) => {
         {trouble !== null
           ? `Panic is not on: ${trouble}`
           : on
-            ? "Panic is on: no console approves anything automatically. Everything waits for a person; denials " +
-              "still go out. The same key turns it off."
+            ? "Panic is on: no console approves anything automatically. Rules still deny; every other call " +
+              "waits for a person. The same key turns it off."
             : "Sending to every console…"}
       </div>
     </Overlay>

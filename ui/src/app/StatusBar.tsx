@@ -76,7 +76,7 @@ const OpenSequence = () => {
   return open === null ? null : (
     <span
       className="shrink-0 font-semibold text-text"
-      title="Waits for the second key; Esc ends it"
+      title="Waiting for the second key; Esc cancels"
       data-testid="open-sequence"
     >
       {open} …
@@ -104,7 +104,7 @@ export const StatusBar = () => {
             ))}
             {status.readOnly === null ? null : <ReadOnly why={status.readOnly} />}
             <Alarms count={status.alarms.length} />
-            {status.outbox > 0 ? <span className="text-warn">{status.outbox} held or on the way</span> : null}
+            {status.outbox > 0 ? <span className="text-warn">{status.outbox} held or being sent</span> : null}
             <Panic panic={status.panic} />
             <Approving status={status} />
             <Brakes brakes={status.brakes} />

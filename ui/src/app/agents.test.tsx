@@ -177,7 +177,7 @@ describe("agents", () => {
     });
     const reported = await screen.findByTestId("late-failure");
     expect(reported.textContent).toContain("Stop acme/bot? It failed: the bus cannot be reached");
-    fireEvent.click(within(reported).getByText("Seen"));
+    fireEvent.click(within(reported).getByText("Dismiss"));
     expect(screen.queryByTestId("late-failure")).toBeNull();
   });
 

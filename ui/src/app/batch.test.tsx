@@ -265,16 +265,14 @@ describe("several calls of one tool", () => {
     act(() => {
       console.send(batch(1, [{ type: "gone", key: "a/b/1" }]));
     });
-    expect((await screen.findByTestId("batch-left")).textContent).toContain(
-      "1 of the 2 that were selected was answered",
-    );
+    expect((await screen.findByTestId("batch-left")).textContent).toContain("1 of 2 selected calls was answered");
     press("Escape");
     press("d");
     expect((await screen.findByLabelText<HTMLInputElement>("Reason for the agent")).value).toBe("not today");
     act(() => {
       console.send(batch(2, [{ type: "gone", key: "a/b/2" }]));
     });
-    expect((await screen.findByTestId("all-left")).textContent).toContain("What was selected was answered");
+    expect((await screen.findByTestId("all-left")).textContent).toContain("The selected calls were answered");
   });
 
   it("are sent without waiting for one another", async () => {
@@ -309,7 +307,7 @@ describe("several calls of one tool", () => {
     press("Escape");
     answer.resolve(HELD);
     expect((await screen.findByTestId("stopped")).textContent).toBe(
-      `Stopped: ${begun} of 20 were sent, the others wait as before.`,
+      `Stopped: ${begun} of 20 were sent; the others are still waiting.`,
     );
     expect(decided(console)).toHaveLength(begun);
     expect(screen.getByTestId("batch").dataset["count"]).toBe(`${20 - begun}`);

@@ -124,7 +124,7 @@ describe("what was decided without a person", () => {
 
 const reported = (place: HTMLElement): void => {
   const other = within(place).getByTestId("on-bus");
-  for (const part of ["denied by Gr", "U+202E", "#7", "Agents read this one", "not this quarter"])
+  for (const part of ["denied by Gr", "U+202E", "#7", "Agents follow this one", "not this quarter"])
     expect(other.textContent).toContain(part);
   expect(within(place).getByTestId("decision").textContent).toContain("approved by ann");
   expect(within(place).getByTestId("ladder").textContent).toContain("Another decision is on the bus");

@@ -79,7 +79,7 @@ describe("a rule that is edited", () => {
     const conflict = await screen.findByTestId("conflict", undefined, AGAIN);
     expect(conflict.textContent).toContain("Somebody else removed this rule meanwhile. Your text is kept");
     expect(await shownText()).toContain("# mine");
-    fireEvent.click(within(conflict).getByText("Make it anew"));
+    fireEvent.click(within(conflict).getByText("Create it again"));
     const save = await screen.findByText<HTMLButtonElement>("Save");
     await waitFor(() => {
       expect(save.disabled).toBe(false);
@@ -256,7 +256,7 @@ describe("a rule that is edited", () => {
     press("c");
     await screen.findByText("New rule");
     expect(await shownText()).toContain("# a new one");
-    fireEvent.click(screen.getByText("Drop changes"));
+    fireEvent.click(screen.getByText("Discard changes"));
     await waitFor(async () => {
       expect(await shownText()).not.toContain("# a new one");
     });

@@ -26,7 +26,7 @@ describe("a setup form", () => {
     console.answers.setup_save = () => ({ type: "stored", form: stored });
     console.answers.setup_of = () => stored;
     fireEvent.change(screen.getByLabelText("limit"), { target: { value: "5" } });
-    fireEvent.click(within(screen.getAllByTestId("setup-key")[1] as HTMLElement).getByText("Do not ask when…"));
+    fireEvent.click(within(screen.getAllByTestId("setup-key")[1] as HTMLElement).getByText("Skip asking when…"));
     fireEvent.click(within(screen.getByTestId("bind-form")).getByLabelText("true"));
     fireEvent.click(screen.getByText("Bind…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));

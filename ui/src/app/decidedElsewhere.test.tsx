@@ -26,7 +26,7 @@ describe("a card that is decided elsewhere", () => {
     [
       "answer",
       "r",
-      "Answer in own words",
+      "Answer in your own words",
       {
         kind: "question",
         tool: null,

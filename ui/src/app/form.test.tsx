@@ -327,7 +327,7 @@ describe("digits", () => {
   it("are text in a field", async () => {
     await ask();
     press("r");
-    const words = await screen.findByLabelText("Answer in own words");
+    const words = await screen.findByLabelText("Answer in your own words");
     words.focus();
     press("2");
     expect(chosen()).toEqual([]);

@@ -49,7 +49,7 @@ describe("the history", () => {
   it("is read again while requests never cease to change, and does not say meanwhile that there is none", async () => {
     let rows = [historyRow(1)].slice(1);
     const console = await open("#/history", { history_page: () => ({ rows, next: null, unindexed: 0 }) });
-    await screen.findByText("Nothing was ever asked on this bus.");
+    await screen.findByText("No requests on this bus yet.");
     rows = [historyRow(1)];
     const seen: boolean[] = [];
     for (let number = 1; number <= 12; number += 1) {
@@ -58,7 +58,7 @@ describe("the history", () => {
           batch(number, [], { touched: [{ key: `acme/bot/r${number}`, verdict: null, by: null, mine: false }] }),
         );
       });
-      seen.push(screen.queryByText("Nothing was ever asked on this bus.") === null);
+      seen.push(screen.queryByText("No requests on this bus yet.") === null);
       // oxlint-disable-next-line no-await-in-loop -- each change before the first one's reading is due
       await act(async () => {
         await new Promise((done) => {
@@ -107,7 +107,7 @@ describe("the history", () => {
       expect(lastFilter(console)).toMatchObject({ text: "acme invoice*", tool: "pay\u202e", verdict: "deny" });
     });
     fireEvent.change(screen.getByLabelText(/^Search the words/), { target: { value: "nothing" } });
-    await screen.findByText("No request passes this filter.");
+    await screen.findByText("No request matches this filter.");
     fireEvent.click(screen.getByText("Clear"));
     await waitFor(() => {
       expect(lastFilter(console)).toMatchObject({ text: "", tool: null, verdict: null });
@@ -297,6 +297,6 @@ describe("a story", () => {
         }),
     });
     await screen.findByText(/It does not verify: no known key signed it/);
-    await screen.findByText(/Retention has removed what was asked/);
+    await screen.findByText(/Retention removed the request’s content/);
   });
 });

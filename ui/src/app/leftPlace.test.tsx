@@ -28,9 +28,9 @@ const closes = async (): Promise<void> => {
 describe("what was not done is reported to who has left the place by then:", () => {
   const answers: [string, Partial<SavedRule> | CallError, string][] = [
     [
-      "that it would let run what people denied",
+      "that it would allow what people denied",
       { version: null, denied: DENIED },
-      "Nothing was changed: it would let run 2 calls that people denied.",
+      "Nothing was changed: it would allow 2 calls that people denied.",
     ],
     [
       "that somebody else changed it",
@@ -76,7 +76,7 @@ describe("what was not done is reported to who has left the place by then:", () 
     answered.resolve({ denied: DENIED, waiting: null });
     await waitFor(() => {
       expect(reported()).toEqual([
-        "Remove the rule small? Nothing was changed: it would let run 2 calls that people denied.",
+        "Remove the rule small? Nothing was changed: it would allow 2 calls that people denied.",
       ]);
     });
   });
@@ -85,12 +85,12 @@ describe("what was not done is reported to who has left the place by then:", () 
     [
       "that somebody else changed it",
       { type: "conflict", form: setupForm({ revision: 8 }) },
-      "Nothing was saved, and nothing of yours is lost: somebody else changed it meanwhile.",
+      "Nothing was saved; your text is kept: somebody else changed it meanwhile.",
     ],
     [
       "that a value is wrong",
       { type: "refused", problems: [{ key: "limit", path: shown("limit"), message: shown("must be a whole number") }] },
-      "Nothing was saved, and nothing of yours is lost: limit: must be a whole number",
+      "Nothing was saved; your text is kept: limit: must be a whole number",
     ],
     [
       "that the bus is away",
@@ -144,8 +144,7 @@ describe("what was not done is reported to who has left the place by then:", () 
     answered.resolve({ suspended: null, denied: { count: null, calls: [] } });
     await waitFor(() => {
       expect(reported()).toEqual([
-        "This automatic decision was wrong? Nothing was changed: whether calls that people denied would run could " +
-          "not be determined in time.",
+        "Mark this automatic decision as wrong? Nothing was changed: the check for calls that people denied took too long.",
       ]);
     });
   });
@@ -183,7 +182,7 @@ it("each late failure is reported until it was seen, also where another one foll
   await waitFor(() => {
     expect(reported()).toEqual(both);
   });
-  fireEvent.click(within(screen.getAllByTestId("late-failure")[0] as HTMLElement).getByText("Seen"));
+  fireEvent.click(within(screen.getAllByTestId("late-failure")[0] as HTMLElement).getByText("Dismiss"));
   expect(reported()).toEqual(both.slice(1));
 });
 

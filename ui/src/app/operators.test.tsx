@@ -51,9 +51,9 @@ describe("the operators", () => {
     expect(detail.textContent).toContain("nobody yet");
     press("j");
     await waitFor(() => {
-      expect(screen.getByTestId("operator").textContent).toContain("joined without anybody’s word");
+      expect(screen.getByTestId("operator").textContent).toContain("joined without an endorsement");
     });
-    expect(screen.getByTestId("operator-seen").textContent).toContain("is there now");
+    expect(screen.getByTestId("operator-seen").textContent).toContain("is connected now");
     press("j");
     await waitFor(() => {
       expect(screen.getAllByTestId("operator-term")).toHaveLength(2);
@@ -74,7 +74,7 @@ describe("the operators", () => {
       expect(rows().length).toBeGreaterThan(0);
     });
     expect(rows().length).toBeLessThan(100);
-    expect(screen.getByText("A new key counts once an operator accepts it.")).toBeTruthy();
+    expect(screen.getByText("A new key becomes active once an operator accepts it.")).toBeTruthy();
     fireEvent.change(screen.getByLabelText(/^Filter/), { target: { value: "operator 1999" } });
     await waitFor(() => {
       expect(rows()).toHaveLength(1);

@@ -129,7 +129,7 @@ describe("panic", () => {
     });
     expect(document.activeElement).toBe(filter);
     expect([screen.queryByRole("dialog"), console.argsOf("panic")]).toEqual([null, [{ on: true, acceptWaiting: [] }]]);
-    fireEvent.click(screen.getByText("Seen"));
+    fireEvent.click(screen.getByText("Dismiss"));
     await waitFor(() => {
       expect(screen.queryByTestId("late-failure")).toBeNull();
     });

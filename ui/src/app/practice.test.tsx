@@ -92,7 +92,7 @@ it("the overview has each person's catch rate, and no figure of too few cards", 
     ),
   ).toEqual([
     ["80 % of 30", "10 % of 10", "2.04", "1.20 to 2.90"],
-    ["33 % of 3", "0 % of 1", "too few"],
+    ["33 % of 3", "0 % of 1", "too few to tell"],
   ]);
 });
 

@@ -142,7 +142,7 @@ describe("a change of the rules", () => {
     fireEvent.click(screen.getByText("Stop"));
     await screen.findByText(/it was cancelled/);
     expect(console.argsOf("stop_preview")).toEqual([{ number: 1 }]);
-    await ready("Enable unseen…");
+    await ready("Enable without simulation…");
   });
 
   it("are removed only after one more question", async () => {
@@ -225,7 +225,7 @@ describe("a change of the rules", () => {
       { timeout: 3_000 },
     );
     fireEvent.click(off);
-    expect((await screen.findByTestId("denied-calls")).textContent).toContain("could not be determined in time");
+    expect((await screen.findByTestId("denied-calls")).textContent).toContain("took too long");
     fireEvent.click(screen.getByTestId("confirm-yes"));
     expect((await screen.findByTestId("limits")).textContent).toContain("others approve less");
     fireEvent.click(screen.getByTestId("confirm-yes"));
@@ -272,7 +272,7 @@ describe("a change of the rules", () => {
     act(() => {
       fails();
     });
-    fireEvent.click(within(await screen.findByTestId("late-failure")).getByText("Seen"));
+    fireEvent.click(within(await screen.findByTestId("late-failure")).getByText("Dismiss"));
     await remove();
     expect(console.argsOf("remove_rule").map((args) => args.acceptLimits)).toEqual([false, false]);
   });

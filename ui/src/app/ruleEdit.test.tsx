@@ -31,7 +31,7 @@ const saved = (): Promise<void> =>
 it("dropped changes are no longer on screen either", async () => {
   await rules([ruleRow()]);
   await typed("# mine\n");
-  await clicks("Drop changes");
+  await clicks("Discard changes");
   await waitFor(async () => {
     expect(await shownText()).toBe(FIRST);
   });
@@ -194,7 +194,7 @@ it("a rule that cannot be read again stays under the hands that type into it, un
   const conflict = await screen.findByTestId("conflict", undefined, AGAIN);
   expect([conflict.textContent?.includes("# theirs"), screen.queryByTestId("unread")]).toEqual([true, null]);
   expect(await editor()).toBe(field);
-  fireEvent.click(within(conflict).getByText("Take theirs"));
+  fireEvent.click(within(conflict).getByText("Use theirs"));
   await waitFor(async () => {
     expect(await shownText()).toBe(`${FIRST}# theirs\n`);
   });

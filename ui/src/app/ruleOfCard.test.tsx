@@ -14,7 +14,7 @@ describe("a card", () => {
       expect(console.argsOf("draft_rule")).toEqual([{ key: "acme/billing-bot/r1", reach: "thread", days: null }]);
     });
     expect((await screen.findByTestId("preview-words", undefined, { timeout: 3_000 })).textContent).toContain(
-      "3 approved as people did",
+      "3 approved, as by people",
     );
     fireEvent.click(screen.getByLabelText(/^Always/));
     await waitFor(
@@ -58,9 +58,9 @@ describe("a card", () => {
     press("w");
     const why = await screen.findByTestId("why");
     await waitFor(() => {
-      expect(why.textContent).toContain("read-only nearly let it run: its risk is another");
+      expect(why.textContent).toContain("Rule read-only would allow it, but risk is different");
     });
-    expect(why.textContent).toContain("allow_dangerous is false; it would have let it pass as true");
+    expect(why.textContent).toContain("allow_dangerous is false; this call would not ask with true");
     expect(why.textContent).toContain("sha256:4be1");
   });
 });
@@ -96,8 +96,8 @@ describe("beside a card", () => {
       within(beside)
         .getAllByTestId("near")
         .map((line) => line.textContent),
-    ).toEqual(["small nearly let it run: its risk is another."]);
-    expect(beside.textContent).not.toContain("more that nearly matched");
+    ).toEqual(["Rule small would allow it, but risk is different."]);
+    expect(beside.textContent).not.toContain("more rules almost match");
     press("w");
     expect(within(await screen.findByTestId("why")).getAllByTestId("near")).toHaveLength(3);
   });

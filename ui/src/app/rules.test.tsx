@@ -34,12 +34,12 @@ describe("the rules", () => {
       ruleRow({ id: "try", state: "shadow", shadows: 31 }),
     ]);
     const lines = screen.getAllByTestId("rule-row").map((line) => line.textContent);
-    expect(lines[0]).toContain("12 ever");
+    expect(lines[0]).toContain("12 in total");
     expect(lines[1]).toContain("ask ×2");
-    for (const part of ["18 today, 402 ever", "20 in 1h", "1 regret", "last error: the amount is missing"])
+    for (const part of ["18 today, 402 in total", "20 in 1h", "1 regret", "last error: the amount is missing"])
       expect(lines[2]).toContain(part);
     expect(lines[3]).toContain("ended");
-    expect(lines[4]).toContain("in the shadow: 31");
+    expect(lines[4]).toContain("in shadow: 31");
     press("j");
     await waitFor(() => {
       expect(screen.getByTestId("rule").dataset["id"]).toBe("two");
@@ -66,7 +66,7 @@ describe("the rules", () => {
     expect(conflict.textContent).toContain("version 4 is active");
     expect(conflict.textContent).toContain('effect = "deny"');
     expect(screen.getByTestId("rule-desk").querySelector(".cm-content")?.textContent).toContain("approve");
-    fireEvent.click(within(conflict).getByText("Put mine over it"));
+    fireEvent.click(within(conflict).getByText("Overwrite with mine"));
     await ready("Enable");
     fireEvent.click(screen.getByText("Run in shadow"));
     await waitFor(() => {

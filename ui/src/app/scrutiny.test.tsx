@@ -62,7 +62,7 @@ describe("a card with findings", () => {
     expect(screen.getAllByText(/is one letter from/)).toHaveLength(1);
     expect(marks()).toEqual(["near_miss", "new_value"]);
     const values = screen.getAllByRole("definition").map((value) => value.textContent);
-    expect(values[0]).toMatch(/^"ada@nordwind-logistlk\.example" Stop: nearly a known one$/);
+    expect(values[0]).toMatch(/^"ada@nordwind-logistlk\.example" Stop: close to a known one$/);
     expect(values[1]).toBe('["a", "x" Look: x is new here.]');
   });
 

@@ -51,7 +51,7 @@ describe("a setup form", () => {
         }),
       ]),
     );
-    expect(keyRow("greeting").textContent).toContain("The default counts: hi");
+    expect(keyRow("greeting").textContent).toContain("Using the default: hi");
     expect(keyRow("greeting").querySelectorAll(".shown-mark")).toHaveLength(1);
     expect(field("limit").value).toBe("7");
     expect(keyRow("limit").textContent).toContain("Set by ann");
@@ -219,7 +219,7 @@ describe("a binding", () => {
       type: "stored",
       form: withKeys([setupKey({ key: "confirm_hire", kind: "bool", bound })], { revision: 4 }),
     });
-    fireEvent.click(screen.getByText("Do not ask when…"));
+    fireEvent.click(screen.getByText("Skip asking when…"));
     const form = screen.getByTestId("bind-form");
     expect(within(form).getByText<HTMLButtonElement>("Bind…").disabled).toBe(true);
     fireEvent.click(within(form).getByLabelText("false"));
@@ -263,11 +263,11 @@ describe("a binding", () => {
       type: "conflict",
       form: withKeys([setupKey({ key: "allow", kind: "bool" })], { revision: 4 }),
     });
-    fireEvent.click(screen.getByText("Do not ask when…"));
+    fireEvent.click(screen.getByText("Skip asking when…"));
     fireEvent.click(within(screen.getByTestId("bind-form")).getByLabelText("true"));
     fireEvent.click(screen.getByText("Bind…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
-    await screen.findByText(/Somebody changed this setup in between; nothing was changed/);
+    await screen.findByText(/Somebody else changed this setup; your change was not made/);
   });
 
   it("is changed by one thing at a time: the second would be a conflict with oneself", async () => {
@@ -275,7 +275,7 @@ describe("a binding", () => {
       withKeys([], { leftovers: [{ key: "gone", name: shown("gone"), value: shown("1"), bound }] }),
     );
     console.answers.setup_save = () => new Promise(() => {});
-    for (const act of ["Unbind", "Unbind", "Forget the value"])
+    for (const act of ["Unbind", "Unbind", "Remove the value"])
       fireEvent.click(within(screen.getByTestId("setup-leftovers")).getByText(act));
     await waitFor(() => {
       expect(console.argsOf("setup_save").map((args) => args.edits)).toEqual([[{ type: "unbind", key: "gone" }]]);

@@ -68,7 +68,7 @@ describe("the status bar", () => {
     await waitFor(() => {
       expect(screen.getByTestId("today").textContent).toBe("Today: median in front 1.0 s, median waiting 2 min 48 s");
     });
-    expect(screen.getByTestId("today").title).toBe("2 decisions of people since midnight, median waiting 2 min 48 s");
+    expect(screen.getByTestId("today").title).toBe("2 decisions by people since midnight, median waiting 2 min 48 s");
     expect(console.argsOf("today").length).toBe(2);
   });
 

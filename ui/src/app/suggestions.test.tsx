@@ -74,7 +74,7 @@ describe("suggested rules", () => {
     press("u");
     const pane = await screen.findByTestId("suggested-rule");
     expect(pane.dataset["id"]).toBe("pay");
-    await within(pane).findByText(/7 approved as people did/, {}, { timeout: 3_000 });
+    await within(pane).findByText(/7 approved, as by people/, {}, { timeout: 3_000 });
     expect(console.argsOf("start_preview").at(-1)?.text).toContain('enabled = "shadow"');
     fireEvent.click(within(pane).getByText("Run in shadow"));
     await waitFor(() => {
@@ -139,7 +139,7 @@ describe("suggested rules", () => {
     expect(await screen.findByText(/Reading what people approved, 1,500 calls/)).toBeTruthy();
     view = found([]);
     await screen.findByTestId("suggestions-empty", {}, { timeout: 3_000 });
-    expect(screen.getByText(/once people approved the same 5 times in 30 days and nobody denied it/)).toBeTruthy();
+    expect(screen.getByText(/approved at least 5 times in 30 days, never denied/)).toBeTruthy();
   });
 });
 
@@ -157,10 +157,10 @@ describe("a rule's page", () => {
     });
     await screen.findByTestId("rule-change");
     expect(lines()).toHaveLength(1);
-    expect(lines()[0]).toContain("version 3: called wrong, turned off");
+    expect(lines()[0]).toContain("version 3: marked as wrong, turned off");
     fireEvent.click(screen.getByText("All 3 changes"));
     expect(lines()[1]).toMatch(/changed tool, riskann …7Q2F/);
-    expect(lines()[2]).toContain("made, in the shadow");
+    expect(lines()[2]).toContain("created, in shadow");
   });
 
   it("asks once more before a change of one rule changes what others approve", async () => {
@@ -197,7 +197,7 @@ describe("a rule's page", () => {
     fireEvent.click(screen.getByText("Remove…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     expect(await screen.findByText(why)).toBeTruthy();
-    fireEvent.click(await screen.findByText("Remove all the same"));
+    fireEvent.click(await screen.findByText("Remove anyway"));
     await waitFor(() => {
       expect(console.argsOf("remove_rule").map((args) => args.acceptLimits)).toEqual([false, true]);
     });

@@ -159,13 +159,13 @@ describe("a trace", () => {
     });
     const said = screen.getAllByTestId("line").map((line) => line.textContent);
     expect(said.map((text) => text.split(", ").at(-1))).toEqual([
-      "waits for 2 subchats",
-      "ended well",
-      "waits for 1 subchat",
-      "waits",
-      "waits for a decision",
-      "waits for 2 subchats",
-      "waits",
+      "waiting for 2 subchats",
+      "succeeded",
+      "waiting for 1 subchat",
+      "waiting",
+      "waiting for a decision",
+      "waiting for 2 subchats",
+      "waiting",
     ]);
     expect(said[1]).toMatch(/^subchatask the north/);
   });
@@ -173,7 +173,7 @@ describe("a trace", () => {
   it("shows the time that was waited for a decision, and zooms with keys", async () => {
     await openTree();
     expect(screen.getByTestId("trace-sum").textContent).toContain(
-      "4 lines, 1.0 s, of which 600 ms waiting for a decision",
+      "4 lines, 1.0 s, 600 ms of it waiting for a decision",
     );
     const before = axis();
     press("+");
@@ -191,12 +191,12 @@ describe("a trace", () => {
     console.answers.trace_tree = () => {
       throw new CallError("not_found", "a trace of nothing");
     };
-    await screen.findByText(/There is no such trace/, undefined, { timeout: 3_000 });
+    await screen.findByText(/Trace not found/, undefined, { timeout: 3_000 });
   });
 
   it("says when it is too large to be listed or read whole", async () => {
     await openTree({ tree: { ...tree, truncated: true, partlyRead: true } });
-    expect(screen.getByText(/More is stored of this trace/)).toBeTruthy();
+    expect(screen.getByText(/This trace has more spans/)).toBeTruthy();
     expect(screen.getByText(/too large to read every span/)).toBeTruthy();
   });
 });
@@ -300,6 +300,6 @@ describe("the list of traces", () => {
 
   it("says what appears there while it is empty", async () => {
     await open("#/traces");
-    await screen.findByText("No agent has reported what it did yet.");
+    await screen.findByText("No agent has sent any spans yet.");
   });
 });

@@ -11,7 +11,7 @@ describe("a verdict that was given", () => {
   it.each([
     ["expired", "it expired before your answer counted"],
     ["withdrawn", "its agent took it back before your answer counted"],
-    ["void", "what is in its place does not verify"],
+    ["void", "the stored decision does not verify"],
   ] as const)(
     "is not in force when its request is %s while it is held, and nobody was first",
     async (verdict, words) => {
@@ -52,7 +52,7 @@ describe("a verdict that was given", () => {
     press("a");
     await becomes("voted");
     expect(entry().textContent).toContain("your vote is recorded; waiting for others");
-    expect(screen.queryByText(/was not taken/u)).toBeNull();
+    expect(screen.queryByText(/was not accepted/u)).toBeNull();
   });
 
   it("goes from held to a vote that counts when it is one of several", async () => {
@@ -145,7 +145,7 @@ describe("a verdict that was given", () => {
     tell(console, { number: 2, state: "queued" });
     await becomes("queued");
     watch.disconnect();
-    expect(said.textContent).toBe("delete_invoice: signed, on its way to the bus");
+    expect(said.textContent).toBe("delete_invoice: signed and being sent");
     expect(screen.getByRole("list", { name: "Your verdicts" })).toBeTruthy();
   });
 });

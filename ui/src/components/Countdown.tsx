@@ -14,7 +14,10 @@ export const Countdown = ({ deadlineMs, hasDeadline, large = false }: CountdownP
   const size = large ? "text-[15px]" : "text-[11.5px]";
   if (!hasDeadline) {
     return (
-      <span className={`font-mono text-text-2 ${size}`} title="The agent set no deadline: 30 days">
+      <span
+        className={`font-mono text-text-2 ${size}`}
+        title="The agent set no deadline; the request expires after 30 days"
+      >
         —
       </span>
     );

@@ -16,8 +16,8 @@ export const OnBus = ({ other }: { readonly other: OnBusView }) => (
       data-testid="on-bus"
     >
       <b className="inline-block font-semibold first-letter:uppercase">{pastOf(plainText(other.verdict))}</b> by{" "}
-      <ShownText text={other.by} />, <Moment ms={other.atMs} />, decision #{other.streamSeq}. Agents read this one, not
-      the one that this console keeps.
+      <ShownText text={other.by} />, <Moment ms={other.atMs} />, decision #{other.streamSeq}. Agents follow this one,
+      not the one that this console stored.
       {other.message === null ? null : (
         <p className="mt-1 mb-0">
           “<ShownText text={other.message} block />”

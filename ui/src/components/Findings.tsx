@@ -5,14 +5,14 @@ import { ShownText } from "./ShownText";
 
 /** What a finding is called beside a value, where its sentence has no room. */
 const TITLE: Record<string, string> = {
-  near_miss: "nearly a known one",
-  pair_broken: "another account than before",
+  near_miss: "close to a known one",
+  pair_broken: "not the usual account",
   denied_before: "denied before",
-  runs_what_it_fetches: "runs what it fetches",
+  runs_what_it_fetches: "runs a download",
   destructive_command: "cannot be undone",
   destructive_sql: "cannot be undone",
   sends_out: "sends data out",
-  opens_rights: "opens rights",
+  opens_rights: "opens up access",
   persists: "runs again later",
   bad_checksum: "wrong check digits",
   risky_address: "misleading address",

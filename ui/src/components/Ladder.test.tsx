@@ -61,11 +61,7 @@ it("a step, a decision and a vote of another day are reported with their day, in
 
 it.each([
   [0, null],
-  [
-    1,
-    "1 vote is for something else and not counted here: another operator has to approve what one of them did, or " +
-      "somebody denies it.",
-  ],
+  [1, "1 vote is for a different answer and not counted here. Another operator must agree, or somebody denies it."],
 ])("of votes that do not count together %d are reported", (apart, words) => {
   render(<Votes votes={{ count: { required: 2, given: 1, apart, mine: true }, votes: [] }} />);
   expect(screen.queryByTestId("votes-apart")?.textContent ?? null).toBe(words);

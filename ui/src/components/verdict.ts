@@ -5,7 +5,7 @@ const PAST: Record<string, string> = {
   deny: "denied",
   skip: "skipped",
   respond: "answered",
-  escalate: "handed on",
+  escalate: "escalated",
   terminate: "denied, agent stopped",
   expired: "expired",
   withdrawn: "withdrawn by the agent",

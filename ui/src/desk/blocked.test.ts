@@ -10,7 +10,7 @@ const standing = (connected: boolean, caughtUp: boolean, readOnly: string | null
 describe("an approval", () => {
   it("waits while the console reads what happened on its bus, and goes to the outbox without one", () => {
     expect(blockedBy(standing(true, true), null)).toBeNull();
-    expect(blockedBy(standing(true, false), null)).toMatch(/still reading/);
+    expect(blockedBy(standing(true, false), null)).toMatch(/catching up/);
     expect(blockedBy(standing(false, false), null)).toBeNull();
   });
 

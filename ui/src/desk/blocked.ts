@@ -12,6 +12,6 @@ export const blockedBy = (status: ConsoleState | null, lost: Pick<CallError, "me
   if (lost !== null) return lost.message;
   if (status === null) return "The console has not answered yet.";
   if (status.readOnly !== null) return status.readOnly;
-  if (status.bus.connected && !status.caughtUp) return "The console is still reading what the bus holds.";
+  if (status.bus.connected && !status.caughtUp) return "The console is still catching up with the bus.";
   return null;
 };

@@ -25,8 +25,7 @@ export const limited = async <T>(name: CommandName | "subscribe", work: Promise<
             )
           : new CallError(
               "failed",
-              `No answer came within ${limitMs / 1_000} s. ` +
-                "It may be done all the same: look again before you repeat it.",
+              `No answer came within ${limitMs / 1_000} s. It may have been done: check before you repeat it.`,
             ),
       );
     }, limitMs);

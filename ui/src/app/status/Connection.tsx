@@ -30,7 +30,7 @@ const wordsOf = (
   if (error !== null) return { ok: false, words: `The status could not be read: ${error.message}` };
   if (status === null) return { ok: false, words: "Starting" };
   if (!status.bus.connected) return { ok: false, words: "The bus cannot be reached; decisions wait in the outbox" };
-  if (!status.caughtUp) return { ok: false, words: "Connected, reading what the bus holds" };
+  if (!status.caughtUp) return { ok: false, words: "Connected, catching up with the bus" };
   return { ok: true, words: `Connected to NATS, ${agents(status.agents)}` };
 };
 

@@ -39,7 +39,7 @@ export const Today = () => {
         : `${data.decided.toLocaleString("en")} decisions`;
   const waiting = `median waiting ${formatPace(data.waitingMs)}`;
   return (
-    <span data-testid="today" title={`${many} of people since midnight, ${waiting}`}>
+    <span data-testid="today" title={`${many} by people since midnight, ${waiting}`}>
       {data.frontMs === null ? `Today: ${waiting}` : `Today: median in front ${formatPace(data.frontMs)}, ${waiting}`}
     </span>
   );

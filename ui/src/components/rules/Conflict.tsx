@@ -23,8 +23,10 @@ export const Conflict = ({ edit }: { readonly edit: RuleEdit }) => {
         </pre>
       )}
       <div className="mt-2 flex gap-2.5">
-        {conflict.conflict === null ? null : <Button onClick={edit.takeTheirs}>Take theirs</Button>}
-        <Button onClick={edit.keepMine}>{conflict.conflict === null ? "Make it anew" : "Put mine over it"}</Button>
+        {conflict.conflict === null ? null : <Button onClick={edit.takeTheirs}>Use theirs</Button>}
+        <Button onClick={edit.keepMine}>
+          {conflict.conflict === null ? "Create it again" : "Overwrite with mine"}
+        </Button>
       </div>
     </div>
   );

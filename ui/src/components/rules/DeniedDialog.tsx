@@ -13,16 +13,14 @@ interface DeniedDialogProps {
 
 /** Names the calls that people denied and a change of the rules would approve. Nothing was changed yet. */
 export const DeniedDialog = ({ denied: { calls, count }, verb, onConfirm, onClose }: DeniedDialogProps) => (
-  <Confirm title="This lets run what people denied" verb={verb} dangerous onConfirm={onConfirm} onClose={onClose}>
+  <Confirm title="This allows calls that people denied" verb={verb} dangerous onConfirm={onConfirm} onClose={onClose}>
     <div data-testid="denied-calls">
       {count === null ? (
-        <p className="mt-0">
-          Whether calls that people denied would run could not be determined in time. Nothing was changed.
-        </p>
+        <p className="mt-0">The check for calls that people denied took too long. Nothing was changed.</p>
       ) : (
         <>
           <p className="mt-0">
-            The rules that are left would let{" "}
+            The remaining rules would allow{" "}
             {count === 1 ? (
               "this call"
             ) : (
@@ -30,7 +28,7 @@ export const DeniedDialog = ({ denied: { calls, count }, verb, onConfirm, onClos
                 these <b className="font-semibold text-bad">{count.toLocaleString("en")} calls</b>
               </>
             )}{" "}
-            run, which a person had denied. Nothing was changed.
+            that a person denied. Nothing was changed.
           </p>
           <Cases cases={calls} more={count - calls.length} testId="denied-list" />
         </>

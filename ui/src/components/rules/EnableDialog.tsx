@@ -31,13 +31,13 @@ export const EnableDialog = ({ report, onEnable, onClose }: EnableDialogProps) =
       <div data-testid="enable" data-step={second ? 2 : 1}>
         {second ? (
           <p className="mt-0 text-text-2">
-            From now on calls like these run in every console without a person being asked
+            Calls like these will run without asking a person, in every console.{" "}
             {denied > 0 ? (
               <>
-                , <b className="font-semibold text-bad">{calls(denied)}</b> of the past among them that a person denied
+                A person denied <b className="font-semibold text-bad">{calls(denied)}</b> of them in the past.{" "}
               </>
             ) : null}
-            . You can turn the rule off at any time.
+            You can turn the rule off at any time.
           </p>
         ) : report === null ? (
           <p className="mt-0 text-text-2">

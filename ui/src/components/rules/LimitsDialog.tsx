@@ -9,7 +9,7 @@ interface LimitsDialogProps {
 export const LimitsDialog = ({ message, onConfirm, onClose }: LimitsDialogProps) => (
   <Confirm
     title="This changes other rules too"
-    verb="Change them all the same"
+    verb="Change them anyway"
     dangerous
     onConfirm={onConfirm}
     onClose={onClose}

@@ -14,16 +14,16 @@ const Words = ({ report, effect }: { readonly report: PreviewReport; readonly ef
   const { approve, ask, deny, agreed, denied, refused, unseen, waiting } = report;
   if (approve + ask + deny === 0) return <>It matches none of them.</>;
   const words = [
-    effect === "deny" ? `${count(deny)} denied, ${count(agreed)} of them as people did.` : "",
-    effect === "approve" && (agreed > 0 || denied + unseen === 0) ? `${count(agreed)} approved as people did.` : "",
-    refused > 0 ? `${count(refused)} denied that a person had let run.` : "",
+    effect === "deny" ? `${count(deny)} denied, ${count(agreed)} of them also by people.` : "",
+    effect === "approve" && (agreed > 0 || denied + unseen === 0) ? `${count(agreed)} approved, as by people.` : "",
+    refused > 0 ? `${count(refused)} denied that a person had approved.` : "",
     denied > 0 ? `${count(denied)} approved that a person had denied.` : "",
     waiting > 0 ? waitingWords(waiting) : "",
     unseen > waiting ? `${count(unseen - waiting)} approved that no person decided.` : "",
     ask > 0
       ? effect === "ask"
         ? `${count(ask)} left to people.`
-        : `${count(ask)} left to people: past its limit, or not to be read for sure.`
+        : `${count(ask)} left to people: past its limit, or not readable with certainty.`
       : "",
   ];
   return <>{words.filter((word) => word !== "").join(" ")}</>;
@@ -44,7 +44,7 @@ const Found = ({ report, effect }: { readonly report: PreviewReport; readonly ef
       </p>
       {report.newlyHigh + report.newlyCritical === 0 ? null : (
         <p role="note" className="mt-0 mb-4 rounded-[7px] border border-bad-line bg-bad-bg px-3 py-2 text-bad">
-          It would let run{" "}
+          It would approve{" "}
           {[
             [report.newlyCritical, "critical"],
             [report.newlyHigh, "high"],
@@ -52,12 +52,12 @@ const Found = ({ report, effect }: { readonly report: PreviewReport; readonly ef
             .filter(([number]) => number !== 0)
             .map(([number, word]) => `${number} ${word}`)
             .join(" and ")}{" "}
-          that nobody let run.
+          calls that no person approved.
         </p>
       )}
       {report.unsure === 0 ? null : (
         <p role="note" className="mt-0 mb-4 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-warn-text">
-          {count(report.unsure)} could not be read for sure
+          {count(report.unsure)} could not be read with certainty
           {report.unsureWhy === null ? (
             ""
           ) : (
@@ -74,7 +74,7 @@ const Found = ({ report, effect }: { readonly report: PreviewReport; readonly ef
         </Section>
       )}
       {report.newly.length === 0 ? null : (
-        <Section title="High and critical, never let run">
+        <Section title="High and critical, not approved by a person">
           <Cases
             cases={report.newly}
             more={report.newlyHigh + report.newlyCritical - report.newly.length}

@@ -127,7 +127,7 @@ export const RuleDesk = ({
           {good || preview.view !== null || preview.trouble !== null ? (
             <PreviewPanel preview={preview} effect={effect} />
           ) : current ? (
-            <p className="m-0 text-text-3">It can be tried on the past once nothing is wrong with it.</p>
+            <p className="m-0 text-text-3">Fix the rule to try it on past requests.</p>
           ) : null}
         </div>
       </Region>
@@ -144,7 +144,7 @@ export const RuleDesk = ({
         ) : null}
         {edit.edited && edit.isKept ? (
           <Button tone="quiet" onClick={edit.revert}>
-            Drop changes
+            Discard changes
           </Button>
         ) : null}
         {state === "off" || state === null ? null : (
@@ -167,7 +167,7 @@ export const RuleDesk = ({
             data-testid="rule-enable"
             onClick={enable}
           >
-            {approves && !cleared ? (report === null ? "Enable unseen…" : "Enable anyway…") : "Enable"}
+            {approves && !cleared ? (report === null ? "Enable without simulation…" : "Enable anyway…") : "Enable"}
           </Button>
         )}
       </div>
@@ -183,7 +183,7 @@ export const RuleDesk = ({
       {held?.why === "denied" ? (
         <DeniedDialog
           denied={held.calls}
-          verb="Save it all the same"
+          verb="Save anyway"
           onClose={() => {
             edit.letGo(held);
           }}

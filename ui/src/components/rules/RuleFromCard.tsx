@@ -15,7 +15,7 @@ const REACH: readonly (readonly [GrantReach, string])[] = [
 const Done = ({ saved }: { readonly saved: SavedRule }) => (
   <p className="m-0 text-text-2" data-testid="grant-done">
     Rule <b className="font-mono font-semibold text-text">{saved.id}</b> is saved, version {saved.version}. While it is
-    active, calls that match it are approved without a question.
+    active, it approves matching calls without asking.
   </p>
 );
 
@@ -47,13 +47,13 @@ export const RuleFromCard = ({ card, onClose }: { readonly card: Card; readonly 
         {error !== null ? null : (
           <div className="flex flex-wrap items-center gap-x-4 gap-y-1 border-b border-line-soft px-5 py-3 text-text-2">
             <span className="min-w-0 truncate">
-              Lets{" "}
+              Allows{" "}
               <b className="font-mono font-semibold text-text">
                 {card.tool === null ? "it" : <ShownText text={card.tool.name} />}
               </b>{" "}
-              run with these arguments, asked by <b className="font-semibold text-text">{card.agent}</b>
+              with these arguments, from <b className="font-semibold text-text">{card.agent}</b>
             </span>
-            <span className="ml-auto flex gap-4" role="radiogroup" aria-label="How far it reaches">
+            <span className="ml-auto flex gap-4" role="radiogroup" aria-label="How long it applies">
               {REACH.map(([value, label]) => (
                 <label
                   key={value}

@@ -3,8 +3,8 @@ import type { DeniedCalls, RuleState, SavedRule, WaitingCalls } from "../../ipc/
 
 export const whyDenied = ({ count }: DeniedCalls): string =>
   count === null
-    ? "Nothing was changed: whether calls that people denied would run could not be determined in time."
-    : `Nothing was changed: it would let run ` +
+    ? "Nothing was changed: the check for calls that people denied took too long."
+    : `Nothing was changed: it would allow ` +
       `${count === 1 ? "a call" : `${count.toLocaleString("en")} calls`} that people denied.`;
 
 export const whyWaiting = ({ keys }: WaitingCalls): string =>

@@ -47,23 +47,23 @@ export const outcomeOf = (line: TraceLine): string => {
 };
 
 const LOOK_WORDS: Record<LineLook, string> = {
-  running: "goes on",
-  waiting: "waits",
-  ok: "ended well",
-  ended: "ended; how is not said",
+  running: "running",
+  waiting: "waiting",
+  ok: "succeeded",
+  ended: "ended, result not reported",
   error: "failed",
   denied: "was denied",
-  timeout: "ran out of time",
-  cancelled: "was given up",
+  timeout: "timed out",
+  cancelled: "was cancelled",
   incomplete: "was stopped before its end",
-  unfinished: "never ended, although what caused it has: its agent may have crashed",
+  unfinished: "never ended, although its parent did: its agent may have crashed",
 };
 
 /** The state of a line, in words; what it waits for where that is known. */
 export const standingOf = ({ look, wait, subchats }: Pick<TraceLine, "look" | "wait" | "subchats">): string => {
   if (look !== "waiting") return LOOK_WORDS[look];
-  if (wait !== null && wait.verdict === null) return "waits for a decision";
-  return subchats === 0 ? LOOK_WORDS.waiting : `waits for ${subchats} ${subchats === 1 ? "subchat" : "subchats"}`;
+  if (wait !== null && wait.verdict === null) return "waiting for a decision";
+  return subchats === 0 ? LOOK_WORDS.waiting : `waiting for ${subchats} ${subchats === 1 ? "subchat" : "subchats"}`;
 };
 
 export const KIND_WORDS: Record<LineKind, string> = {
@@ -79,11 +79,11 @@ export const KIND_WORDS: Record<LineKind, string> = {
 };
 
 export const REPAIR_WORDS: Record<LineRepair, string> = {
-  parent_missing: "What caused it is not known here.",
-  parent_of_another_agent: "What caused it was written by another agent.",
-  loop: "It names itself as its own cause: the loop is cut here.",
-  ends_before_start: "It ends before it starts: drawn as no time.",
-  too_deep: "It lies deeper than is drawn.",
+  parent_missing: "Its parent is not known here.",
+  parent_of_another_agent: "Another agent wrote its parent.",
+  loop: "It is its own ancestor; the loop is cut here.",
+  ends_before_start: "It ends before it starts; it is drawn without length.",
+  too_deep: "It is nested too deep to draw.",
 };
 
 /** Whether a person should look at it. */

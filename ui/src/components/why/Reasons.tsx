@@ -4,18 +4,18 @@ import { plainText } from "../shown";
 import type { NearRule, SetupReasonView, WhyNow } from "../../ipc/generated";
 
 const MATCHERS: Record<string, string> = {
-  critical_risk: "never for a critical call it does not name",
-  hidden_characters: "never with characters that hide or reorder text",
-  outside_skill: "never outside the active skill",
-  tool_changed: "its tool changed since the rule was made",
-  several_approvals: "never where several must agree",
-  not_approvable: "its agent takes no approval for this",
-  author_limit: "who signed the rules may not let this run",
-  stop: "a finding weighs stop at a place that the rule does not name",
-  expires_at: "the rule has ended",
-  only_args: "it has an argument that the rule does not name",
-  when: "its condition does not hold",
-  thread_id: "another thread",
+  critical_risk: "it does not name this critical call",
+  hidden_characters: "the call has characters that hide or reorder text",
+  outside_skill: "the call is outside the active skill",
+  tool_changed: "the tool changed since the rule was made",
+  several_approvals: "several operators must agree",
+  not_approvable: "the agent does not accept approvals for this",
+  author_limit: "the operator who signed the rules may not allow this",
+  stop: "a finding stops it at a place that the rule does not name",
+  expires_at: "the rule has expired",
+  only_args: "an argument is not named in the rule",
+  when: "its condition is false",
+  thread_id: "the thread is different",
 };
 
 const ruleLink = (workspace: string, id: string) => (
@@ -29,11 +29,7 @@ const failed = (matcher: NearRule["matcher"]) => {
   return (
     MATCHERS[word] ?? (
       <>
-        its{" "}
-        <code className="font-mono">
-          <ShownText text={matcher} />
-        </code>{" "}
-        is another
+        <code className="font-mono">{word.replace(/^(args|command|path)\.\//, "")}</code> is different
       </>
     )
   );
@@ -49,7 +45,7 @@ const Setup = ({ setup }: { readonly setup: SetupReasonView }) => {
     case "undeclared":
       return <>Setup key {key} is not declared by its agent.</>;
     case "unbound":
-      return <>Setup key {key} is bound to nothing: nobody said which value spares the question.</>;
+      return <>Setup key {key} is not bound, so none of its values skips asking.</>;
     case "differs":
       return (
         <>
@@ -61,7 +57,7 @@ const Setup = ({ setup }: { readonly setup: SetupReasonView }) => {
               <ShownText text={setup.value} />
             </code>
           )}
-          ; it would have let it pass as{" "}
+          ; this call would not ask with{" "}
           {setup.skipsWhen === null ? (
             "another one"
           ) : (
@@ -73,24 +69,19 @@ const Setup = ({ setup }: { readonly setup: SetupReasonView }) => {
         </>
       );
     case "redeclared":
-      return (
-        <>
-          Setup key {key} is declared otherwise by its agent than when it was bound: it asks until it is bound or set
-          again.
-        </>
-      );
+      return <>Setup key {key} changed in its agent after it was bound. It asks until you bind or set it again.</>;
     case "passes":
       return <>Setup key {key} lets it pass.</>;
     default:
-      return <>Setup key {key} would have let it pass, but never for a call like this.</>;
+      return <>Setup key {key} would let it pass, but never a call like this.</>;
   }
 };
 
 const outcome = (now: WhyNow): string => {
-  if (now.outcome === "deny") return "The rules deny it now";
-  if (now.outcome === "approve") return "The rules let it run now";
+  if (now.outcome === "deny") return "The rules deny it";
+  if (now.outcome === "approve") return "The rules allow it";
   if (now.rule !== null) return now.approvals > 1 ? `A rule asks ${now.approvals} operators` : "A rule asks";
-  return now.matched.length === 0 ? "No rule covers it" : "No rule lets it run";
+  return now.matched.length === 0 ? "No rule covers it" : "No rule allows it";
 };
 
 interface ReasonsProps {
@@ -146,12 +137,12 @@ export const Reasons = ({ now, workspace, most, briefly = false }: ReasonsProps)
         ))}
       {near.slice(0, most).map((rule) => (
         <p key={rule.id} className="m-0" data-testid="near">
-          {ruleLink(workspace, rule.id)} nearly{" "}
-          {rule.effect === "ask" ? "asked" : rule.effect === "deny" ? "denied it" : "let it run"}:{" "}
+          Rule {ruleLink(workspace, rule.id)} would{" "}
+          {rule.effect === "ask" ? "ask" : rule.effect === "deny" ? "deny it" : "allow it"}, but{" "}
           {rule.detail === null ? failed(rule.matcher) : <ShownText text={rule.detail} />}.
         </p>
       ))}
-      {near.length > most ? <p className="m-0 text-text-3">and {near.length - most} more that nearly matched</p> : null}
+      {near.length > most ? <p className="m-0 text-text-3">{near.length - most} more rules almost match</p> : null}
       {now.setup === null ? null : (
         <p className="m-0">
           <Setup setup={now.setup} />

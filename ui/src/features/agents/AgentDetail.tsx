@@ -28,7 +28,7 @@ const Copies = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: n
           />
           <span className="min-w-0 flex-1 truncate font-mono text-xs">
             {instance.id.length === 0 ? (
-              <span className="font-sans text-text-3">gives no id</span>
+              <span className="font-sans text-text-3">no id</span>
             ) : (
               <ShownText text={instance.id} />
             )}
@@ -44,7 +44,7 @@ const Copies = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: n
 );
 
 const Credentials = ({ agent }: { readonly agent: AgentView }) => (
-  <Section title="Credentials, their states and never their values">
+  <Section title="Credentials (states only, never values)">
     <ul className="selectable m-0 list-none p-0" data-testid="credentials">
       {agent.credentials.map((credential, index) => (
         // Credentials keep the order of the hello.
@@ -58,7 +58,7 @@ const Credentials = ({ agent }: { readonly agent: AgentView }) => (
           </span>
           {credential.missingKeys.length === 0 ? null : (
             <span className="ml-2 text-warn">
-              it lacks{" "}
+              missing{" "}
               {credential.missingKeys.map((key, place) => (
                 // Keys keep their order.
                 // oxlint-disable-next-line react/no-array-index-key
@@ -81,7 +81,7 @@ const Faults = ({ agent }: { readonly agent: AgentView }) => (
         role="note"
         className="m-0 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px] text-warn-text"
       >
-        Its latest hello could not be read and an earlier one is shown: <ShownText text={agent.helloFault} />
+        Its latest hello could not be read, so an earlier one is shown: <ShownText text={agent.helloFault} />
       </p>
     )}
     {agent.faults.map((fault, index) => (
@@ -129,18 +129,18 @@ export const AgentDetail = ({ agent, nowMs }: { readonly agent: AgentView; reado
         )}
         {" · "}
         {agent.enrolled ? (
-          "has a login of this console"
+          "has credentials from this console"
         ) : agent.revokedMs === null ? (
-          "has no login of this console"
+          "has no credentials from this console"
         ) : (
           <>
-            login taken away <Moment ms={agent.revokedMs} />
+            credentials revoked <Moment ms={agent.revokedMs} />
           </>
         )}
       </p>
       {agent.gate === null ? null : <Gate gate={agent.gate} nowMs={nowMs} />}
     </header>
-    <Region label="Tools, credentials and copies" className="flex-1 px-7 py-[18px]">
+    <Region label="Tools, credentials and instances" className="flex-1 px-7 py-[18px]">
       {agent.helloFault === null && agent.faults.length === 0 ? null : <Faults agent={agent} />}
       <Tools agent={agent} />
       {agent.credentials.length === 0 ? null : <Credentials agent={agent} />}

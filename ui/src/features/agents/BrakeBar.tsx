@@ -21,14 +21,14 @@ interface Brake {
 const PAUSE: Brake = {
   state: "paused",
   verb: "Pause",
-  means: "Nothing of it is approved automatically any more, in no console. Its requests go on to wait for people.",
+  means: "No console approves its calls automatically. Its requests still reach people.",
 };
 const STOP: Brake = {
   state: "stopped",
   verb: "Stop",
   means:
-    "What waits of it is terminated now, and every new call is denied, until it is resumed. What runs already " +
-    "cannot be called back.",
+    "Its waiting calls are terminated now, and new calls are denied until you resume it. Calls that already run " +
+    "cannot be recalled.",
 };
 const RESUME: Brake = {
   state: "running",
@@ -71,7 +71,7 @@ export const BrakeBar = ({ agent, nowMs }: { readonly agent: AgentView; readonly
     <div
       className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3"
       role="toolbar"
-      aria-label="Hold the agent back"
+      aria-label="Pause or stop the agent"
       data-testid="brake-bar"
     >
       <span className="mr-auto text-text-2">

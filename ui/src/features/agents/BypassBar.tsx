@@ -31,7 +31,7 @@ const Ask = ({ agent, onClose }: { readonly agent: string; readonly onClose: () 
   const [seconds, setSeconds] = useState<number>(900);
   return (
     <Confirm
-      title={`Let calls of ${agent} run without asking?`}
+      title={`Approve calls of ${agent} without asking?`}
       verb="Start the bypass"
       dangerous
       onConfirm={() => desk.call("bypass", { agent, grant: { upTo, seconds } })}
@@ -72,9 +72,8 @@ const Ask = ({ agent, onClose }: { readonly agent: string; readonly onClose: () 
         </label>
       </div>
       <p className="mb-0">
-        What waits and what comes of it is approved in your name without a person, in every console, until the time is
-        over. Rules that deny or ask still win, and critical calls always ask. Every call is recorded, and the status
-        bar shows the bypass.
+        Until then, every console approves its calls in your name without asking, waiting ones too. Rules that deny or
+        ask still win, and critical calls always ask. Every call is recorded; the status bar shows the bypass.
       </p>
     </Confirm>
   );

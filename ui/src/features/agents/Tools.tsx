@@ -47,7 +47,7 @@ const Tool = ({ agent, tool }: { readonly agent: string; readonly tool: AgentToo
         {tool.gated ? null : (
           <span
             className={`${tag} bg-bad-bg text-bad`}
-            title="Its agent cannot hold the call: no person can be asked first"
+            title="Its agent cannot hold the call, so no person can be asked first"
           >
             cannot be gated
           </span>
@@ -121,7 +121,7 @@ export const Tools = ({ agent }: { readonly agent: AgentView }) => (
     }
   >
     {agent.tools.length === 0 ? (
-      <p className="m-0 text-text-3">It names no tools.</p>
+      <p className="m-0 text-text-3">It lists no tools.</p>
     ) : (
       <ul className="m-0 list-none p-0">
         {/* By its name: another hello may list others before it, and what is open or chosen for one tool is for no

@@ -43,11 +43,11 @@ const Choice = ({ agent, tool, typed, onClose }: TypedTargetProps & { readonly o
       onClose={onClose}
     >
       <p className="mt-0">
-        Who approves a critical or irreversible call of{" "}
+        To approve a critical or irreversible call of{" "}
         <code className="font-mono text-xs">
           <ShownText text={tool.name} />
         </code>{" "}
-        types this first, so that it is read.
+        a person types this first, and so reads it.
       </p>
       <div className="flex flex-wrap items-center gap-2.5 text-text">
         <label>
@@ -83,8 +83,8 @@ const Choice = ({ agent, tool, typed, onClose }: TypedTargetProps & { readonly o
         ) : null}
       </div>
       <p className="mb-0">
-        A call without this value, or with a long, a nested or a hidden one, asks for the tool’s name. Chosen at this
-        console, for this console; it is in the audit log.
+        If the value is missing, long, nested or hidden, the tool’s name is typed. This applies to this console only and
+        is audited.
       </p>
     </Confirm>
   );

@@ -28,9 +28,9 @@ export const troubles = (agent: AgentView): readonly string[] => {
   if (agent.gate?.open) found.push("gate open");
   const tools = faultyTools(agent).length;
   const missing = agent.credentials.filter((credential) => credential.missingKeys.length > 0).length;
-  if (agent.helloFault !== null || agent.faults.length > 0) found.push("hello unreadable in part");
+  if (agent.helloFault !== null || agent.faults.length > 0) found.push("hello partly unreadable");
   if (tools > 0) found.push(`${tools} ${tools === 1 ? "tool" : "tools"} to look at`);
   if (missing > 0) found.push(`${missing} ${missing === 1 ? "credential" : "credentials"} missing`);
-  if (liveCopies(agent) > 1) found.push(`${liveCopies(agent)} copies`);
+  if (liveCopies(agent) > 1) found.push(`${liveCopies(agent)} instances`);
   return found;
 };

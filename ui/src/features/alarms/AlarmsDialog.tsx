@@ -84,7 +84,7 @@ const Item = ({ alarm, onSeen, onClose }: ItemProps) => {
             {alarm.seen.by === null ? "" : ", "}key {alarm.seen.keyTail}. It stays here until its cause is gone.
           </span>
         ) : alarm.lasts ? (
-          <span>A state that lasts: it ends with its cause and cannot be acknowledged.</span>
+          <span>This alarm ends with its cause and cannot be acknowledged.</span>
         ) : (
           <Button
             className="!px-2.5 !py-1 !text-xs"
@@ -140,9 +140,7 @@ export const AlarmsDialog = ({ onClose }: { readonly onClose: () => void }) => {
         </ul>
       ) : error === null ? (
         <p className="m-0 text-text-2" data-testid="alarms-empty">
-          {isPending
-            ? "Reading…"
-            : "No alarm is active: every answer is on its way, and nothing ran that was not decided."}
+          {isPending ? "Reading…" : "No alarm is active: every decision is on its way, and no call ran without one."}
         </p>
       ) : null}
     </Overlay>

@@ -33,7 +33,7 @@ const Choice = ({ label, value, options, onChange, whole = false }: ChoiceProps)
       ))}
       {/* A value may be an agent's own text: only its label is safe to show. */}
       {value === null || options.some((option) => option.value === value) ? null : (
-        <option value={value}>{label}: as chosen</option>
+        <option value={value}>{label}: selected value</option>
       )}
     </Select>
   </label>

@@ -190,7 +190,7 @@ export const HistoryScreen = () => {
       <Failed error={query.error} className="px-5" />
       {unindexed > 0 ? (
         <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">
-          The words of {unindexed.toLocaleString("en")} requests are not indexed yet: this search may miss them.
+          {unindexed.toLocaleString("en")} requests are not indexed yet, so this search may miss them.
         </p>
       ) : null}
       {rows.length === 0 && query.hasNextPage !== true ? (
@@ -200,8 +200,8 @@ export const HistoryScreen = () => {
             : query.error !== null
               ? ""
               : isNarrow(filter)
-                ? "No request passes this filter."
-                : "Nothing was ever asked on this bus."}
+                ? "No request matches this filter."
+                : "No requests on this bus yet."}
         </div>
       ) : (
         <HistoryList

@@ -11,12 +11,12 @@ import type { Here } from "../../components/useHere";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
 import type { DeniedCalls, RequestStoryView, SuspendedView } from "../../ipc/generated";
 
-const QUESTION = "This automatic decision was wrong?";
+const QUESTION = "Mark this automatic decision as wrong?";
 const MEANS: Record<string, string> = {
-  rule: "The rule that decided it is switched off in every console until somebody enables it again.",
-  setup_key: "The setup key that let it pass is bound no more: its calls ask again.",
+  rule: "Its rule is turned off in every console until somebody enables it again.",
+  setup_key: "The setup key that let it pass is unbound, so its calls ask again.",
 };
-const DONE: Record<string, string> = { rule: "is off", setup_key: "is bound no more", bypass: "has ended" };
+const DONE: Record<string, string> = { rule: "is off", setup_key: "is unbound", bypass: "has ended" };
 
 /** On an automatic decision: says that it was wrong, which suspends what decided. */
 export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
@@ -76,14 +76,14 @@ export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
             setAsking(false);
           }}
         >
-          <p className="mt-0">{MEANS[origin]} Its decisions remain: they cannot be recalled.</p>
+          <p className="mt-0">{MEANS[origin]} Past decisions cannot be recalled.</p>
           <label className="block">
             Why
             <input
               className="mt-1 block w-full rounded-md border border-line bg-bg px-2.5 py-2 text-text"
               value={reason}
               maxLength={240}
-              placeholder="For whoever looks at the rule next"
+              placeholder="For the next person who looks at the rule"
               onChange={(event) => {
                 setReason(event.target.value);
               }}
@@ -94,7 +94,7 @@ export const RegretBar = ({ story }: { readonly story: RequestStoryView }) => {
       {denied === null ? null : (
         <DeniedDialog
           denied={denied}
-          verb="Suspend it all the same"
+          verb="Suspend it anyway"
           onConfirm={(here) => regret(true, here)}
           onClose={() => {
             setDenied(null);

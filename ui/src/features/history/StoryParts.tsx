@@ -53,7 +53,7 @@ export const Votes = ({ votes }: { readonly votes: readonly VoteView[] }) =>
           // oxlint-disable-next-line react/no-array-index-key
           <li key={index} className="py-0.5">
             {vote.verdict === null ? (
-              <span className="text-text-3">Somebody has voted; what and who is shown once you have</span>
+              <span className="text-text-3">Somebody has voted; details are shown after your own vote</span>
             ) : (
               <>
                 {vote.mine ? "You" : vote.by === null ? "somebody" : <ShownText text={vote.by} />}{" "}

@@ -62,7 +62,7 @@ const What = ({ story }: { readonly story: RequestStoryView }) => {
     <>
       {story.removedMs === null ? null : (
         <p role="note" className="mt-0 mb-5 rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-warn-text">
-          Retention has removed what was asked. The decision is below.
+          Retention removed the request’s content. The decision is below.
         </p>
       )}
       {story.errorDetail === null ? null : (
@@ -159,7 +159,7 @@ const Story = ({ story, error }: { readonly story: RequestStoryView; readonly er
   return (
     <main
       className="flex min-h-0 min-w-0 flex-1 flex-col"
-      aria-label="Story of a request"
+      aria-label="Details of a request"
       data-testid="story"
       data-key={key}
     >

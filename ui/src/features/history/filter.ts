@@ -87,7 +87,7 @@ export const STATES: readonly Option[] = [
 ];
 export const RISKS = words(["safe", "low", "medium", "high", "critical"] satisfies readonly Risk[]);
 export const VERDICTS: readonly Option[] = [
-  { value: "allowed", label: "let run" },
+  { value: "allowed", label: "allowed" },
   { value: "refused", label: "refused" },
   { value: "caught", label: "refused or edited" },
   ...words([

@@ -35,9 +35,9 @@ const READ_MOST_MS = 15_000;
 
 /** Why a batch with this card cannot be approved; a denial is never kept back. */
 const holdsBack = (card: Card, now: number): string | null => {
-  if (stops(card)) return "has a finding that stops it: open it alone";
+  if (stops(card)) return "is stopped by a finding: open it alone";
   if (card.path !== "low") return "is decided alone";
-  if (card.state !== "pending") return "no longer waits";
+  if (card.state !== "pending") return "is no longer waiting";
   if (now >= card.deadlineMs) return "is past its deadline";
   switch (missingStep(card, noProgress)) {
     case null:
@@ -169,7 +169,7 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
     }));
     for (const card of waiting.slice(0, begun)) note(card, frontMs);
     if (begun < waiting.length)
-      setStopped(`Stopped: ${begun} of ${waiting.length} were sent, the others wait as before.`);
+      setStopped(`Stopped: ${begun} of ${waiting.length} were sent; the others are still waiting.`);
     setDenying(false);
     setReason("");
     onAnswered(waiting.slice(0, begun).map((card) => card.key));
@@ -224,13 +224,12 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
           </h2>
         </Bounded>
         <p className="mt-2 mb-0 text-text-2">
-          One answer for all of them, sent as{" "}
-          {picked.length === 1 ? "one decision" : `${picked.length} decisions of their own`}.
+          One answer for all, sent as {picked.length === 1 ? "one decision" : `${picked.length} separate decisions`}.
         </p>
         {left === 0 || busy ? null : (
           <p role="status" className="mt-1 mb-0 text-warn" data-testid="batch-left">
-            {left} of the {picked.length + left} that were selected {left === 1 ? "was" : "were"} answered, expired or
-            put off meanwhile, and {left === 1 ? "is" : "are"} not among these.
+            {left} of {picked.length + left} selected calls {left === 1 ? "was" : "were"} answered, expired or snoozed
+            meanwhile, and {left === 1 ? "is" : "are"} left out.
           </p>
         )}
       </header>
@@ -295,7 +294,7 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
               : !whole
                 ? "Reading the requests…"
                 : faulty > 0
-                  ? `${faulty} of them ${faulty === 1 ? "keeps" : "keep"} the others back`
+                  ? `${faulty} of them ${faulty === 1 ? "blocks" : "block"} the others`
                   : read === content
                     ? ""
                     : "Read them to their end first"}

@@ -50,8 +50,8 @@ const CardView = (given: CardGiven) => {
             className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text"
             data-testid="too-late"
           >
-            <span className="inline-block first-letter:uppercase">{closedWords(card)}</span>. Nothing can be sent from
-            here any more; Esc closes it.
+            <span className="inline-block first-letter:uppercase">{closedWords(card)}</span>. Nothing more can be sent
+            from here; Esc closes it.
           </p>
         ) : null}
         {acts.problem === null ? null : (

@@ -195,7 +195,7 @@ export const InboxScreen = () => {
         ) : null}
         {selection.picked.length > 0 || selection.left === 0 || sent.sending ? null : (
           <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="all-left">
-            What was selected was answered, expired or put off meanwhile.
+            The selected calls were answered, expired or snoozed meanwhile.
           </p>
         )}
         {selection.refusal === null ? null : (

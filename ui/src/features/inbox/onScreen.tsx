@@ -68,7 +68,7 @@ export const Bottom = ({ place }: { readonly place: Place }) => (
 export const TooSmall = ({ inView }: { readonly inView: boolean | null }) =>
   inView === false ? (
     <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="too-small">
-      What is asked has no room here: make the window larger to approve it.
+      The request does not fit here. Make the window larger to approve it.
     </p>
   ) : null;
 
@@ -79,6 +79,6 @@ export const Slowed = ({ words }: { readonly words: string }) => (
     className="m-0 border-t border-warn-line bg-warn-bg px-7 py-2 text-warn-text short:px-4 short:py-1"
     data-testid="slowed"
   >
-    {words}. This one can be approved once there was time to read it.
+    {words}. You can approve this one after the time it takes to read.
   </p>
 );

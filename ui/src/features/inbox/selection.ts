@@ -14,12 +14,12 @@ type Row = Pick<
 
 /** Why a row cannot be selected; null when it can. */
 export const whyNot = (row: Row): string | null => {
-  if (row.state !== "pending") return "It no longer waits.";
+  if (row.state !== "pending") return "It is no longer waiting.";
   if (row.kind !== "tool_call") return "Questions and forms are answered one by one.";
   if (row.deniedBefore) return "A person denied this call before: it is decided alone.";
   if (row.path !== "low" || row.risk === "high" || row.risk === "critical")
     return "High and critical calls are decided one by one.";
-  return row.votes === null ? null : "What several operators decide is decided one by one.";
+  return row.votes === null ? null : "Calls for several operators are decided one by one.";
 };
 
 const family = (row: Row): string => JSON.stringify([row.workspace, row.agent, row.tool]);
@@ -83,7 +83,7 @@ export const extended = (
   const way = step === 1 ? rows.slice(place + 1) : rows.slice(0, place).toReversed();
   const next = way.find((row) => whyNot(row) === null && family(row) === family(here));
   if (next === undefined)
-    return { picked: start.picked, refusal: "No more calls of this tool and agent that way.", cursor: key };
+    return { picked: start.picked, refusal: "No more calls of this tool and agent in that direction.", cursor: key };
   if (start.picked.includes(next.key)) return { ...start, cursor: next.key };
   const after = added(start.picked, rows, next);
   return { ...after, cursor: after.refusal === null ? next.key : key };

@@ -191,7 +191,7 @@ export const shownAgain = (list: readonly Sent[], nowMs: number): readonly Sent[
 const HOW_IT_ENDED: Record<string, string> = {
   expired: "it expired before your answer counted",
   withdrawn: "its agent took it back before your answer counted",
-  void: "what is in its place does not verify: look at the alarms",
+  void: "the stored decision does not verify; see the alarms",
 };
 
 /** What an entry says, but for the time that is left of its hold. */
@@ -204,7 +204,7 @@ export const wordsOf = (entry: Sent): { readonly strong: string; readonly rest: 
     case "queued":
       return {
         strong: "",
-        rest: entry.isVote ? "your vote is signed, on its way to the bus" : "signed, on its way to the bus",
+        rest: entry.isVote ? "your vote is signed and being sent" : "signed and being sent",
       };
     case "stored":
       return { strong: pastOf(entry.sentAs), rest: ", on the bus" };
@@ -221,6 +221,6 @@ export const wordsOf = (entry: Sent): { readonly strong: string; readonly rest: 
     case "practice":
       return { strong: "", rest: plainText(entry.practice?.words ?? []) };
     case "failed":
-      return { strong: "", rest: entry.message ?? "was not taken; look at the card" };
+      return { strong: "", rest: entry.message ?? "was not accepted; look at the card" };
   }
 };

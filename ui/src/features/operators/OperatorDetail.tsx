@@ -15,9 +15,9 @@ const By = ({ line }: { readonly line: OperatorLine }) =>
   line.state === "waiting" ? (
     "nobody yet"
   ) : line.joined ? (
-    "joined without anybody’s word"
+    "joined without an endorsement"
   ) : line.by === null ? (
-    "entered before this console came"
+    "listed before this console joined"
   ) : (
     <ShownText text={line.by} />
   );
@@ -42,7 +42,7 @@ const Term = ({ line }: { readonly line: OperatorLine }) => (
 const next = ({ key, now }: Operator): string =>
   ({
     waiting: `Accept with \`countersign operators add ${key}\`, refuse with \`countersign operators retire ${key}\`.`,
-    retired: `Take back with \`countersign operators add ${key}\`.`,
+    retired: `Reactivate with \`countersign operators add ${key}\`.`,
   })[now.state] ??
   `End with \`countersign operators retire ${key}\`, limit with \`countersign operators limit ${key}\`.`;
 
@@ -62,9 +62,9 @@ export const OperatorDetail = ({ one, nowMs }: { readonly one: Operator; readonl
         </h2>
         <p className="mt-2 mb-0 text-text-2" data-testid="operator-seen">
           {silent === null
-            ? "Its console was never heard."
+            ? "Its console was never seen."
             : silent < LIVE_MS
-              ? "Its console is there now."
+              ? "Its console is connected now."
               : `Its console was last seen ${formatAgo(silent)}.`}
         </p>
       </header>

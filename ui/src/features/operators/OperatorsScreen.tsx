@@ -35,8 +35,8 @@ export const OperatorsScreen = () => {
           {data === undefined ? null : (
             <p className="m-0 border-t border-line px-3.5 py-2 text-[11.5px] text-text-3">
               {data.approval
-                ? "A new key counts once an operator accepts it."
-                : "A new console’s keys count as soon as it joins."}
+                ? "A new key becomes active once an operator accepts it."
+                : "A new console’s keys are active as soon as it joins."}
             </p>
           )}
         </>

@@ -70,7 +70,7 @@ const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boo
             ))}
           </tbody>
         </table>
-        {filled.length === 0 ? <p className="text-text-3">Nothing came in this time.</p> : null}
+        {filled.length === 0 ? <p className="text-text-3">No requests in this time.</p> : null}
       </div>
     </details>
   );
@@ -79,7 +79,7 @@ const Numbers = ({ view, day }: { readonly view: OverviewView; readonly day: boo
 const Paces = ({ view }: { readonly view: OverviewView }) => (
   <Section title="Waiting until people decided, by agent and tool">
     {view.paces.length === 0 ? (
-      <p className="m-0 text-text-3">People decided nothing in this time.</p>
+      <p className="m-0 text-text-3">No decisions by people in this time.</p>
     ) : (
       <table className="selectable w-full" data-testid="paces">
         <thead className="text-left text-xs text-text-3">
@@ -96,7 +96,7 @@ const Paces = ({ view }: { readonly view: OverviewView }) => (
             // The most decided first; drawn anew with every reading.
             // oxlint-disable-next-line react/no-array-index-key
             <tr key={index} className="row-line">
-              <td className="py-1 text-text-2">{pace.agent ?? "others together"}</td>
+              <td className="py-1 text-text-2">{pace.agent ?? "all others"}</td>
               <td className="py-1 font-mono text-xs">
                 {pace.tool === null ? "" : <ShownText text={pace.tool.label} />}
               </td>

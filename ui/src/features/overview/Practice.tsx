@@ -19,7 +19,7 @@ const Person = ({ of }: { readonly of: PracticePerson }) => {
       <td className={cell}>{shareOf(of.falseAlarms, of.shown - changed)}</td>
       {of.dPrime === null || of.low === null || of.high === null ? (
         <td className="py-1 pr-4 text-right text-xs text-text-3" colSpan={2}>
-          too few
+          too few to tell
         </td>
       ) : (
         <>

@@ -103,8 +103,8 @@ export const MatrixScreen = () => {
       <header className="flex items-center gap-2.5 border-b border-line px-5 py-3">
         <h1 className="m-0 mr-1.5 text-[15px] font-semibold whitespace-nowrap">What happens now</h1>
         <span className="min-w-0 flex-1 text-text-3">
-          {data === undefined ? "" : `workspace ${data.workspace}, `}a call of which only agent, tool and risk are
-          known; the tool’s own risk is shaded
+          {data === undefined ? "" : `workspace ${data.workspace}, `}by agent, tool and risk alone; the tool’s own risk
+          is shaded
         </span>
         <Button className="ml-auto !py-1" tone="quiet" onClick={back}>
           Back to the rules <kbd className="kbd">Esc</kbd>
@@ -147,7 +147,7 @@ export const MatrixScreen = () => {
             </tbody>
           </table>
           <p className="selectable mt-3 px-5 text-xs text-text-3">
-            {data.more === 0 ? "" : `${data.more} more tools are left out. `}Rule set{" "}
+            {data.more === 0 ? "" : `${data.more} more tools are not shown. `}Rule set{" "}
             <code className="font-mono">{data.policyDigest}</code>
           </p>
         </Region>

@@ -6,16 +6,16 @@ import { useDesk } from "../../desk/DeskContext";
 import type { RuleChangeView, RuleState } from "../../ipc/generated";
 import { Failed } from "../../components/Failed";
 
-const STATE: Record<RuleState, string> = { on: "turned on", off: "turned off", shadow: "put into the shadow" };
+const STATE: Record<RuleState, string> = { on: "turned on", off: "turned off", shadow: "set to shadow" };
 
 const What = ({ of }: { readonly of: RuleChangeView }) => {
   if (of.kind === "removed") return <>removed</>;
-  if (of.kind === "known") return <>the oldest version known here</>;
+  if (of.kind === "known") return <>oldest version known here</>;
   if (of.kind === "made")
-    return <>made{of.state === null ? "" : `, ${of.state === "shadow" ? "in the shadow" : of.state}`}</>;
+    return <>created{of.state === null ? "" : `, ${of.state === "shadow" ? "in shadow" : of.state}`}</>;
   return (
     <>
-      {of.regret ? "called wrong, " : ""}
+      {of.regret ? "marked as wrong, " : ""}
       {of.state === null ? "" : STATE[of.state]}
       {of.state === null || of.fields.length === 0 ? "" : ", "}
       {of.fields.length === 0 ? (

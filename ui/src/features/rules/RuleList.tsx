@@ -38,12 +38,12 @@ const EffectBadge = ({
 );
 
 const usesOf = ({ state, effect, uses, today, shadows }: RuleRow): string => {
-  if (state === "shadow") return `in the shadow: ${shadows.toLocaleString("en")}`;
+  if (state === "shadow") return `in shadow: ${shadows.toLocaleString("en")}`;
   if (effect === "ask") return "";
   if (uses === 0) return "never used";
   return effect === "approve"
-    ? `${today.toLocaleString("en")} today, ${uses.toLocaleString("en")} ever`
-    : `${uses.toLocaleString("en")} ever`;
+    ? `${today.toLocaleString("en")} today, ${uses.toLocaleString("en")} in total`
+    : `${uses.toLocaleString("en")} in total`;
 };
 
 const endOf = (row: RuleRow, nowMs: number): { readonly text: string; readonly over: boolean } => {

@@ -33,7 +33,7 @@ interface RulePaneProps {
 const SOON_MS = 300;
 const AGAIN_MS = 3_000;
 
-const STATE: Record<RuleRow["state"], string> = { on: "on", off: "off", shadow: "in the shadow" };
+const STATE: Record<RuleRow["state"], string> = { on: "on", off: "off", shadow: "in shadow" };
 
 /** What the rule did so far. */
 const Record = ({ row, nowMs }: { readonly row: RuleRow; readonly nowMs: number }) => (
@@ -180,7 +180,7 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
       {removing ? (
         <Confirm
           title="Remove this rule?"
-          verb={limits ? "Remove all the same" : "Remove"}
+          verb={limits ? "Remove anyway" : "Remove"}
           dangerous
           onConfirm={(here) => remove(false, [], here)}
           onClose={() => {
@@ -188,13 +188,13 @@ export const RulePane = ({ workspace, row, gone, words, nowMs, onSaved }: RulePa
             setLimits(false);
           }}
         >
-          Nothing is decided by it any more, in no console. What it decided stays in the history, with its words.
+          No console uses it any more. Its past decisions stay in the history, with its text.
         </Confirm>
       ) : null}
       {denied === null ? null : (
         <DeniedDialog
           denied={denied}
-          verb={limits ? "Change other rules and remove it" : "Remove it all the same"}
+          verb={limits ? "Change other rules and remove it" : "Remove it anyway"}
           onConfirm={(here) => remove(true, [], here)}
           onClose={() => {
             setDenied(null);

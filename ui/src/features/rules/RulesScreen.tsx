@@ -193,7 +193,7 @@ export const RulesScreen = () => {
               "No rule fits the filter. Esc clears it."
             ) : error === null ? (
               <p className="m-0 max-w-[420px]">
-                No rules: every request asks. Write one with <Kbd command="newRule" />, or draft the narrowest one from
+                No rules yet, so every call needs a person. Write one with <Kbd command="newRule" />, or draft one from
                 a card with <Kbd command="grant" />.
               </p>
             ) : (

@@ -97,8 +97,7 @@ export const SuggestionList = ({ suggestions, chosen, onLook }: SuggestionListPr
             ? ""
             : !view.ready
               ? `Reading what people approved, ${view.looked.toLocaleString("en")} calls…`
-              : `once people approved the same ${view.approvalsMin} times in ${view.windowDays} days ` +
-                "and nobody denied it"}
+              : `approved at least ${view.approvalsMin} times in ${view.windowDays} days, never denied`}
         </span>
         {gone.length === 0 ? null : (
           <button

@@ -7,8 +7,8 @@ const LOGIN: Record<SettingsView["login"], string> = {
   own_server: "with its own login key",
   nkey: "with the nkey of a file",
   creds: "with a .creds file",
-  url: "with what is in the address",
-  none: "not at all: the server asks for nothing",
+  url: "with the credentials in its address",
+  none: "without credentials: the server asks for none",
 };
 
 const INSECURE: Record<string, string> = {

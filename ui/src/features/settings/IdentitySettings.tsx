@@ -47,7 +47,7 @@ export const IdentitySettings = ({ settings }: { readonly settings: SettingsView
         <span className="font-mono text-xs">{settings.console}</span>
       </Fact>
       <Fact name="Realm">
-        <span className="font-mono text-xs">{settings.realm ?? "not met yet"}</span>
+        <span className="font-mono text-xs">{settings.realm ?? "not known yet"}</span>
       </Fact>
     </Facts>
   </Part>

@@ -72,8 +72,8 @@ export const PracticeSettings = () => {
               ))}
             </div>
             <p className="mt-1.5 mb-0 text-[11.5px] text-text-3">
-              Calls that were approved here, most with one change. Nothing of them runs or is sent; the answer says at
-              once what was changed.
+              Copies of calls that people approved here, most with one change. They are never sent or run; the answer
+              shows the change.
             </p>
           </div>
         </div>

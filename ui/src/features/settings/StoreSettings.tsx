@@ -57,7 +57,9 @@ export const StoreSettings = ({ settings }: { readonly settings: SettingsView })
       >
         <Facts>
           <Fact name="A decision not on the bus">after {settings.stalls.onBusS} s</Fact>
-          <Fact name="Not received by its agent">after {settings.stalls.receivedS} s, while the agent is heard</Fact>
+          <Fact name="Not received by its agent">
+            after {settings.stalls.receivedS} s, while the agent sends heartbeats
+          </Fact>
           <Fact name="Received and not executed">after {settings.stalls.executedS} s</Fact>
           <Fact name="Waiting requests of one agent">
             at most {settings.waitingLimit.toLocaleString("en")}, more are rejected
@@ -76,12 +78,12 @@ export const StoreSettings = ({ settings }: { readonly settings: SettingsView })
           {settings.folders.map((folder) => (
             <Fact key={folder.what} name={FOLDER[folder.what] ?? folder.what}>
               <span className="font-mono text-xs">{folder.path}</span>
-              {folder.exists ? "" : <span className="text-text-3"> (not there: everything is as usual)</span>}
+              {folder.exists ? "" : <span className="text-text-3"> (not there: defaults apply)</span>}
             </Fact>
           ))}
         </Facts>
         <p className="mt-2.5 mb-0 text-[11.5px] text-text-3">
-          Flags win over the environment, the environment over config.toml. Either is read when the program starts.
+          Flags override the environment; the environment overrides config.toml. All are read at start.
         </p>
       </Part>
     </>

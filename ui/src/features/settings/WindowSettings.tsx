@@ -81,9 +81,8 @@ const HasteBrake = () => {
     <>
       <Radios
         name="haste"
-        title="Brake on haste"
-        means="After 5 cards in a row decided faster than they can be read, the next one arms after its reading time.
-          The audit log records who turns it off."
+        title="Slow down hasty decisions"
+        means="After 5 hasty cards in a row, the next can be approved only after its reading time. The audit log records who turns this off."
         choices={[
           { value: "on", label: "On" },
           { value: "off", label: "Off" },
@@ -125,14 +124,14 @@ export const WindowSettings = () => (
       title="Single keys"
       means="When off, only Ctrl shortcuts and Esc work."
       choices={[
-        { value: "on", label: "Act" },
+        { value: "on", label: "On" },
         { value: "off", label: "Off" },
       ]}
     />
     <Choices
       name="notifications"
       title="Desktop notifications"
-      means="While the window is not in front. They never show arguments and never decide; alarms are shown unless off."
+      means="Shown while the window is not in front, alarms too. They never show arguments and never decide."
       choices={[
         { value: "all", label: "Every request" },
         { value: "urgent", label: "High and critical" },

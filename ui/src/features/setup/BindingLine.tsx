@@ -83,7 +83,7 @@ const BindForm = ({ field, agent, disabled, onBinding, onClose }: BindFormProps)
             <code className="font-mono text-xs text-text">
               <ShownText text={field.value} />
             </code>
-            . Rules that ask or deny still win, and what waits is judged again at once.
+            . Rules that ask or deny still win. Waiting calls are checked again at once.
           </p>
         </Confirm>
       ) : null}
@@ -100,7 +100,7 @@ export const BindingLine = ({ field, agent, disabled, onBinding }: BindingLinePr
     <div className="mt-2.5 text-[12.5px]" data-testid="setup-binding" data-bound={bound !== null}>
       {bound === null ? (
         <span className="text-text-3">
-          Always asks.
+          Always asks a person.
           {open ? null : (
             <button
               type="button"
@@ -110,7 +110,7 @@ export const BindingLine = ({ field, agent, disabled, onBinding }: BindingLinePr
                 setOpen(true);
               }}
             >
-              Do not ask when…
+              Skip asking when…
             </button>
           )}
         </span>
@@ -126,7 +126,7 @@ export const BindingLine = ({ field, agent, disabled, onBinding }: BindingLinePr
               {bound.spares
                 ? "It has this value: calls pass."
                 : bound.redeclared
-                  ? "Its agent declares it otherwise since then: calls ask until it is bound or set again."
+                  ? "Its agent changed it since: calls ask until you bind or set it again."
                   : "It has another value: calls ask."}
             </b>
           </div>

@@ -149,7 +149,7 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
               </span>
             ) : chosen === null ? (
               <span>
-                The default counts: <Default field={field} />
+                Using the default: <Default field={field} />
               </span>
             ) : (
               <span>
@@ -172,7 +172,7 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
                   onDraft(null);
                 }}
               >
-                Take back
+                Discard
               </button>
             )}
             {chosen !== null && draft?.type !== "default" ? (
@@ -202,7 +202,7 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
           </div>
           {chosen !== null && !chosen.fits ? (
             <p role="note" className="mt-1 mb-0 text-warn">
-              The value that was chosen does not fit what the agent declares now; the default counts.
+              The chosen value no longer fits the agent’s setup schema, so the default is used.
             </p>
           ) : null}
           {chosen !== null && draft === undefined && (chosen.json === null || hasMarks(field.value)) ? (

@@ -21,7 +21,7 @@ export const Leftovers = ({ form, disabled, onEdit }: LeftoversProps) => {
     });
   };
   return (
-    <Section title="Set for keys that the agent does not declare: they count for nothing while it does not">
+    <Section title="Set for keys that the agent does not declare (ignored)">
       <ul className="selectable m-0 list-none p-0" data-testid="setup-leftovers">
         {form.leftovers.map((left) => (
           <li key={left.key} className="row-line flex flex-wrap items-center gap-x-3 gap-y-1 py-2 last:border-0">
@@ -54,7 +54,7 @@ export const Leftovers = ({ form, disabled, onEdit }: LeftoversProps) => {
                     edit({ type: "set", key: left.key, json: null });
                   }}
                 >
-                  Forget the value
+                  Remove the value
                 </Button>
               )}
               {left.bound === null ? null : (

@@ -5,7 +5,7 @@ import type { SetupLineView } from "../../ipc/generated";
 const ROW_PX = 52;
 
 const says = ({ keys, chosen, bound }: SetupLineView): string => {
-  if (keys === null) return "its declaration cannot be used";
+  if (keys === null) return "its setup schema is invalid";
   if (keys === 0) return "declares no setup keys";
   const parts = [`${keys} ${keys === 1 ? "key" : "keys"}`];
   if (chosen > 0) parts.push(`${chosen} set`);

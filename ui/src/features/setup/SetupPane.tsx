@@ -15,8 +15,8 @@ const Undeclared = ({ form }: { readonly form: SetupForm }) => {
   if (declared.type === "nothing") {
     return (
       <p className="m-0 max-w-[640px] text-text-2" data-testid="setup-nothing">
-        This agent declares no setup keys, so there is nothing to set and no key can spare a question. An agent declares
-        them in its hello (<code className="font-mono text-xs">setup_schema</code>).
+        This agent declares no setup keys, so there is nothing to set. An agent declares them in its hello (
+        <code className="font-mono text-xs">setup_schema</code>).
       </p>
     );
   }
@@ -27,10 +27,7 @@ const Undeclared = ({ form }: { readonly form: SetupForm }) => {
       className="max-w-[680px] rounded-[7px] border border-warn-line bg-warn-bg px-3 py-2 text-[12.5px] text-warn-text"
       data-testid="setup-wrong"
     >
-      <p className="m-0">
-        What the agent declares cannot be used, so none of its keys spares a question. Whoever wrote the agent has to
-        fix it:
-      </p>
+      <p className="m-0">The agent’s setup schema is invalid, so no key skips asking. Its developer must fix this:</p>
       <ul className="selectable my-1 pl-5">
         {declared.problems.map((problem, place) => (
           // Problems keep the order of the declaration.
@@ -71,13 +68,13 @@ const SaveBar = ({ state, blocked }: { readonly state: SetupFormState; readonly 
         ) : count > 0 ? (
           `${count} ${count === 1 ? "change" : "changes"} not saved`
         ) : (
-          "Saved values hold in every console; they are not sent to the agent."
+          "Saved values apply in every console; they are not sent to the agent."
         )}
       </div>
       {count === 0 ? null : (
         <>
           <Button tone="quiet" disabled={state.busy} onClick={state.drop}>
-            Drop mine
+            Discard mine
           </Button>
           {state.stale ? (
             <Button data-testid="setup-keep" onClick={state.keepMine}>
@@ -122,7 +119,7 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
         <h2 className="selectable m-0 font-mono text-xl/tight font-semibold">{form.agent}</h2>
         <p className="mt-2 mb-0 text-text-2">
           {form.changed === null ? (
-            "Nobody has set anything yet"
+            "Nothing set yet"
           ) : (
             <>
               Changed last by <ShownText text={form.changed.by} />, <SetAt ms={form.changed.atMs} />
@@ -131,8 +128,7 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
         </p>
         {form.readable ? null : (
           <p role="alert" className="mt-2 mb-0 text-bad">
-            The value on the bus does not verify or cannot be read: no key spares a question. Saving puts a new setup in
-            its place.
+            The setup on the bus does not verify or cannot be read, so no key skips asking. Saving replaces it.
           </p>
         )}
       </header>

@@ -75,7 +75,7 @@ export const useSetupForm = (agent: string): SetupFormState => {
         setupDrafts.keep(agent, leftAfter(setupDrafts.of(agent), drafts, next));
       });
       if (done === "stored") return { saved: true };
-      const lost = "Nothing was saved, and nothing of yours is lost:";
+      const lost = "Nothing was saved; your text is kept:";
       return done === "conflict"
         ? { conflict: null, late: `${lost} somebody else changed it meanwhile.` }
         : { refused: done, late: `${lost} ${words(done)}` };
@@ -95,7 +95,7 @@ export const useSetupForm = (agent: string): SetupFormState => {
       throw new CallError(
         "failed",
         done === "conflict"
-          ? "Somebody changed this setup in between; nothing was changed. Look at what is now, then try again."
+          ? "Somebody else changed this setup; your change was not made. Look at the new values, then try again."
           : words(done),
       );
     });

@@ -17,7 +17,7 @@ export const Part = ({ part }: { readonly part: PartView }) => {
             <span className={`${badge} mb-1 inline-block`} data-testid="shortened">
               {part.shortened.type === "compressed"
                 ? "compressed by the framework"
-                : "truncated by the framework, compressing failed"}
+                : "truncated by the framework; compression failed"}
               , from {part.shortened.from.toLocaleString("en")} characters
             </span>
           )}
@@ -35,21 +35,15 @@ export const Part = ({ part }: { readonly part: PartView }) => {
     case "value":
       return (
         <div data-part="value">
-          <Entries entries={part.entries} revealed={NOTHING} label="What came out" />
+          <Entries entries={part.entries} revealed={NOTHING} label="Output" />
           {part.cut ? (
-            <p className="mt-1 mb-0 text-text-3">The beginning of it; the bytes as received have all of it.</p>
+            <p className="mt-1 mb-0 text-text-3">Only the beginning; the bytes as received have all of it.</p>
           ) : null}
         </div>
       );
     case "image":
       return (
-        <Picture
-          from="put out by the agent"
-          mime={part.mime}
-          data={part.data}
-          width={part.width}
-          height={part.height}
-        />
+        <Picture from="sent by the agent" mime={part.mime} data={part.data} width={part.width} height={part.height} />
       );
     case "file":
       return (

@@ -10,10 +10,10 @@ const NOTHING = new Map<number, never>();
 
 const FAULT: Record<SpanFaultKind, string> = {
   credential: "A credential is missing",
-  balance: "The balance does not cover it",
+  balance: "The balance is too low",
   tool: "The tool failed",
   tool_timeout: "The tool did not answer in time",
-  validation: "The arguments do not fit the tool",
+  validation: "The arguments are invalid for the tool",
   other: "It failed",
 };
 
@@ -111,7 +111,7 @@ const Artifact = ({ artifact }: { readonly artifact: ArtifactView }) => (
 );
 
 const Calls = ({ calls }: { readonly calls: readonly ChainCall[] }) => (
-  <Section title={`Calls of the chain, ${calls.length}, as its record says`}>
+  <Section title={`Calls of the chain: ${calls.length} (from its record)`}>
     <table className="selectable w-full font-mono text-xs" data-testid="chain">
       <tbody>
         {calls.map((call, index) => (
@@ -140,12 +140,12 @@ export const SpanFacts = ({ span }: { readonly span: SpanView }) => (
   <>
     {span.fault === null ? null : <Fault fault={span.fault} />}
     {span.input.length === 0 ? null : (
-      <Section title={span.inputCut ? "What went in, its beginning" : "What went in"}>
-        <Entries entries={span.input} revealed={NOTHING} label="What went in" />
+      <Section title={span.inputCut ? "Input, its beginning" : "Input"}>
+        <Entries entries={span.input} revealed={NOTHING} label="Input" />
       </Section>
     )}
     {span.output.length === 0 ? null : (
-      <Section title="What came out">
+      <Section title="Output">
         <div className="flex flex-col gap-2" data-testid="output">
           {span.output.map((part, index) => (
             // Parts keep their order.

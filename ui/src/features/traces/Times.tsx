@@ -51,7 +51,7 @@ export const Times = ({ line, tree, own }: TimesProps) => {
               <tr>
                 <th className="text-left font-normal">Figure</th>
                 <th className="text-right font-normal">itself</th>
-                <th className="text-right font-normal">with all below</th>
+                <th className="text-right font-normal">with children</th>
               </tr>
             </thead>
             <tbody>

@@ -66,7 +66,7 @@ const Trace = ({ tree, error, request }: TraceProps) => {
           ) : null}
           <span className="min-w-0 truncate text-text-3" data-testid="trace-sum">
             {`${spans.toLocaleString("en")} ${spans === 1 ? "line" : "lines"}, ${formatDuration(tree.durationMs)}, `}
-            of which {formatDuration(tree.waitingMs)} waiting for a decision
+            {formatDuration(tree.waitingMs)} of it waiting for a decision
           </span>
           <span className="flex-1" />
           <Button className="!px-2.5 !py-1" onClick={state.fit}>
@@ -79,7 +79,7 @@ const Trace = ({ tree, error, request }: TraceProps) => {
         <Unread error={error} className="m-0 border-b border-bad-line bg-bad-bg px-5 py-1.5" />
         {tree.truncated ? (
           <p role="status" className="m-0 border-b border-warn-line bg-warn-bg px-5 py-1.5 text-warn-text">
-            More is stored of this trace than is listed: the earliest spans are.
+            This trace has more spans than this list, which shows the earliest.
           </p>
         ) : null}
         {tree.partlyRead ? (
@@ -130,11 +130,11 @@ export const TraceScreen = () => {
         <div className="max-w-prose px-7 text-center" role="alert">
           <p className={failed.code === "not_found" ? "text-text-2" : "text-bad"}>
             {failed.code === "not_found"
-              ? "There is no such trace: no span of it has reached this console."
+              ? "Trace not found: none of its spans has reached this console."
               : failed.message}
           </p>
           <p>
-            An agent sends its steps as spans; a request alone has none. <kbd className="kbd">Esc</kbd> goes back.
+            Agents send their steps as spans; a request alone has none. <kbd className="kbd">Esc</kbd> goes back.
           </p>
         </div>
       )}

@@ -61,7 +61,7 @@ export const TracesScreen = () => {
     <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Traces">
       <header className="flex min-h-[52px] items-center gap-3 border-b border-line px-5">
         <h1 className="m-0 text-[15px] font-semibold">Traces</h1>
-        <span className="text-text-3">last written to first</span>
+        <span className="text-text-3">latest change first</span>
         <span className="flex-1" />
         <form
           className={`flex w-[340px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px]
@@ -97,10 +97,10 @@ export const TracesScreen = () => {
             "Reading…"
           ) : (
             <div className="max-w-[560px] px-7 text-center">
-              <p className="text-[15px] text-text-2">No agent has reported what it did yet.</p>
+              <p className="text-[15px] text-text-2">No agent has sent any spans yet.</p>
               <p>
-                What agents send as spans appears here as call trees: the adapters do so automatically, and{" "}
-                <code className="font-mono text-xs">gate.span(…)</code> of the SDK does it step by step.
+                Spans of agents appear here as call trees. The adapters send them automatically; the SDK sends them with{" "}
+                <code className="font-mono text-xs">gate.span(…)</code>.
               </p>
             </div>
           )}

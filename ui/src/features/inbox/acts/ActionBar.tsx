@@ -45,12 +45,12 @@ const Held = ({ releaseMs, onUndo }: { readonly releaseMs: number; readonly onUn
 const CLOSED: Record<Card["state"], string> = {
   pending: "",
   holding: "Held, not sent",
-  queued: "Signed, on its way to the bus: not yet in force",
+  queued: "Signed and being sent to the bus; not yet in force",
   decided: "Decided",
   expired: "Expired: the agent has gone on without it",
   withdrawn: "Withdrawn: the agent no longer wants the answer",
-  rejected: "Rejected: not a request of the protocol",
-  void: "Void: what is stored as its decision does not verify; the agent denies",
+  rejected: "Rejected: not a valid request",
+  void: "Void: the stored decision does not verify, so the agent denies",
 };
 
 /** Why nothing can be done with a card that no longer waits. */

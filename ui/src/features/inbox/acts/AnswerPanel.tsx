@@ -80,7 +80,7 @@ export const AnswerPanel = () => {
         {words ? (
           <input
             className="min-w-0 flex-1 rounded-md border border-line bg-bg px-2.5 py-2 text-text"
-            aria-label="Answer in own words"
+            aria-label="Answer in your own words"
             // oxlint-disable-next-line jsx-a11y/no-autofocus -- the key R asks for exactly this
             autoFocus={options.length === 0}
             placeholder="In your own words"

@@ -96,7 +96,7 @@ export const DenyPanel = ({ stops, canStop, busy, reason, onReason, onDeny, onCl
         </Button>
       </div>
       {stops && !canStop ? (
-        <p className="mt-2 mb-0 text-xs text-warn">This agent cannot be stopped from here: it is sent as a denial.</p>
+        <p className="mt-2 mb-0 text-xs text-warn">This agent cannot be stopped from here; only the denial is sent.</p>
       ) : null}
     </form>
   );

@@ -17,9 +17,7 @@ export const SnoozePanel = () => {
       aria-label="Snooze"
       data-testid="snooze-panel"
     >
-      <span className="text-text-2">
-        {choices.length === 0 ? "It is due within a minute or so: it cannot be put off." : "Hide it here:"}
-      </span>
+      <span className="text-text-2">{choices.length === 0 ? "It is due too soon to snooze." : "Hide it here:"}</span>
       {choices.map((choice, place) => (
         <Button
           key={choice.label}

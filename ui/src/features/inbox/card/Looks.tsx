@@ -25,7 +25,7 @@ const Command = ({ parts }: { readonly parts: readonly CommandPart[] }) => (
           <ShownText text={part.joint} />
         </span>
         <span className="min-w-0 break-all text-text-2">
-          {part.depth > 0 ? <span className="sr-only">inside of it: </span> : null}
+          {part.depth > 0 ? <span className="sr-only">inside it: </span> : null}
           <b className="font-semibold text-text">
             <ShownText text={part.program} />
           </b>
@@ -67,10 +67,10 @@ const Look = ({ look }: { readonly look: ArgLook }) => {
         <Section
           title={
             <>
-              The parts of{" "}
               <code className="font-mono">
                 <ShownText text={look.place} />
               </code>
+              , step by step
             </>
           }
         >

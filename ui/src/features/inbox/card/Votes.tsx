@@ -6,7 +6,7 @@ import type { VotesView, BallotView } from "../../../ipc/generated";
 
 const Vote = ({ vote }: { readonly vote: BallotView }) =>
   vote.type === "hidden" ? (
-    <li className="text-text-3">Somebody has voted; what and who is shown once you have</li>
+    <li className="text-text-3">Somebody has voted; details are shown after your own vote</li>
   ) : (
     <li>
       {vote.mine ? "You" : <ShownText text={vote.by} />} <span className="text-text-2">{pastOf(vote.verdict)}</span>
@@ -34,13 +34,13 @@ export const Votes = ({ votes }: { readonly votes: VotesView }) => {
           ))}
         </span>
         <span>
-          {given} of {required} approvals, {mine ? "yours is given" : "yours is missing"}
+          {given} of {required} approvals, {mine ? "including yours" : "yours is missing"}
         </span>
       </div>
       {apart === 0 ? null : (
         <p className="m-0 mt-1.5 text-warn" data-testid="votes-apart">
-          {apart === 1 ? "1 vote is" : `${apart} votes are`} for something else and not counted here: another operator
-          has to approve what one of them did, or somebody denies it.
+          {apart === 1 ? "1 vote is" : `${apart} votes are`} for a different answer and not counted here. Another
+          operator must agree, or somebody denies it.
         </p>
       )}
       {votes.votes.length === 0 ? null : (
