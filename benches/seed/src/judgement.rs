@@ -57,7 +57,7 @@ fn rates(set: &Value, cold: bool, counts: &mut [f64; 4]) {
     for (tool, calls) in set["past"].as_object().into_iter().flatten() {
         for args in calls.as_array().into_iter().flatten().filter(|_| !cold) {
             let past = pasts.entry(tool).or_default();
-            past.approve(&facts(&Call::new(tool, args)));
+            past.approve(&facts(&Call::new(tool, args)), 1);
         }
     }
     let desk = if cold {
@@ -88,7 +88,7 @@ fn rates(set: &Value, cold: bool, counts: &mut [f64; 4]) {
 fn times(calls: usize) -> Vec<f64> {
     let mut past = Past::default();
     for number in 0..VALUES {
-        past.approve(&facts(&Call::new("work", &call(number))));
+        past.approve(&facts(&Call::new("work", &call(number))), 1);
     }
     let look = |number: usize| {
         let args = call(VALUES + number);

@@ -86,11 +86,11 @@ impl Past {
         places.filter(full).collect()
     }
 
-    /// Learns the facts of a call that a person approved.
-    pub fn approve(&mut self, facts: &[Fact]) {
+    /// Learns the facts of a call that people approved so many times.
+    pub fn approve(&mut self, facts: &[Fact], times: u32) {
         for fact in facts {
             let habit = self.habit(fact);
-            habit.approved += 1;
+            habit.approved += times;
             if fact.kind == Kind::Args {
                 // The same arguments were approved: what a person denied of them before is over.
                 (habit.denied, habit.denial) = (0, None);

@@ -37,14 +37,14 @@ fn found(table: &Value, entry: &Value) -> (Vec<(String, String)>, String) {
     let list = |key: &str| entry[key].as_array().cloned().unwrap_or_default();
     for _ in 0..entry["n"].as_u64().unwrap_or(1) {
         for earlier in list("past") {
-            past.approve(&facts(&call(tool, &earlier)));
+            past.approve(&facts(&call(tool, &earlier)), 1);
         }
     }
     for denied in list("denied") {
         past.deny(&facts(&call(tool, &denied)), &Denial::default());
     }
     for later in list("then") {
-        past.approve(&facts(&call(tool, &later)));
+        past.approve(&facts(&call(tool, &later)), 1);
     }
     let single = args.as_object().unwrap().keys().next().unwrap();
     let at = entry["at"]

@@ -83,17 +83,17 @@ pub async fn of_tool(
     .await
 }
 
-/// One more call with these values, which a person approved on that day.
+/// So many more calls with these values, which people approved on that day.
 pub async fn approve(
     tx: &mut WriteConnection,
     (ws, agent, tool): Tool<'_>,
-    day: i64,
+    (day, times): (i64, u32),
     values: &[Value],
 ) -> Result<(), StoreError> {
     tx.direct(|sqlite| {
         let mut insert = sqlite.prepare_cached(
             "INSERT INTO habits(ws, agent, tool, kind, place, value, day, approved, denied)
-             VALUES (?, ?, ?, ?, ?, ?, ?, 1, 0) ON CONFLICT DO UPDATE SET approved = approved + 1",
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET approved = approved + excluded.approved",
         )?;
         // The same arguments were approved: what a person denied of them before is over.
         let mut end = sqlite.prepare_cached(
@@ -104,7 +104,9 @@ pub async fn approve(
             if of.kind == "args" {
                 end.execute(params![ws, agent, tool, of.value])?;
             }
-            insert.execute(params![ws, agent, tool, of.kind, of.place, of.value, day])?;
+            insert.execute(params![
+                ws, agent, tool, of.kind, of.place, of.value, day, times
+            ])?;
         }
         Ok(())
     })

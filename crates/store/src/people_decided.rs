@@ -1,11 +1,14 @@
 //! Tables `requests`, `decisions`, `receipts`: what people decided on the calls of one agent's tool.
 
-use rusqlite::OptionalExtension as _;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use sqlx::SqliteExecutor;
 
 use super::direct::WriteConnection;
 use super::tool_record::{ToolCall, newest_calls};
 use super::{Reader, StoreError};
+use crate::domain::Timestamp;
 
 /// A call of the tool on which a person decided.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -64,6 +67,9 @@ pub struct Decided {
     pub tool: (String, String, String),
     /// The decision.
     pub decision: PersonDecided,
+    /// How many calls of the tool with the same arguments were approved on that day: this one and later ones, with no
+    /// other decision in between.
+    pub times: u32,
 }
 
 /// Which of these requests people approved or denied, in the given order: those of which so many receipts say that the
@@ -79,21 +85,51 @@ pub async fn of(
     tx.direct(|sqlite| {
         let mut select = sqlite.prepare_cached(
             "SELECT r.ws, r.agent, r.tool, r.request_id, r.raw, CASE r.verdict WHEN 'modify' THEN d.payload END,
-               r.verdict, r.decided_at, d.decided_by, d.message
+               r.verdict, r.decided_at, d.decided_by, d.message, r.args_digest
              FROM requests r JOIN decisions d ON d.request = r.id WHERE r.id = ?1 AND r.tool IS NOT NULL
              AND r.state = 'decided' AND r.origin = 'operator'
              AND r.verdict IN ('approve', 'modify', 'deny', 'terminate') AND length(r.raw) > 0
              AND (SELECT count(*) FROM receipts c WHERE c.ws = r.ws AND c.agent = r.agent
                AND c.request_id = r.request_id AND c.stage IN ('failed', 'refused')) = ?2",
         )?;
-        let mut found = Vec::new();
+        let mut found: Vec<Decided> = Vec::new();
+        let mut approved = HashMap::new();
         for id in requests {
-            let row = select.query_row(rusqlite::params![id, failures], decided).optional()?;
-            found.extend(row);
+            let mut rows = select.query(rusqlite::params![id, failures])?;
+            let Some(row) = rows.next()? else {
+                continue;
+            };
+            let Some(same) = approval(row)? else {
+                approved.clear();
+                found.push(decided(row)?);
+                continue;
+            };
+            match approved.entry(same) {
+                Entry::Occupied(first) => {
+                    let first: &usize = first.get();
+                    found[*first].times += 1;
+                }
+                Entry::Vacant(first) => {
+                    first.insert(found.len());
+                    found.push(decided(row)?);
+                }
+            }
         }
         Ok(found)
     })
     .await
+}
+
+/// What two approvals have in common that teach the same: tool, arguments and day. None for what is not a plain approval.
+fn approval(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<([String; 4], i64)>> {
+    let digest: Option<String> = row.get(10)?;
+    let verdict: String = row.get(6)?;
+    let Some(digest) = digest.filter(|_| verdict == "approve") else {
+        return Ok(None);
+    };
+    let decided_at: i64 = row.get(7)?;
+    let tool = [row.get(0)?, row.get(1)?, row.get(2)?, digest];
+    Ok(Some((tool, decided_at.div_euclid(Timestamp::DAY_MS))))
 }
 
 fn decided(row: &rusqlite::Row<'_>) -> rusqlite::Result<Decided> {
@@ -108,6 +144,7 @@ fn decided(row: &rusqlite::Row<'_>) -> rusqlite::Result<Decided> {
             decided_by: row.get(8)?,
             message: row.get(9)?,
         },
+        times: 1,
     })
 }
 

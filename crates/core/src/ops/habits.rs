@@ -1,16 +1,16 @@
 //! Findings of calls: made when a call arrives, and again for the waiting calls of an agent's tool whenever a person's
 //! decision on one of them is projected.
 
+mod again;
 mod anew;
 mod learn;
 mod past;
-
-use std::collections::BTreeMap;
 
 use countersign_redaction::is_secret_key;
 use countersign_scrutiny::{Call, Finding, effect, examine};
 use countersign_wire::{AgentKey, ApprovalRequest, ParsedRequest};
 
+use self::again::Again;
 pub use self::anew::Learned;
 pub(crate) use self::anew::apply;
 use self::past::{Pasts, ToolName};
@@ -21,10 +21,13 @@ use crate::policy::Stop;
 use crate::store::findings::{self, Waiting};
 use crate::store::{StoreError, WriteConnection};
 
-/// How many waiting calls are looked at in one transaction.
-const AT_ONCE: i64 = 200;
-/// How long the writer does other things between two such looks, ms.
-const REST_MS: i64 = 40;
+/// How many waiting calls are looked at in one transaction: about 2 ms.
+const AT_ONCE: i64 = 100;
+/// How long the writer does other things until it looks at more calls that nobody looked at, ms.
+const REST_MS: i64 = 20;
+/// The same for each call that was looked at again, ms: while people decide all the time, such looks take a fortieth of
+/// the writer.
+const REST_AGAIN_MS: i64 = 1;
 
 /// What the writer remembers of it.
 #[derive(Default)]
@@ -36,8 +39,7 @@ pub(crate) struct Habits {
     failed: Vec<i64>,
     /// Waiting calls behind this row were not looked at.
     unmade: Option<i64>,
-    /// The waiting calls of these tools are looked at again, behind these rows.
-    again: BTreeMap<ToolName, i64>,
+    again: Again,
     rests_until: Option<Timestamp>,
     /// When the table was made anew, as far as it is known here.
     anew: Option<String>,
@@ -91,15 +93,13 @@ pub(super) async fn look(
     agent: &AgentKey,
     request: &ApprovalRequest,
 ) -> Result<Found, StoreError> {
-    let Some(mut call) = Call::of(request) else {
+    let Some(call) = call_of(request) else {
         return Ok(Found {
             findings: Vec::new(),
             effect: None,
         });
     };
-    call.hides = is_secret_key;
-    let tool = ToolName::new(agent.workspace.as_ref(), agent.agent.as_ref(), call.tool);
-    let past = habits.pasts.of(tx, now, &tool).await?;
+    let past = habits.pasts.of(tx, now, &tool_of(agent, &call)).await?;
     Ok(Found {
         findings: examine(&call, past),
         effect: effect(&call, past),
@@ -112,10 +112,23 @@ pub(super) async fn stops(
     batch: &mut Tx<'_>,
     parsed: &ParsedRequest,
 ) -> Result<Vec<Stop>, StoreError> {
-    let agent = parsed.key.agent_key();
-    let habits = &mut ledger.habits;
-    let found = look(habits, batch.tx, batch.now, &agent, &parsed.request).await?;
-    Ok(stops_of(&found.findings))
+    let Some(call) = call_of(&parsed.request) else {
+        return Ok(Vec::new());
+    };
+    let tool = tool_of(&parsed.key.agent_key(), &call);
+    let pasts = &mut ledger.habits.pasts;
+    let past = pasts.of(batch.tx, batch.now, &tool).await?;
+    Ok(stops_of(&examine(&call, past)))
+}
+
+fn call_of(request: &ApprovalRequest) -> Option<Call<'_>> {
+    let mut call = Call::of(request)?;
+    call.hides = is_secret_key;
+    Some(call)
+}
+
+fn tool_of(agent: &AgentKey, call: &Call<'_>) -> ToolName {
+    ToolName::new(agent.workspace.as_ref(), agent.agent.as_ref(), call.tool)
 }
 
 /// Learns what people decided, and looks again at what waits.
@@ -133,7 +146,11 @@ pub(super) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<
     if !ledger.caught_up {
         return Ok(());
     }
-    if let Some(until) = ledger.habits.rests_until.filter(|until| batch.now < *until) {
+    let habits = &ledger.habits;
+    if habits.unmade.is_none() && habits.again.is_empty() {
+        return Ok(());
+    }
+    if let Some(until) = habits.rests_until.filter(|until| batch.now < *until) {
         ledger.due_at(until);
         return Ok(());
     }
@@ -143,19 +160,21 @@ pub(super) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<
         ledger.habits.unmade = look_again(ledger, batch, &waiting, &mut left).await?;
     }
     while left > 0
-        && let Some((tool, after)) = ledger.habits.again.pop_first()
+        && let Some((tool, after)) = ledger.habits.again.next()
     {
-        let of = (tool.ws.as_str(), tool.agent.as_str(), tool.tool.as_str());
-        let waiting = findings::of_tool(batch.tx, of, after, left).await?;
+        let waiting = findings::of_tool(batch.tx, tool.parts(), after, left).await?;
         if let Some(after) = look_again(ledger, batch, &waiting, &mut left).await? {
-            ledger.habits.again.insert(tool, after);
+            ledger.habits.again.go_on(tool, after);
         }
     }
     let habits = &mut ledger.habits;
-    habits.rests_until = None;
+    let rest = match habits.unmade {
+        Some(_) => REST_MS,
+        None => (AT_ONCE - left) * REST_AGAIN_MS,
+    };
+    let until = batch.now.plus_ms(rest);
+    habits.rests_until = Some(until);
     if habits.unmade.is_some() || !habits.again.is_empty() {
-        let until = batch.now.plus_ms(REST_MS);
-        habits.rests_until = Some(until);
         ledger.due_at(until);
     }
     Ok(())

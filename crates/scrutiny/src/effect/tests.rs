@@ -69,7 +69,7 @@ fn payments_with_the_largest_before() {
         ("Kontor Sued", 4000.5),
     ] {
         let args = json!({"payee": payee, "amount": amount, "currency": "EUR"});
-        past.approve(&facts(&Call::new("pay_invoice", &args)));
+        past.approve(&facts(&Call::new("pay_invoice", &args)), 1);
     }
     let calls = json!([
         ["pay_invoice", {"payee": "Hallberg Maschinen GmbH", "amount": 12490, "currency": "EUR"}, "Pays 12,490.00 EUR to Hallberg Maschinen GmbH; the largest before was 2,310.00"],

@@ -25,10 +25,10 @@ pub(super) async fn decided(
     requests: &[i64],
 ) -> Result<(), StoreError> {
     let Habits { pasts, again, .. } = &mut ledger.habits;
-    for Decided { tool, decision } in people_decided::of(batch.tx, requests, 0).await? {
-        let tool = ToolName::new(&tool.0, &tool.1, &tool.2);
-        learn(pasts, batch.tx, batch.now, &tool, &decision).await?;
-        again.entry(tool).or_insert(0);
+    for decided in people_decided::of(batch.tx, requests, 0).await? {
+        let tool = ToolName::of(&decided);
+        learn(pasts, batch.tx, batch.now, &tool, &decided).await?;
+        again.want(tool);
     }
     Ok(())
 }
@@ -43,20 +43,19 @@ pub(super) async fn failed(
     let Habits { pasts, again, .. } = &mut ledger.habits;
     for reported in requests.chunk_by(|one, other| one == other) {
         let times = i64::try_from(reported.len()).unwrap_or(i64::MAX);
-        for Decided { tool, decision } in
-            people_decided::of(batch.tx, &reported[..1], times).await?
-        {
-            if !is_approval(&decision) {
+        for decided in people_decided::of(batch.tx, &reported[..1], times).await? {
+            let decision = &decided.decision;
+            if !is_approval(decision) {
                 continue;
             }
-            let tool = ToolName::new(&tool.0, &tool.1, &tool.2);
+            let tool = ToolName::of(&decided);
             let past = pasts.of(batch.tx, batch.now, &tool).await?;
-            if let Some(facts) = facts_of(&tool, &decision, past) {
+            if let Some(facts) = facts_of(&tool, decision, past) {
                 let (day, values) = (day_of(decision.decided_at), values(past, &facts));
                 habits::take_back(batch.tx, tool.parts(), day, &values).await?;
             }
             pasts.forget(&tool);
-            again.entry(tool).or_insert(0);
+            again.want(tool);
         }
     }
     Ok(())
@@ -74,9 +73,9 @@ pub(super) async fn anew(
     let requests = people_decided::of_tool_since(tx, tool.parts(), now.0 - APPROVED_MS).await?;
     let mut learned = 0;
     for page in requests.chunks(AT_ONCE) {
-        for Decided { decision, .. } in people_decided::of(tx, page, 0).await? {
-            learn(pasts, tx, now, tool, &decision).await?;
-            learned += 1;
+        for decided in people_decided::of(tx, page, 0).await? {
+            learn(pasts, tx, now, tool, &decided).await?;
+            learned += u64::from(decided.times);
         }
     }
     Ok(learned)
@@ -87,7 +86,9 @@ async fn learn(
     tx: &mut WriteConnection,
     now: Timestamp,
     tool: &ToolName,
-    decision: &PersonDecided,
+    Decided {
+        decision, times, ..
+    }: &Decided,
 ) -> Result<(), StoreError> {
     let past = pasts.of(tx, now, tool).await?;
     let Some(mut facts) = facts_of(tool, decision, past) else {
@@ -98,8 +99,8 @@ async fn learn(
     }
     let day = day_of(decision.decided_at);
     if is_approval(decision) {
-        habits::approve(tx, tool.parts(), day, &values(past, &facts)).await?;
-        past.approve(&facts);
+        habits::approve(tx, tool.parts(), (day, *times), &values(past, &facts)).await?;
+        past.approve(&facts, *times);
     } else {
         facts.retain(|fact| fact.kind.is_kept_of_a_denial());
         let denied = Denied {

@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::learn::{denial, parted};
 use crate::domain::Timestamp;
 use crate::ops::scrutiny::{APPROVED_MS, DENIED_MS};
+use crate::store::people_decided::Decided;
 use crate::store::{StoreError, WriteConnection, habits, meta};
 
 /// The most pasts that are kept in memory.
@@ -30,6 +31,11 @@ impl ToolName {
             agent: agent.to_owned(),
             tool: tool.to_owned(),
         }
+    }
+
+    pub(super) fn of(decided: &Decided) -> Self {
+        let (ws, agent, tool) = &decided.tool;
+        Self::new(ws, agent, tool)
     }
 
     pub(super) fn parts(&self) -> habits::Tool<'_> {
