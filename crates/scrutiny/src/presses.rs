@@ -39,11 +39,28 @@ fn hazard(at: &str, phrase: &'static str) -> Hazard {
 }
 
 fn pressing(text: &str) -> Option<&'static str> {
-    let text = text.to_lowercase().replace(['’', 'ʼ'], "'");
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = plain(text);
     let matches = FINDER.as_ref()?.find_overlapping_iter(&text);
     let first = matches.map(|at| at.pattern().as_usize()).min()?;
     phrases().nth(first)
+}
+
+/// Lower case, blanks as one, one kind of apostrophe.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        for letter in word.chars() {
+            match letter {
+                '’' | 'ʼ' => plain.push('\''),
+                letter if letter.is_ascii() => plain.push(letter.to_ascii_lowercase()),
+                letter => plain.extend(letter.to_lowercase()),
+            }
+        }
+    }
+    plain
 }
 
 /// All phrases are looked for in one pass: every call has a reason.
