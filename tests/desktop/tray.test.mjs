@@ -25,7 +25,7 @@ test("the tray says what waits and which brakes are on, turns panic on at once, 
   const page = desk.browser;
   try {
     const tray = await until("the icon", async () => (await bus.names("org.kde.StatusNotifierItem-"))[0]);
-    await entry(bus, tray, "Nothing waits");
+    await entry(bus, tray, "Nothing is waiting");
     await desk.agent("asks.py", JSON.stringify({ name: "wire_money", args: { to: "DE02-SECRET-IBAN" }, risk: "high", reason: "trust me" }));
     await entry(bus, tray, "1 waiting");
     assert.match(await tooltip(bus, tray), /Countersign: 1 waiting/);

@@ -65,7 +65,10 @@ async fn a_stop_is_left_to_people_but_for_a_rule_that_names_its_place() {
     assert_eq!(why["outcome"], "ask");
     assert_eq!(why["near_misses"][0]["matcher"], "stop");
     let held = why["held"].as_str().unwrap();
-    assert!(held.contains("near_miss at /to weighs stop"), "{held}");
+    assert!(
+        held.contains("a finding at /to stops it (near_miss)"),
+        "{held}"
+    );
     // A call that comes now.
     agent.ask(&mail(&agent, "comes", NEAR)).await;
     waits_behind(&desk, &agent, "comes", "m2").await;

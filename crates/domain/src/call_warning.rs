@@ -105,7 +105,7 @@ impl CallWarning {
                     ToldBy::Call => "this call describes it",
                 };
                 let why = format!(
-                    "has changed: {source} otherwise than when a person last approved a call of it."
+                    "has changed: {source} differently from when a person last approved it."
                 );
                 ("The tool", why)
             }
@@ -163,12 +163,12 @@ impl CallWarning {
             }
             Self::TightenUnreadable => (
                 "The deadline",
-                "was to be an earlier one, but what the agent sent cannot be read; it stays."
+                "stays as it was: the agent asked for an earlier one, but its message cannot be read."
                     .to_owned(),
             ),
             Self::ReceiptUnreadable => (
                 "A receipt",
-                "of the agent cannot be read: whether it says that the call ran is not known."
+                "of the agent cannot be read, so nobody knows whether it reports that the call ran."
                     .to_owned(),
             ),
         }

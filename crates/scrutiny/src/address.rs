@@ -28,7 +28,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
                 .into_iter()
                 .map(|mail| mail.host)
                 .find(|host| is_mixed(host))
-                .map(|host| (host, "mixes scripts"))
+                .map(|host| (host, "mixes alphabets"))
         };
         if let Some((what, why)) = of_urls.or_else(alone) {
             let message = format!("{} {why}.", shown(&what));
@@ -42,7 +42,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
 fn risky(written: &str, credential: bool) -> Option<&'static str> {
     let host_as_written = host_as_written(written);
     if is_mixed(host_as_written) {
-        return Some("mixes scripts in its host");
+        return Some("mixes alphabets in its host");
     }
     let url = Url::parse(written).ok()?;
     // `http://user:$PASS@…` of a template has a password like any other.

@@ -117,9 +117,9 @@ pub(crate) fn runs_later(path: &str) -> Option<&'static str> {
         ])
         || full == "/etc/profile"
     {
-        Some("a start file of the shell")
+        Some("a shell startup file")
     } else if in_any(&["/etc/cron", "/var/spool/cron", "/etc/anacrontab"]) {
-        Some("cron's table")
+        Some("the cron table")
     } else if in_any(&[
         "/etc/systemd/",
         "/systemd/user/",
@@ -132,9 +132,9 @@ pub(crate) fn runs_later(path: &str) -> Option<&'static str> {
     ]) {
         Some("a service that starts automatically")
     } else if in_any(&["/.ssh/authorized_keys", "/etc/sudoers"]) {
-        Some("who may log in")
+        Some("which controls who may log in or become root")
     } else if in_any(&["/.git/hooks/", "/.husky/", "/.pre-commit-config"]) {
-        Some("a hook of git")
+        Some("a git hook")
     } else if in_any(&[
         "/.github/workflows/",
         "/.circleci/",
@@ -142,7 +142,7 @@ pub(crate) fn runs_later(path: &str) -> Option<&'static str> {
         "/.buildkite/",
     ]) || among(CI, name)
     {
-        Some("a file of the CI")
+        Some("a CI file")
     } else if in_any(&[
         "/.claude/",
         "/.codex/",

@@ -116,7 +116,7 @@ fn statements(value: &Value, at: &str, found: &mut Vec<Hazard>) {
                 for name in ["Principal", "Action"] {
                     if let Some(place) = fields.get(name).and_then(star) {
                         let at = format!("{at}/{name}{place}");
-                        let message = format!("A statement that allows has * as its {name}.");
+                        let message = format!("An Allow statement has * as its {name}.");
                         found.push(Hazard::stop(
                             Code::OpensRights,
                             &at,

@@ -21,7 +21,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
         let path = matches!(role(leaf, call), Some(Role::Path(_)))
             || leaf.has_word("file attachment attachments path");
         if path && is_credential(text) {
-            let message = format!("It sends {}, a file of credentials.", shown(text));
+            let message = format!("It sends {}, a credential file.", shown(text));
             found.push(Hazard::stop(Code::SendsOut, &leaf.at, text, message));
         }
     }

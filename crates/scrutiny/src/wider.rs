@@ -59,7 +59,7 @@ fn of_leaf(leaf: &Leaf<'_>, call: &Call<'_>, past: &Past) -> Option<Finding> {
         weight: Weight::Stop,
         at: leaf.at.clone(),
         message: format!(
-            "{} contains {} of {inside} earlier calls, and more.",
+            "{} covers more than {} of {inside} earlier calls.",
             past.shown(&value),
             past.shown(example)
         ),

@@ -42,7 +42,9 @@ fn arguments<T: DeserializeOwned>(args: Value) -> Result<T, IpcError> {
     serde_json::from_value(args).map_err(|error| {
         refuse(
             IpcErrorCode::Usage,
-            &format!("the page sent other arguments: {error}; close the window and open it again"),
+            &format!(
+                "the page sent invalid arguments: {error}; close the window and open it again"
+            ),
         )
     })
 }

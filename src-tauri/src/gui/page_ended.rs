@@ -15,8 +15,8 @@ use webkit2gtk::{WebView, WebViewExt as _};
 const RELOADS: usize = 3;
 const WITHIN: Duration = Duration::from_secs(60);
 
-const ENDED: &str = "The page of this window ended several times";
-const MEANWHILE: &str = "The console goes on: rules answer, requests wait and expire. `countersign inbox` in a terminal shows what waits.";
+const ENDED: &str = "This window’s page crashed several times";
+const MEANWHILE: &str = "The console keeps running: rules answer, requests wait and expire. `countersign inbox` in a terminal lists the waiting requests.";
 
 /// When the page was reloaded automatically.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ fn show_dialog(view: &WebView, reloads: Rc<RefCell<Reloads>>) {
         ENDED,
     );
     dialog.set_secondary_text(Some(MEANWHILE));
-    dialog.add_button("Load it again", gtk::ResponseType::Accept);
+    dialog.add_button("Reload", gtk::ResponseType::Accept);
     let view = view.clone();
     dialog.connect_response(move |dialog, _| {
         *reloads.borrow_mut() = Reloads::default();

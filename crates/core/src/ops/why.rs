@@ -205,11 +205,11 @@ fn held_by(finding: &Finding) -> String {
     let code = finding.code.as_str();
     match (finding.code, finding.at.as_str()) {
         (Code::DeniedBefore, _) => {
-            format!("{code} weighs stop, and no rule approves it: a person decides")
+            format!("a person denied a call like this before, so no rule approves it ({code})")
         }
-        (_, "") => format!("{code} weighs stop: a person decides"),
+        (_, "") => format!("a finding stops it, so a person decides ({code})"),
         (_, at) => format!(
-            "{code} at {at} weighs stop: only a rule that names {at} in args, command or path approves it"
+            "a finding at {at} stops it ({code}): only a rule that names {at} in args, command or path approves it"
         ),
     }
 }

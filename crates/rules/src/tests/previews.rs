@@ -87,7 +87,7 @@ fn an_approve_is_held_against_what_people_decided_and_what_nobody_saw() {
     );
     assert_eq!(found.samples[0].request, 8, "the newest first");
     assert_eq!(found.unsure, 1);
-    assert!(found.unsure_why.unwrap().contains("another type"));
+    assert!(found.unsure_why.unwrap().contains("its type is not"));
 }
 
 #[test]

@@ -51,14 +51,14 @@ fn removes(line: &Line<'_>) -> Option<String> {
             Some("removes everything that find finds".to_owned())
         }
         "rm" if line.parent.as_deref() == Some("xargs") && line.command.how == How::Wrapped => {
-            Some("removes everything that it is given (xargs rm)".to_owned())
+            Some("removes every file that it receives (xargs rm)".to_owned())
         }
         "mv" if line
             .words
             .last()
             .is_some_and(|word| word.text == "/dev/null") =>
         {
-            Some("moves files into nothing".to_owned())
+            Some("deletes files by moving them to /dev/null".to_owned())
         }
         _ => None,
     }
@@ -112,7 +112,7 @@ fn is_grave(word: &Word, line: &Line<'_>) -> bool {
 
 fn named(word: &Word) -> String {
     match (word.dynamic, word.text.is_empty()) {
-        (true, true) => "what is only known when it runs".to_owned(),
+        (true, true) => "a path that is only known when it runs".to_owned(),
         (true, false) => format!("{}…", crate::past::shown(&word.text)),
         (false, _) => crate::past::shown(&word.text),
     }
@@ -251,7 +251,7 @@ fn clusters(line: &Line<'_>) -> Option<String> {
                 ))
             {
                 return Some(format!(
-                    "deletes what a whole {kind} holds: {}",
+                    "deletes a {kind} and everything in it: {}",
                     line.shown()
                 ));
             }
@@ -308,12 +308,7 @@ fn clouds(line: &Line<'_>) -> Option<String> {
         "helm" => among("uninstall delete", first),
         _ => false,
     };
-    said.then(|| {
-        format!(
-            "removes what runs or is stored in the cloud: {}",
-            line.shown()
-        )
-    })
+    said.then(|| format!("deletes cloud resources: {}", line.shown()))
 }
 
 fn databases(line: &Line<'_>) -> Option<String> {

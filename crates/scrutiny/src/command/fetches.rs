@@ -45,7 +45,7 @@ fn of_line(line: &Line<'_>, lines: &[Line<'_>]) -> Option<String> {
             .filter(|_| reads_input);
         if let Some(source) = source {
             return Some(format!(
-                "runs what {source} gives, unseen ({} | {})",
+                "runs {source} that nobody has seen ({} | {})",
                 source, line.name
             ));
         }
@@ -64,7 +64,7 @@ fn of_line(line: &Line<'_>, lines: &[Line<'_>]) -> Option<String> {
             .find_map(gives_text)
             .or_else(|| deeper(line));
         if let Some(source) = inside {
-            return Some(format!("runs what {source} gives, unseen"));
+            return Some(format!("runs {source} that nobody has seen"));
         }
     }
     downloaded(line, lines)

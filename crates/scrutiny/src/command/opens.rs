@@ -59,7 +59,7 @@ fn of_line(line: &Line<'_>) -> Option<String> {
                     .contains(&text.trim_end_matches(".service"))
                 }) =>
         {
-            Some("switches a guard of the system off".to_owned())
+            Some("switches a system protection off".to_owned())
         }
         "setenforce" if among("0 Permissive permissive", first) => {
             Some("switches SELinux off".to_owned())
@@ -115,7 +115,7 @@ fn of_line(line: &Line<'_>) -> Option<String> {
                     .iter()
                     .any(|word| ["sudo", "wheel"].contains(&word.text.as_str())) =>
         {
-            Some("gives a login the rights of the administrator".to_owned())
+            Some("gives a login administrator rights".to_owned())
         }
         "gh" if line.text_value("--visibility") == Some("public") => {
             Some("makes a repository public".to_owned())

@@ -39,12 +39,12 @@ fn of_line(line: &Line<'_>) -> Option<(String, String)> {
         _ => None,
     };
     if let Some(word) = target {
-        let later = runs_later(&word.text).unwrap_or("what runs later on its own");
+        let later = runs_later(&word.text).unwrap_or("a file that runs later automatically");
         return Some(writes(&word.text, later));
     }
     let said = match line.name.as_str() {
         "crontab" => {
-            (!line.has("l", "list") && !line.has("r", "")).then_some("changes cron's table")
+            (!line.has("l", "list") && !line.has("r", "")).then_some("changes the cron table")
         }
         "at" | "batch" => (!line.has("l", "")).then_some("lets something run later"),
         "systemctl" => {

@@ -163,7 +163,7 @@ fn piped(line: &Line<'_>, files: bool) -> Option<Load> {
         "mongodump",
     ]
     .contains(&name_of(source).as_str());
-    (files && opens).then(|| Load::File(format!("what {} gives", name_of(source))))
+    (files && opens).then(|| Load::File(format!("the output of {}", name_of(source))))
 }
 
 /// The environment or a credential file that a command gives out.
@@ -180,7 +180,7 @@ fn secret_of(command: &Command) -> Option<String> {
         {
             Some("the environment".to_owned())
         }
-        "history" => Some("the history of the shell".to_owned()),
+        "history" => Some("the shell history".to_owned()),
         "cat" | "tar" | "base64" | "head" | "tail" | "grep" | "zip" | "gzip" | "cp" | "xxd"
         | "openssl" | "gpg" => {
             let words = command.words.iter().skip(1).map(|word| word.text.as_str());
@@ -209,7 +209,7 @@ fn secret_of(command: &Command) -> Option<String> {
                 .iter()
                 .any(|word| word.text == "secret" || word.text == "secrets") =>
         {
-            Some("secrets of the cluster".to_owned())
+            Some("cluster secrets".to_owned())
         }
         "gcloud" | "az" | "gh" if command.words.iter().any(|word| word.text.contains("token")) => {
             Some("a token".to_owned())

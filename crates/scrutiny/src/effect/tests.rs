@@ -168,10 +168,10 @@ fn git_kubernetes_and_terraform() {
         ["kubectl_delete", {}, null],
 
         ["terraform_apply", {"workspace": "stage", "directory": "infra/db", "auto_approve": true}, "Applies Terraform in workspace stage from infra/db, without asking"],
-        ["terraform_destroy", {"workspace": "stage"}, "Destroys what Terraform made in workspace stage"],
+        ["terraform_destroy", {"workspace": "stage"}, "Destroys Terraform resources in workspace stage"],
         ["terraform_plan", {"chdir": "infra"}, "Plans Terraform from infra"],
         ["tofu.apply", {"target": "module.db"}, "Applies Terraform, only module.db"],
-        ["terraform", {"action": "destroy", "workspace": "w"}, "Destroys what Terraform made in workspace w"],
+        ["terraform", {"action": "destroy", "workspace": "w"}, "Destroys Terraform resources in workspace w"],
         ["terraform_apply", {"destroy": true}, "Applies Terraform, destroys"],
         ["terraform_state_rm", {"address": "a.b"}, null],
         ["terraform_unlock", {"lock_id": "7"}, "terraform_unlock: lock id 7"],

@@ -86,7 +86,7 @@ const FAMILIES: [Family; 3] = [
     Family {
         tools: "terraform tofu opentofu",
         verbs: &[
-            ("destroy", "Destroys what Terraform made", ""),
+            ("destroy", "Destroys Terraform resources", ""),
             ("apply", "Applies Terraform", ""),
             ("plan", "Plans Terraform", ""),
             ("import", "Imports into Terraform", "address resource"),

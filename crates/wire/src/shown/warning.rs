@@ -53,14 +53,14 @@ impl TextWarning {
     pub fn words(&self) -> String {
         match self {
             Self::HiddenCharacters { count: 1 } => {
-                "holds a character that cannot be seen or reorders text. It is marked in place."
+                "has a character that is invisible or reorders text. It is marked in place."
                     .to_owned()
             }
             Self::HiddenCharacters { count } => format!(
-                "holds {count} characters that cannot be seen or reorder text. They are marked in place."
+                "has {count} characters that are invisible or reorder text. They are marked in place."
             ),
             Self::LongBlanks { length } => {
-                format!("holds {length} blanks in a row: text may be out of sight.")
+                format!("has {length} blanks in a row, so text may be out of sight.")
             }
             Self::MixedScriptHost { host } => {
                 format!("names a host that mixes scripts or hides its letters: {host}")

@@ -36,7 +36,7 @@ pub(crate) async fn start_export(_: &Desk, _: ExportArgs) -> Result<ExportStarte
 
 pub(crate) async fn export(desk: &Desk, args: ExportNumber) -> Result<ExportView, IpcError> {
     let Some(running) = desk.exports.look(args.number) else {
-        let why = "this export is over; look for its file";
+        let why = "this export has ended; look for its file";
         return Err(refuse(IpcErrorCode::NotFound, why));
     };
     let ended = running.ended();

@@ -29,7 +29,7 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         .await
         .map_err(fault)?;
     if args.weeks_ms.len() > WEEKS {
-        let why = format!("a time has at most {WEEKS} weeks");
+        let why = format!("the period can have at most {WEEKS} weeks");
         return Err(refuse(IpcErrorCode::Usage, &why));
     }
     let weeks = args.weeks_ms.iter().copied().map(Timestamp).collect();

@@ -182,7 +182,7 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
     if begins && !args.sure && !desk.previews.clears(&workspace, &rule) {
         return Err(refuse(
             IpcErrorCode::NotArmed,
-            "no whole simulation shows that this rule agrees with what people denied; look at it, then enable it once more",
+            "no complete simulation shows that this rule approves nothing that people denied; look at one, then enable it again",
         ));
     }
     let id = rule.id.clone();

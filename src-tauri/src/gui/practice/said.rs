@@ -38,7 +38,7 @@ fn changed(change: &Change) -> String {
     };
     let (kind, is) = (change.kind.words(), text(&change.is));
     match &change.was {
-        None => format!("{name} had {} more ({kind}).", excerpt(&is, 0)),
+        None => format!("{name}: {} was added ({kind}).", excerpt(&is, 0)),
         Some(was) => {
             let was = text(was);
             let same = was
@@ -101,7 +101,7 @@ mod tests {
                 None,
                 json!("ana17@gmx.example")
             ),
-            "Practice: missed. to had ana17@gmx.example more (extra recipient)."
+            "Practice: missed. to: ana17@gmx.example was added (extra recipient)."
         );
         let long = format!("cargo build {}", "--verbose ".repeat(20));
         let line = said(

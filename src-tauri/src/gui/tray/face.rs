@@ -57,7 +57,7 @@ impl Face {
     /// `3 waiting`.
     pub(super) fn headline(&self) -> String {
         match self.waiting {
-            0 => "Nothing waits".to_owned(),
+            0 => "Nothing is waiting".to_owned(),
             count if self.stopped > 0 => {
                 format!("{count} waiting, {} stopped by a finding", self.stopped)
             }

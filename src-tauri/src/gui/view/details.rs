@@ -49,14 +49,14 @@ impl CardDetails {
         let rejected = || {
             refuse(
                 IpcErrorCode::NotApprovable,
-                "this message was rejected; look at it under Rejected",
+                "this message was rejected; see it under Rejected",
             )
         };
         if let Some((at, _)) = &story.removed {
             return Err(refuse(
                 IpcErrorCode::NotApprovable,
                 &format!(
-                    "what was asked was removed by retention on {at}; what was decided is in the history"
+                    "retention removed the request's content on {at}; the decision is in the history"
                 ),
             ));
         }

@@ -202,7 +202,7 @@ mod tests {
             ),
             ("12,490.00 EUR is 5 times the largest.", "12490", vec![]),
             (
-                "/srv/* contains /srv/a of 2 earlier calls, and more.",
+                "/srv/* covers more than /srv/a of 2 earlier calls.",
                 "/srv/*",
                 vec![],
             ),

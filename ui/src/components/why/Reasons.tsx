@@ -137,9 +137,17 @@ export const Reasons = ({ now, workspace, most, briefly = false }: ReasonsProps)
         ))}
       {near.slice(0, most).map((rule) => (
         <p key={rule.id} className="m-0" data-testid="near">
-          Rule {ruleLink(workspace, rule.id)} would{" "}
-          {rule.effect === "ask" ? "ask" : rule.effect === "deny" ? "deny it" : "allow it"}, but{" "}
-          {rule.detail === null ? failed(rule.matcher) : <ShownText text={rule.detail} />}.
+          Rule {ruleLink(workspace, rule.id)}{" "}
+          {rule.detail !== null ? (
+            <>
+              almost matches: <ShownText text={rule.detail} />
+            </>
+          ) : (
+            <>
+              would {rule.effect === "ask" ? "ask" : `${rule.effect} it`}, but {failed(rule.matcher)}
+            </>
+          )}
+          .
         </p>
       ))}
       {near.length > most ? <p className="m-0 text-text-3">{near.length - most} more rules almost match</p> : null}
