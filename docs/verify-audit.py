@@ -112,7 +112,7 @@ class Bundle:
         return True
 
     def signed(self, key, context, subject, payload, sig):
-        need(self.holds(key, context, subject, payload, sig), f"the signature of {key} on {subject} does not hold")
+        need(self.holds(key, context, subject, payload, sig), f"the signature of {key} on {subject} is not valid")
 
     def role(self, key, at):
         terms = [entry for entry in self.operators if entry["key"] == key and moment(entry["from"]) - SLACK <= at]
@@ -202,7 +202,7 @@ class Bundle:
         """The subject of a request or decision, whose bytes must be those that an audit row names."""
         place = f"{line['workspace']}/{line['agent']}/" if line["workspace"] else ""
         subject = place + line["request_id"]
-        need((kind, subject) not in self.seen, f"{kind} {subject}: it is there twice")
+        need((kind, subject) not in self.seen, f"{kind} {subject}: it appears twice")
         self.seen.add((kind, subject))
         names = self.named.get((kind, subject), [])
         need(names, f"{kind} {subject}: no audit row names it")
@@ -226,7 +226,7 @@ class Bundle:
         payload = unbase64(line["payload"])
         subject = self.known("decision", line, digest(payload))
         name, asked = f"decision {subject}", self.requests.get(subject)
-        need(line["effective"] == self.effective.get(subject), f"{name}: the log reads it otherwise")
+        need(line["effective"] == self.effective.get(subject), f"{name}: the log says otherwise")
         if line["effective"] in ("void", None):
             return  # it counts for nothing, or its request is not here, and the log says so
         path = subject.replace("/", ".")

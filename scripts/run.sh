@@ -83,7 +83,7 @@ agent() {
 }
 
 if [ -z "${COUNTERSIGN_NATS_URL:-}" ] && connected; then
-  die "a console runs already on this data folder; end it, or set COUNTERSIGN_DATA_DIR to another one"
+  die "a console is already running on this data folder; stop it, or set COUNTERSIGN_DATA_DIR to another one"
 fi
 
 if [ "$display" = yes ]; then

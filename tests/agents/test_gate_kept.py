@@ -83,7 +83,7 @@ def test_a_call_that_ran_and_was_never_asked_is_an_alarm(place):
     assert place.alarms() == []
     place.ended("Write")
     assert len(place.alarms()) == 1
-    assert place.kept()["open"] == "a call of Write ran that was never asked"
+    assert place.kept()["open"] == "a call of Write ran without a request"
 
 
 def test_where_only_permission_prompts_ask_a_call_may_run_unasked(place):

@@ -100,7 +100,7 @@ async fn an_agent_is_told_with_its_tools_their_faults_and_its_credentials() {
     for part in [
         "default/local",
         "not strict at /tools/0/args_schema/properties/cc",
-        "nobody can be asked before",
+        "nobody can be asked first",
         "missing SMTP_PASSWORD",
         "looks like send_email",
         "/tools/1/name: missing",

@@ -309,7 +309,7 @@ async fn an_anchor_that_is_gone_or_that_nobody_here_signed_is_named() {
         (
             "anchors".into(),
             head.to_string(),
-            "its signature does not hold".into()
+            "its signature is not valid".into()
         )
     );
     let (desk, console, _) = anchored().await;
@@ -345,7 +345,7 @@ async fn an_anchor_that_is_gone_or_that_nobody_here_signed_is_named() {
     store.close().await.unwrap();
     let (table, id, reason) = first_bad(&desk);
     assert_eq!((table.as_str(), id), ("anchors", head.to_string()));
-    assert!(reason.contains("does not hold it any more"), "{reason}");
+    assert!(reason.contains("no longer has it"), "{reason}");
 }
 
 #[tokio::test]

@@ -257,7 +257,7 @@ async fn restore_refuses_what_would_lose_or_believe_too_much() {
         assert_eq!(desk.json(&["audit", "head", "--json"]), head);
         assert!(!desk.path().join("restoring").exists());
     };
-    refused(&file, "a console works in");
+    refused(&file, "a console is running in");
     refused(
         Path::new("/nope"),
         "name a file that `countersign backup FILE` made",

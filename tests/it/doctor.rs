@@ -138,7 +138,7 @@ async fn each_hole_is_found_by_trying_and_nothing_is_left_behind() {
         assert_eq!(found, can, "{conf}\n{detail}");
         assert_eq!(verdict, if can.is_empty() { "ok" } else { "failed" });
         assert_eq!(ended.code, i32::from(!can.is_empty()), "{checks:?}");
-        assert_eq!(permissions(&checks, "nobody gets in").0, "ok");
+        assert_eq!(permissions(&checks, "a login is required").0, "ok");
         let after = streams();
         for name in [
             "CS_REQUESTS",

@@ -132,11 +132,7 @@ async fn metadata_that_no_value_can_hold_hides_nothing_else() {
             "{shown}"
         );
         let person = desk.run(&["show", id]).success().out;
-        for words in [
-            "Arguments at the gate",
-            "/etc/⟨U+202E⟩dwssap",
-            "hidden_characters",
-        ] {
+        for words in ["Arguments", "/etc/⟨U+202E⟩dwssap", "hidden_characters"] {
             assert!(person.contains(words), "{words} is not in {person}");
         }
         assert!(!person.contains("not JSON"), "{person}");

@@ -94,8 +94,8 @@ async fn a_person_sees_every_field_of_a_request() {
     };
     // The agent's words are under a heading that says so, before the arguments.
     assert!(place("The agent says") < place("word-explanation"));
-    assert!(place("word-explanation") < place("Arguments at the gate"));
-    assert!(place("Arguments at the gate") < place("word-args"));
+    assert!(place("word-explanation") < place("Arguments"));
+    assert!(place("Arguments") < place("word-args"));
     assert!(place("as the agent describes it") < place("word-description"));
 }
 

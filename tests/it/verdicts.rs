@@ -86,10 +86,15 @@ async fn terminate_falls_back_to_deny_and_says_so() {
     let ended = desk
         .run(&["deny", "r1", "--message", "stop", "--terminate"])
         .success();
-    assert!(ended.err.contains("sent as deny"), "{ended:?}");
+    assert!(ended.err.contains("deny was sent instead"), "{ended:?}");
     let line = desk.json(&["deny", "r2", "--message", "stop", "--terminate", "--json"]);
     assert_eq!(line["verdict"], "deny");
-    assert!(line["note"].as_str().unwrap().contains("sent as deny"));
+    assert!(
+        line["note"]
+            .as_str()
+            .unwrap()
+            .contains("deny was sent instead")
+    );
     assert_eq!(agent.decision("r1").await.unwrap()["verdict"], "deny");
 }
 

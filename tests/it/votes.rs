@@ -80,7 +80,7 @@ async fn the_first_vote_is_stored_and_the_last_one_decides() {
     );
     let text = round.ada.run(&["show", "r1"]).success().out;
     assert!(
-        text.contains("1 of 2, yours is missing") && !text.contains("Grace"),
+        text.contains("1 of 2, you have not voted") && !text.contains("Grace"),
         "{text}"
     );
 

@@ -19,8 +19,8 @@ pub fn register(
     let project = config
         .project(project)
         .ok_or_else(|| BridgeError::NotFound(format!("no project {project:?} is configured")))?;
-    let mut tool: Mapping =
-        serde_yaml_ng::from_str(yaml).map_err(|error| bad(format!("no YAML mapping: {error}")))?;
+    let mut tool: Mapping = serde_yaml_ng::from_str(yaml)
+        .map_err(|error| bad(format!("not a YAML mapping: {error}")))?;
     let text = |key: &str| tool.get(key).and_then(Value::as_str);
     let name = text("tool_name").or_else(|| text("name"));
     let name = name.ok_or_else(|| bad("it names no tool (tool_name)".to_owned()))?;

@@ -100,7 +100,7 @@ async fn examine(path: PathBuf) -> Result<ServerBinary, BusError> {
         .output();
     let output = tokio::time::timeout(VERSION_LIMIT, run)
         .await
-        .map_err(|_| unusable("it does not answer to --version".into()))?
+        .map_err(|_| unusable("it does not answer --version".into()))?
         .map_err(|error| unusable(error.to_string()))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let version = parse_version(&text)

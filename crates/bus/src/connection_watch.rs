@@ -78,7 +78,7 @@ pub(super) fn spawn(bus: &Bus, plain_text: bool) {
                             code,
                             "the server does not report its time, and nothing expires until it does: let the console's login publish to `$SYS.REQ.USER.INFO` and hear the answer, see `countersign bus permissions`"
                         ),
-                        _ => tracing::debug!(code, "the server's clock was not learned"),
+                        _ => tracing::debug!(code, "the server's time could not be read"),
                     }
                     pause = pause_after(failed);
                 }

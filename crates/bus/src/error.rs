@@ -176,7 +176,7 @@ pub enum BusError {
         what: String,
     },
     /// JetStream answered with an error.
-    #[error("the bus refused {what}: {description} ({code}); look with `countersign doctor`")]
+    #[error("the bus refused {what}: {description} ({code}); check with `countersign doctor`")]
     Refused {
         /// What was asked.
         what: String,
@@ -187,7 +187,7 @@ pub enum BusError {
     },
     /// Not enough room for a stream.
     #[error(
-        "the bus has no room for {stream} ({code}: {description}): the streams reserve {gib} GiB; set a larger `max_file_store` in the jetstream block of nats.conf, as 32GB (without it nats-server takes 75 % of the free disk), or raise the account's limit, then say this again"
+        "the bus has no room for {stream} ({code}: {description}): the streams reserve {gib} GiB; set a larger `max_file_store` in the jetstream block of nats.conf, as 32GB (without it nats-server takes 75 % of the free disk), or raise the account's limit, then run the command again"
     )]
     NoRoom {
         /// The stream.
@@ -200,7 +200,7 @@ pub enum BusError {
         description: String,
     },
     /// A limit of the account or the server keeps a stream away.
-    #[error("the bus refused {stream} ({code}: {description}): {way}, then say this again")]
+    #[error("the bus refused {stream} ({code}: {description}): {way}, then run the command again")]
     StreamLimit {
         /// The stream.
         stream: &'static str,

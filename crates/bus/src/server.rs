@@ -194,7 +194,10 @@ impl EmbeddedServer {
                 return Err(line.to_owned());
             }
             if tokio::time::Instant::now() >= give_up {
-                return Err(format!("no word from it in {} s", RELOAD_LIMIT.as_secs()));
+                return Err(format!(
+                    "it did not answer within {} s",
+                    RELOAD_LIMIT.as_secs()
+                ));
             }
             tokio::time::sleep(POLL).await;
         }

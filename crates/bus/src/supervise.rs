@@ -179,7 +179,7 @@ pub(super) fn last_words(log: &str) -> String {
         .filter(|line| line.contains("[FTL]") || line.contains("[ERR]"))
         .collect();
     let chosen = if errors.is_empty() {
-        log.lines().last().unwrap_or("it ended without a word")
+        log.lines().last().unwrap_or("it ended without a message")
     } else {
         return errors[errors.len().saturating_sub(3)..].join("; ");
     };
@@ -216,6 +216,6 @@ mod tests {
     fn the_reason_of_a_failed_start_is_its_error_line() {
         let log = "[1] [INF] Starting\n[1] [FTL] Error listening on port\n[1] [INF] bye\n";
         assert_eq!(last_words(log), "[1] [FTL] Error listening on port");
-        assert_eq!(last_words(""), "it ended without a word");
+        assert_eq!(last_words(""), "it ended without a message");
     }
 }

@@ -49,7 +49,7 @@ fn words(fault: &rustls::Error) -> String {
     use rustls::{AlertDescription as Alert, CertificateError as Cert, Error as Fault};
     let reported = match fault {
         Fault::InvalidCertificate(Cert::UnknownIssuer | Cert::BadSignature) => {
-            "its certificate is signed by no authority that is trusted here; name the right one with --tls-ca"
+            "its certificate is not signed by a trusted CA; name the right one with --tls-ca"
         }
         Fault::InvalidCertificate(Cert::Expired | Cert::ExpiredContext { .. }) => {
             "its certificate has expired; it needs a new one"

@@ -58,11 +58,11 @@ pub enum AlarmCode {
 /// The words of a code that this version does not know.
 const UNKNOWN: (&str, &str) = (
     "A newer version of this console raised this alarm.",
-    "Look at what it is about, and use that version.",
+    "Look at its subject, and use that version.",
 );
 
 /// For an agent's alarm, once so many of its requests have the same one.
-const MORE: &str = "It happened again and again with this agent; more such alarms are not listed one by one until those that are were acknowledged.";
+const MORE: &str = "This keeps happening with this agent; more such alarms are not listed until the listed ones are acknowledged.";
 
 impl AlarmCode {
     /// Every code.
@@ -135,76 +135,76 @@ impl AlarmCode {
     pub fn happened(self) -> &'static str {
         match self {
             Self::Executed(Incident::WithoutDecision) => {
-                "An agent ran a call before anything was decided on it, or by a decision that is not the one in force."
+                "An agent ran a call before it was decided, or by a decision that is not the one in force."
             }
             Self::Executed(Incident::WithoutApproval) => {
-                "An agent ran a call although the decision lets nothing run."
+                "An agent ran a call although the decision did not allow it."
             }
             Self::Executed(Incident::DigestDiffers) => {
-                "An agent ran a call with other arguments than were decided."
+                "An agent ran a call with other arguments than the decided ones."
             }
             Self::Stalled(Stall::NotOnBus) => {
-                "A decision was signed here, and the bus has not taken it."
+                "A decision was signed here, but the bus has not accepted it."
             }
             Self::Stalled(Stall::NotReceived) => {
-                "A decision is on the bus, and its agent, which is there, has not taken it."
+                "A decision is on the bus, but its agent has not received it, although it is connected."
             }
             Self::Stalled(Stall::NotExecuted) => {
-                "An agent received an approval, and has not said that the call ran."
+                "An agent received an approval, but has not reported that the call ran."
             }
             Self::VoidDecision => {
-                "What the bus holds as a decision does not verify; its agent denies."
+                "A decision on the bus does not verify; the agent takes it as a denial."
             }
-            Self::VoidVote => "What the bus holds as a vote does not verify; it is not counted.",
+            Self::VoidVote => "A vote on the bus does not verify; it is not counted.",
             Self::ReadOnly => {
-                "The bus is not the one that this console remembers, so it decides nothing."
+                "The bus is not the one that this console knows, so the console is read-only."
             }
             Self::StoreFailed => {
-                "Nothing can be written to this console's store, so it decides nothing."
+                "This console's store cannot be written, so the console is read-only."
             }
             Self::StoreLocked => {
-                "Another program has locked this console's database, so nothing can be written and nothing is decided."
+                "Another program has locked this console's database, so the console is read-only."
             }
             Self::BrakeUnverified => {
-                "A panic, pause or stop on the bus does not verify, or is an older one in the place of the last, and counts as set; such a bypass lets nothing run."
+                "A panic, pause or stop on the bus does not verify, or an older one replaced it: it counts as set. A bypass like that allows nothing."
             }
             Self::RulesUnusable => {
-                "The rules on the bus do not verify, are older ones in the place of the last, or cannot be read; every request of the workspace asks."
+                "The rules on the bus do not verify, cannot be read, or were replaced by older ones; every request of the workspace asks."
             }
             Self::SetupUnusable => {
-                "An agent's setup on the bus does not verify, is an older one in the place of the last, or cannot be read; its keys spare no question."
+                "An agent's setup on the bus does not verify, cannot be read, or was replaced by an older one; its keys skip no question."
             }
             Self::OperatorsUnverified => {
-                "The list of operators on the bus does not verify; the last good one counts."
+                "The list of operators on the bus does not verify; the last good one stays in force."
             }
             Self::OperatorsRefused => {
-                "Somebody changed the list of operators against its rules, or put an older one in its place; the one before counts."
+                "Somebody changed the list of operators against its rules, or replaced it by an older one; the previous one stays in force."
             }
             Self::OperatorWaits => "A new operator's key waits to be accepted.",
             Self::OperatorJoined => "A new operator joined and may decide here.",
             Self::RecoverConflict => {
-                "The bus holds another decision than this console knew before the recovery."
+                "The bus holds a different decision from the one that this console knew before the recovery."
             }
             Self::LastMomentsLost => {
-                "The console ended without a farewell, and its own NATS server had not kept the last moments before; what this console knew of them was published again."
+                "The console was not shut down cleanly and its NATS server lost the last messages; the console has published those that it knew again."
             }
             Self::UnreadableMessage => {
-                "Somebody sent a message with a subject or headers that no NATS client can read; it was read in another way and judged by what it says, and meanwhile this console reads more slowly."
+                "Somebody sent a message with a subject or headers that NATS clients cannot read. The console read it another way and handled it, but reads more slowly meanwhile."
             }
             Self::ConsoleRunsTwice => {
-                "Two programs run as one console, with the same keys, from a data folder that was copied or restored elsewhere; both write to its audit log on the bus, which then fits neither."
+                "Two consoles run with the same keys, because a data folder was copied or restored elsewhere. Both write the same audit log on the bus, which then matches neither."
             }
             Self::StreamFull => {
-                "A stream of the bus is full or nearly so; once it is full, what is sent there is refused: no agent can ask."
+                "A stream of the bus is full or nearly full. Once it is full, the stream rejects new messages, so agents cannot send requests."
             }
             Self::BusMoved => {
-                "This port was taken when the console's own server started, so it listens on another one; agents that were enrolled before dial it still, and whoever holds it sees what they send."
+                "This port was in use when the console's own server started, so the server uses another one. Agents enrolled before still connect to this port, and the program there sees what they send."
             }
             Self::GateOpen => {
-                "The gate in front of this agent's program lets calls run that nobody approved: a probe was not denied, or a call ran that was never asked."
+                "The gate in front of this agent's program lets calls run that nobody approved: a probe was not denied, or a call ran without a request."
             }
             Self::AgentFloods => {
-                "One agent sent most of what this console has not read yet; what others asked after it is seen later, or too late."
+                "One agent sent most of the unread messages; requests that others sent after it are seen late, or too late."
             }
         }
     }
@@ -217,7 +217,7 @@ impl AlarmCode {
                 "Stop the agent (`countersign stop WS/AGENT`), find out what it did, and do not trust it before its gate is fixed."
             }
             Self::Stalled(Stall::NotOnBus) => {
-                "Look whether the bus is reached and has room (`countersign doctor`); the decision goes out automatically until its deadline."
+                "Check that the bus can be reached and has room (`countersign doctor`); the decision is sent automatically until its deadline."
             }
             Self::Stalled(Stall::NotReceived) => {
                 "Look at the agent's log: it may hang, or not be allowed to read `decided`."
@@ -235,7 +235,7 @@ impl AlarmCode {
                 "Run `countersign doctor`; if the bus lost its streams, `countersign bus recover` brings the decisions back."
             }
             Self::StoreFailed => {
-                "Free space, or make the data folder writable, and it continues automatically; a damaged file needs `countersign restore`, and a disk that failed a new start."
+                "Free space, or make the data folder writable, and the console continues automatically. A damaged file needs `countersign restore`; after a disk error, restart the console."
             }
             Self::StoreLocked => {
                 "Close the program that has `countersign.db` open, such as a database browser or a copy of the folder (`fuser countersign.db` names it). Writing resumes when the lock is released."
@@ -259,19 +259,19 @@ impl AlarmCode {
                 "Look who it is (`countersign operators list`); if nobody expects them, end it with `countersign operators retire KEY`."
             }
             Self::RecoverConflict => {
-                "Compare both (`countersign show ID`): agents read the one on the bus."
+                "Compare both (`countersign show ID`); agents use the one on the bus."
             }
             Self::LastMomentsLost => {
-                "If the machine did not lose its power, find out who put an older copy of the folder `nats` in place; an agent whose last request is not in the inbox asks again."
+                "If the machine did not lose its power, find out who put an older copy of the folder `nats` in place; an agent whose last request is missing in the inbox must ask again."
             }
             Self::UnreadableMessage => {
-                "No SDK sends such things: find out what runs there; `countersign revoke WS/AGENT` takes its login away."
+                "No SDK sends such messages: find out what runs there; `countersign revoke WS/AGENT` revokes its login."
             }
             Self::ConsoleRunsTwice => {
                 "Find both (`countersign status --json` names the operator under `consoles`) and stop the copy; a second machine needs a data folder of its own. If nobody knows of a copy, the keys were taken: `countersign operators rotate` or `retire`."
             }
             Self::StreamFull => {
-                "Run `countersign doctor`; for CS_REQUESTS set a larger `requests_max_mib` in config.toml and start the console again, for any other whoever runs nats-server raises its `max_bytes`."
+                "Run `countersign doctor`; for CS_REQUESTS set a larger `requests_max_mib` in config.toml and start the console again, for any other ask whoever runs nats-server to raise its `max_bytes`."
             }
             Self::BusMoved => {
                 "`countersign doctor` names these agents; end the program that holds the port and start the console again, or enroll them again (`countersign enroll`)."
@@ -280,7 +280,7 @@ impl AlarmCode {
                 "`countersign agents` and Agents in the window say why; once it is closed, `countersign doctor --gate NAME` with the program's name ends this alarm."
             }
             Self::AgentFloods => {
-                "Find out what runs there; `countersign revoke --purge WS/AGENT` stops it, takes its login away and removes from the bus what it sent."
+                "Find out what runs there; `countersign revoke --purge WS/AGENT` stops it, revokes its login and removes from the bus what it sent."
             }
         }
     }

@@ -36,7 +36,7 @@ pub enum DecideRefusal {
     #[error("a request that is {0} cannot be decided")]
     NotApprovable(State),
     /// The agent cannot honour the verdict.
-    #[error("this agent cannot honour {wanted}; it allows {allowed}")]
+    #[error("this agent does not support {wanted}; it allows {allowed}")]
     VerdictNotAllowed {
         /// The verdict asked for.
         wanted: &'static str,
@@ -68,7 +68,7 @@ pub enum DecideRefusal {
     },
     /// The agent is stopped: its calls only end.
     #[error(
-        "{by} stopped this agent, so its calls can only be denied, terminated or skipped; `countersign resume {agent}` lets it go on"
+        "{by} stopped this agent, so its calls can only be denied, terminated or skipped; `countersign resume {agent}` resumes it"
     )]
     AgentStopped {
         /// `WS/AGENT`.
@@ -77,7 +77,7 @@ pub enum DecideRefusal {
         by: String,
     },
     /// A console's rule cannot replace several operators.
-    #[error("it asks for {0} operators to agree; a rule cannot replace them")]
+    #[error("it needs {0} operators to agree; a rule cannot replace them")]
     NeedsMoreOperators(u8),
     /// This operator has voted already.
     #[error(
@@ -86,7 +86,7 @@ pub enum DecideRefusal {
     AlreadyVoted,
     /// A message that does not verify is in the place of this operator's vote.
     #[error(
-        "what the bus holds as your vote does not verify, and a vote cannot be changed; deny it, or let the other operators agree"
+        "your vote on the bus does not verify, and a vote cannot be changed; deny it, or let the other operators agree"
     )]
     VoidVote,
 }

@@ -136,7 +136,7 @@ fn cannot_edit(call: &Call, decision: &Decision) -> Option<String> {
     let name = &call.tool;
     call.limits.merges_edits.then(|| {
         format!(
-            "{name} was not run: the edit takes {lost} away, which cannot be done here (digest_differs)"
+            "{name} was not run: the edit removes {lost}, which is not possible here (digest_differs)"
         )
     })
 }

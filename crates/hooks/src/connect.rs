@@ -75,7 +75,7 @@ pub(crate) fn value_of(program: Program, text: &str) -> Result<serde_json::Value
             let (_, settings) = cst::root(text, false)?;
             settings
                 .to_serde_value()
-                .ok_or_else(|| "it holds no JSON".to_owned())
+                .ok_or_else(|| "it is not JSON".to_owned())
         }
     }
 }

@@ -59,7 +59,7 @@ impl Event {
         match self.0.get(name) {
             Some(Value::String(text)) => match certain_value(text.as_bytes()) {
                 Some(value @ Value::Object(_)) => Ok(value),
-                _ => Err(format!("{name} of the event holds no JSON object")),
+                _ => Err(format!("{name} of the event is not a JSON object")),
             },
             _ => self.object(name),
         }

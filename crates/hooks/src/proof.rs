@@ -94,7 +94,7 @@ pub async fn prove(program: Program, configuration: &Configuration) -> Proof {
             let fix = "start codex, enter /hooks, and trust the hooks of countersign";
             return Proof::open("none", why, fix);
         }
-        let why = format!("no hook of {} is asked before a call", program.title());
+        let why = format!("no hook of {} runs before a call", program.title());
         return Proof::open("none", why, connect);
     }
     let probes = trusted.iter().map(|hook| async move {
@@ -108,7 +108,7 @@ pub async fn prove(program: Program, configuration: &Configuration) -> Proof {
 fn proof_of(program: Program, mut effects: Vec<(&Configured, Effect)>, connect: String) -> Proof {
     effects.sort_by_key(|(hook, effect)| (effect.rank(), !hook.ours));
     let Some((hook, effect)) = effects.into_iter().next() else {
-        return Proof::open("none", "no hook is asked before a call", connect);
+        return Proof::open("none", "no hook runs before a call", connect);
     };
     match effect {
         Effect::Denied(words) => match time_out(program, hook) {

@@ -94,7 +94,7 @@ impl Desk {
         if let Some(open) = self.open.lock().await.take()
             && !open.gate.close().await
         {
-            tracing::warn!("the console was not informed everything before the time limit");
+            tracing::warn!("not everything was sent to the console before the time limit");
         }
     }
 

@@ -51,7 +51,7 @@ impl Remote {
     pub fn new(url: &str, headers: &[(String, String)]) -> Result<Self, String> {
         let url = Url::parse(url).map_err(|error| format!("no URL: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err("the URL begins with http:// or https://".to_owned());
+            return Err("the URL must begin with http:// or https://".to_owned());
         }
         let mut kept = HeaderMap::new();
         for (name, value) in headers {

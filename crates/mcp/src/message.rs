@@ -122,7 +122,7 @@ pub(crate) fn read(line: &[u8]) -> Result<Sent, Refused> {
     }
     let Some(value) = certain_value(line) else {
         return Err(invalid(
-            "not every reader takes this message for the same: a key twice, a number without canonical form, half a character, or too deep",
+            "programs may read this message differently: a duplicate key, a number without canonical form, half a character, or nested too deep",
         ));
     };
     let message = match value {
@@ -168,7 +168,7 @@ fn sent(mut message: Map<String, Value>) -> Result<Sent, Refused> {
 
 fn call(id: &Value, params: Option<Value>) -> Result<Sent, Refused> {
     let Some(known) = Id::of(id) else {
-        let why = "the id of a tool call is a text or a whole number";
+        let why = "the id of a tool call must be a text or a whole number";
         return Err(refused(Value::Null, INVALID_REQUEST, why));
     };
     let invalid = |why: &str| Err(refused(id.clone(), INVALID_PARAMS, why));
@@ -179,7 +179,7 @@ fn call(id: &Value, params: Option<Value>) -> Result<Sent, Refused> {
         return invalid(&format!("a key {key:?} that some servers take for another"));
     }
     let Some(Value::String(name)) = params.shift_remove("name") else {
-        return invalid("a tool call names its tool");
+        return invalid("a tool call must name its tool");
     };
     let arguments = params.shift_remove("arguments");
     Ok(Sent::Call(Box::new(Call {

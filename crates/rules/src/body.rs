@@ -17,7 +17,7 @@ const HEADER_LINES: usize = 2;
 
 /// A rule holds null, which TOML cannot say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this rule compares with null, which no rule file can say; change it where it was made")]
+#[error("this rule compares with null, which rule files cannot express; edit it in the window")]
 pub struct NoToml;
 
 /// Writes a rule, field by field.

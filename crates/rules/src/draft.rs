@@ -38,13 +38,13 @@ pub enum Grant {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DraftFault {
     /// A question or a form.
-    #[error("a rule lets tool calls run; this request calls no tool")]
+    #[error("rules are for tool calls; this request calls no tool")]
     NoTool,
     /// A rule cannot name it literally.
     #[error("no rule can name this call: its tool's name is too long or holds a wildcard")]
     NoName,
     /// A grant for a thread, and none is reported.
-    #[error("this call names no thread; grant it until a day")]
+    #[error("this call names no thread; choose an end date instead")]
     NoThread,
     /// Other arguments run than those of the card.
     #[error(

@@ -45,7 +45,8 @@ impl Glob {
         }
         if pattern.contains("**") {
             return Err(
-                "`**` is not known: `*` matches any run of characters within one name".to_owned(),
+                "`**` is not supported: `*` matches any run of characters within one name"
+                    .to_owned(),
             );
         }
         Ok(Self(pattern.to_owned()))

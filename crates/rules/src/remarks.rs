@@ -13,7 +13,7 @@ pub fn remarks(rule: &Rule, now: Timestamp) -> Vec<String> {
     if rule.is_late(now) {
         let at = rule.expires_at.map(Timestamp::rfc3339).unwrap_or_default();
         reported.push(format!(
-            "the rule {id} approves nothing: its time was over at {at}; `rules apply` takes it only where it is already"
+            "the rule {id} approves nothing: it expired at {at}; `rules apply` accepts it only if it is already in force"
         ));
     }
     if let Some(sum) = &rule.sum
@@ -33,7 +33,7 @@ pub fn remarks(rule: &Rule, now: Timestamp) -> Vec<String> {
         || rule.when.as_ref().is_some_and(|when| when.contains("args"));
     if rule.effect != Effect::Approve && rule.matchers.tool.is_empty() && reads_args {
         reported.push(format!(
-            "the rule {id} names no tool: every call without its arguments asks, whatever approves it"
+            "the rule {id} names no tool, so every call without its arguments asks, even if another rule approves it"
         ));
     }
     reported
@@ -86,7 +86,7 @@ mod tests {
                 None,
             ),
             (format!("{approve}args.\"/id\" = {}\n", "{ eq = 1 }"), None),
-            (approve.replace("2999", "1999"), Some("its time was over")),
+            (approve.replace("2999", "1999"), Some("it expired at")),
             (
                 "effect = \"deny\"\nargs.\"/env\" = { eq = \"prod\" }\n".to_owned(),
                 Some("names no tool"),

@@ -40,8 +40,8 @@ pub enum StoreError {
     Damaged(String),
     /// The disk did not take what was committed: it may be missing after a power cut.
     #[error(
-        "the disk did not take what was written ({0}) and nothing is written any more; look at the disk, then start \
-         again: what the streams hold is read again"
+        "the disk failed to write ({0}) and nothing is written any more; check the disk, then restart: the streams are \
+         read again"
     )]
     NotDurable(String),
     /// The file was written by another version.

@@ -20,7 +20,7 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
         unread::caution(app, out).await?;
         let agents = app.agents().await?;
         if agents.is_empty() {
-            out.remark("no agent is known; `countersign enroll` lets one log in");
+            out.remark("no agents yet; `countersign enroll WS/AGENT` enrolls one");
         }
         for agent in &agents {
             if out.json {
@@ -150,12 +150,12 @@ fn lines(agent: &AgentReport) -> Vec<String> {
     }
     for copy in &agent.instances {
         let id = match copy.id.as_str() {
-            "" => "a copy without an id".to_owned(),
-            id => format!("copy {}", plain(id)),
+            "" => "an instance without an id".to_owned(),
+            id => format!("instance {}", plain(id)),
         };
         let live = if copy.live { "live" } else { "silent" };
         lines.push(format!(
-            "  {id}: {live}, heard {}",
+            "  {id}: {live}, last heartbeat {}",
             when::shown(copy.last_seen)
         ));
     }
@@ -181,7 +181,7 @@ fn lines(agent: &AgentReport) -> Vec<String> {
             path => plain(path),
         };
         lines.push(doubtful(&format!(
-            "  left out of its hello: {path}: {}",
+            "  ignored in its hello: {path}: {}",
             plain(&fault.what)
         )));
     }
@@ -199,11 +199,15 @@ fn head(agent: &AgentReport) -> String {
         .into_iter()
         .collect();
     facts.push(match agent.last_seen {
-        Some(at) => format!("{}, heard {}", agent.presence.as_str(), when::shown(at)),
+        Some(at) => format!(
+            "{}, last heard {}",
+            agent.presence.as_str(),
+            when::shown(at)
+        ),
         None => "not heard yet".to_owned(),
     });
     if agent.revoked_at.is_some() && !agent.enrolled {
-        facts.push("login taken away".to_owned());
+        facts.push("login revoked".to_owned());
     }
     if agent.waiting > 0 {
         facts.push(format!("{} waiting", agent.waiting));
@@ -238,7 +242,7 @@ fn tool_lines(tool: &ToolReport, lines: &mut Vec<String>) {
         let origin = text(tool.origin.as_ref())
             .map_or_else(String::new, |origin| format!(" (origin {origin})"));
         lines.push(doubtful(&format!(
-            "    its agent cannot hold it{origin}: nobody can be asked before"
+            "    the agent cannot pause its calls{origin}, so nobody can be asked first"
         )));
     }
     if let Some(other) = &tool.looks_like {

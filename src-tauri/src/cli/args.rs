@@ -38,7 +38,7 @@ pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
 
 const EXIT_CODES: &str = "\
-Exit codes: 0 done; 1 failed; 2 wrong usage, unfit surroundings or an ambiguous id; 3 not found;
+Exit codes: 0 done; 1 failed; 2 wrong usage, wrong environment or an ambiguous id; 3 not found;
 4 already decided; 5 expired; 6 verdict not allowed, digest differs, not approvable or invalid
 arguments; 7 the bus cannot be reached (a decision is queued); 8 read-only.
 
@@ -76,7 +76,7 @@ pub(crate) struct Global {
     /// A file with an nkey seed to log in to it [env: COUNTERSIGN_NATS_NKEY].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) nats_nkey: Option<PathBuf>,
-    /// Certificates of the authorities that may sign the server's one (PEM); asks for TLS
+    /// CA certificates that may sign the server's certificate (PEM); requires TLS
     /// [env: COUNTERSIGN_TLS_CA] [default: the system's].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
@@ -93,7 +93,7 @@ pub(crate) struct Global {
     /// Your name, as agents and other operators see it [env: COUNTERSIGN_OPERATOR].
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) operator: Option<String>,
-    /// The workspace where a command takes one [env: COUNTERSIGN_WORKSPACE] [default: default].
+    /// The workspace for commands that need one [env: COUNTERSIGN_WORKSPACE] [default: default].
     #[arg(long, global = true, value_name = "WS")]
     pub(crate) workspace: Option<String>,
     /// Receive OpenTelemetry spans over HTTP here, such as 127.0.0.1:4318 [env: COUNTERSIGN_OTLP_HTTP] [default: off].
@@ -117,36 +117,36 @@ pub(crate) enum Command {
     Ask(Ask),
     /// Serve the tool `approve` over MCP, for `claude -p --permission-prompt-tool mcp__countersign__approve`.
     Mcp(Mcp),
-    /// Be in front of an MCP server: its tools' calls wait for a person, everything else goes through.
+    /// Relay an MCP server: calls of its tools wait for a person, everything else passes through.
     ///
     /// Ends with the server's exit code.
     McpProxy(McpProxy),
-    /// Guard the tools of a system with a bus of its own.
+    /// Guard the tools of a system that has its own bus.
     #[command(subcommand)]
     Bridge(Bridge),
     /// Put Countersign in front of a coding agent, the servers of an MCP configuration, or a framework.
     Connect(Connect),
-    /// Take Countersign's entries out of a program's settings again.
+    /// Remove Countersign's entries from a program's settings.
     Disconnect(Disconnect),
-    /// Answer one event of a coding agent, from standard input: written into its settings by `connect`.
+    /// Answer one event of a coding agent from standard input; `connect` writes this command into its settings.
     ///
-    /// Exit code 0 with JSON, or 2 with words on standard error, which refuses the call.
+    /// Exits 0 with JSON on standard output, or 2 with the reason on standard error, which refuses the call.
     Hook(Hook),
-    /// Show the bus, the streams, what waits, alarms and the audit head.
+    /// Show the bus, the streams, waiting requests, alarms and the audit head.
     Status,
     /// List the waiting requests, earliest deadline first.
     Inbox(Inbox),
-    /// Show one request whole: request, decision, delivery, warnings.
+    /// Show one request in full: request, decision, delivery, warnings.
     Show(Show),
     /// Approve a request, or approve it with other arguments.
     Approve(Approve),
     /// Deny a request.
     Deny(Deny),
-    /// Do not run the call, without refusing it.
+    /// Skip the call without denying it.
     Skip(Verdict),
     /// Answer a question or a form, or answer instead of running the call.
     Respond(Respond),
-    /// Hand the question to the agent's own next approver.
+    /// Escalate to the agent's next approver.
     Escalate(Verdict),
     /// Follow arrivals, decisions and receipts as they happen.
     Watch,
@@ -154,29 +154,29 @@ pub(crate) enum Command {
     History(History),
     /// Write the history with its decisions and audit references, secrets hidden.
     ///
-    /// The file is readable by you alone and appears when it is whole. The audit log records it.
+    /// Only you can read the file. It appears once it is complete. The audit log records the export.
     Export(Export),
     /// Show the call tree of a trace, or of a request's trace.
     Trace(TraceId),
-    /// List the agents: who is there, with which tools and credentials, and what is wrong with them.
+    /// List the agents with their instances, tools, credentials and problems.
     Agents,
-    /// Let an agent log in: writes its agent.json.
+    /// Enroll an agent: creates its login and writes its agent.json.
     Enroll(Enroll),
-    /// Take an agent's login away.
+    /// Revoke an agent's login.
     Revoke(Revoke),
-    /// See and change who may decide in this realm.
+    /// Show and change who may decide in this realm.
     #[command(subcommand)]
     Operators(Operators),
-    /// See where this console's signing keys are, and move them.
+    /// Show where this console's signing keys are stored, and move them.
     #[command(subcommand)]
     Keys(Keys),
-    /// See, try and change what need not ask.
+    /// Show, test and change the rules that approve or deny calls.
     #[command(subcommand)]
     Rules(Rules),
-    /// See and change the setup keys of agents, and which spare a question.
+    /// Show and change agents' setup keys, and which values skip asking.
     #[command(subcommand)]
     Setup(Setup),
-    /// Turn every automatic approval in every console off, or let them be given again.
+    /// Turn off automatic approvals in every console, or allow them again.
     Panic {
         /// `on` or `off`.
         #[arg(value_enum)]
@@ -184,9 +184,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         accept: AcceptWaiting,
     },
-    /// Turn the automatic approvals of one agent off.
+    /// Turn off automatic approvals for one agent.
     Pause(Agent),
-    /// Let an agent go on after a pause or a stop.
+    /// Resume an agent after a pause or a stop.
     Resume {
         #[command(flatten)]
         agent: Agent,
@@ -195,36 +195,36 @@ pub(crate) enum Command {
     },
     /// Terminate an agent's waiting calls and deny new ones until it is resumed.
     Stop(Agent),
-    /// Let calls of one agent up to a risk run without asking for a while.
+    /// Let an agent's calls up to a risk run without asking, for a limited time.
     Bypass(Bypass),
-    /// List what a person must look at, or say that you have seen it.
+    /// List the alarms, or acknowledge one.
     Alarms(Alarms),
-    /// Practice cards in the window: calls that people approved, one in four as it was, the others with one change.
+    /// Show practice cards in the window: past approved calls, one in four unchanged, the others with one change.
     ///
-    /// They are not requests: nothing of them runs, and nothing but the report shows them.
+    /// They are not requests: they never run, and only the report counts them.
     #[command(subcommand)]
     Practice(Practice),
     /// Check the hash chain of the audit log.
     #[command(subcommand)]
     Audit(Audit),
-    /// Prepare the bus.
+    /// Prepare or recover the bus, or print its permissions.
     #[command(subcommand)]
     Bus(BusCommand),
-    /// Copy everything that this console needs to come back into one file, also while it works.
+    /// Back up this console into one file, also while it runs.
     Backup(Backup),
-    /// Make a backup the store of the data folder; the console must not run.
+    /// Restore a backup into the data folder; stop the console first.
     ///
-    /// What came after the backup is read from the bus at the next start.
+    /// At the next start the console reads from the bus what came after the backup.
     Restore(Restore),
-    /// Make anew what the store derives from history, also while the console runs.
+    /// Rebuild data that the store derives from history, also while the console runs.
     #[command(subcommand)]
     Maintenance(Maintenance),
-    /// Check this console and its surroundings.
+    /// Check this console and its environment.
     ///
-    /// Exits 1 where a check failed, else 0: `warning` (nothing is broken, a person should know) and `unknown` (could not
-    /// be looked at) are none. `--json` has the word of each as `verdict`.
+    /// Exits 1 if a check failed, else 0. A `warning` (it works, but needs attention) or `unknown` (it could not be
+    /// checked) is not a failure. `--json` has each result as `verdict`.
     Doctor(Doctor),
-    /// Print the completions of a shell.
+    /// Print shell completions.
     Completions {
         /// Which shell.
         shell: Shell,
@@ -235,7 +235,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Maintenance {
-    /// Learn again what people approved and denied of each tool in the last 180 days: findings compare with it.
+    /// Rebuild what people approved and denied per tool in the last 180 days; findings compare calls with it.
     Habits,
 }
 
@@ -287,7 +287,7 @@ pub(crate) struct Id {
 pub(crate) struct Show {
     #[command(flatten)]
     pub(crate) id: Id,
-    /// Show what looks like a secret too; the audit log records that you looked.
+    /// Also show values that look like secrets; the audit log records that you looked.
     #[arg(long)]
     pub(crate) reveal: bool,
 }
@@ -300,7 +300,7 @@ pub(crate) enum OnOff {
 
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct AcceptWaiting {
-    /// Also where calls that are still waiting would be approved.
+    /// Go ahead even if this approves calls that are still waiting.
     #[arg(long)]
     pub(crate) accept_waiting: bool,
 }
@@ -316,8 +316,8 @@ pub(crate) struct Agent {
 pub(crate) struct Revoke {
     #[command(flatten)]
     pub(crate) agent: Agent,
-    /// Stop it too, and remove from the bus all requests that it sent: what no console has read is never answered, and
-    /// lets nothing run.
+    /// Also stop it and remove all its requests from the bus. Those that no console has read are never answered and
+    /// never run.
     #[arg(long)]
     pub(crate) purge: bool,
 }
@@ -336,11 +336,10 @@ pub(crate) struct Enroll {
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
-    /// Where to write it; readable by you alone.
+    /// Where to write it; only you can read the file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Copy the console's keys and the enrolment files too: whoever has the file can then approve in
-    /// your name.
+    /// Also copy the console's keys and the enrolment files. Whoever has the file can then approve in your name.
     #[arg(long)]
     pub(crate) include_keys: bool,
     /// Replace an existing file.
@@ -353,16 +352,16 @@ pub(crate) struct Restore {
     /// A file that `countersign backup` made.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Replace a store that is newer than the backup, another one, or unreadable; it is kept aside.
+    /// Replace the current store even if it is newer than the backup, unrelated or unreadable; it is kept aside.
     #[arg(long)]
     pub(crate) replace: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operators {
-    /// List every key: name, role, since when, until when, which are yours, which wait.
+    /// List every key: name, role, validity, which are yours, and which wait to be accepted.
     List,
-    /// Accept a key that waits, with a person's its console's own key, or enter one.
+    /// Accept a waiting key, or enter a new one. With a person's key, the console's own key is accepted too.
     Add {
         /// Public key, `U…`.
         key: String,
@@ -377,19 +376,19 @@ pub(crate) enum Operators {
     },
     /// Give this console new signing keys; what the old ones decided stays valid.
     ///
-    /// The console's own key is replaced too where the operator may change the list.
+    /// The console's own key is replaced too, if the operator may change the list.
     Rotate,
-    /// End a key for decisions stored from now on; what it decided before stays valid.
+    /// Retire a key: its decisions from now on are invalid, earlier ones stay valid.
     ///
-    /// With a person's key ends the own key of that person's console.
+    /// With a person's key, the own key of that person's console is retired too.
     Retire {
         /// Public key, `U…`.
         key: String,
-        /// The console goes on: its own key still counts.
+        /// Keep the console's own key active.
         #[arg(long)]
         keep_console: bool,
     },
-    /// Set how far an operator may allow anything, from now on; without a flag the limits are removed.
+    /// Limit what an operator may allow from now on; without a flag the limits are removed.
     ///
     /// The limits also bind the automatic answers of that operator's console.
     Limit {
@@ -398,19 +397,19 @@ pub(crate) enum Operators {
         #[command(flatten)]
         limits: Limits,
     },
-    /// Let new consoles wait until an operator accepts their keys; without a word, show the current setting.
+    /// Require an operator to accept the keys of new consoles; without `on` or `off`, show the setting.
     Approval {
-        /// Whether they wait.
+        /// `on`: new keys wait for an operator; `off`: they are active at once.
         state: Option<Switch>,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Limits {
-    /// The only workspaces in which the operator may say more than no, divided by commas.
+    /// The only workspaces in which the operator may do more than deny, separated by commas.
     #[arg(long, value_name = "WS,…", value_delimiter = ',')]
     pub(crate) workspaces: Option<Vec<String>>,
-    /// The highest risk at which the operator may say more than no.
+    /// The highest risk at which the operator may do more than deny.
     #[arg(long, value_enum, value_name = "R")]
     pub(crate) max_risk: Option<Risk>,
 }
@@ -431,9 +430,9 @@ pub(crate) enum Switch {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {
-    /// Check the chain, its anchors, and that rows still have the bytes that were audited.
+    /// Check the chain, its anchors, and that stored rows still match the audited bytes.
     Verify {
-        /// A head that was noted earlier: the chain must contain it.
+        /// A head noted earlier; the chain must contain it.
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
     },
@@ -443,7 +442,7 @@ pub(crate) enum Audit {
     ///
     /// It holds arguments and messages in clear, so that their digests can be checked.
     Export {
-        /// Where to; without it the bundle goes to standard output.
+        /// Where to write it [default: standard output].
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
         /// Replace an existing file.
@@ -458,8 +457,7 @@ pub(crate) enum BusCommand {
     Init,
     /// Publish this console's decisions again on a bus that lost its streams or was rolled back, and join it.
     ///
-    /// Original bytes and signatures, in the original order. What is stored there is left; can be run
-    /// again at any time.
+    /// Keeps the original bytes, signatures and order, and what the bus already holds. Safe to run again.
     Recover {
         /// Only show what would be done.
         #[arg(long)]

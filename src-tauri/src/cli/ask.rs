@@ -38,8 +38,7 @@ const ALLOWED: [Verdict; 6] = [
     Verdict::Escalate,
 ];
 
-const KEPT: &str =
-    "stopped where it was asked; the request stays, and the same --key waits for it again";
+const KEPT: &str = "stopped here; the request stays, and the same --key resumes waiting for it";
 
 /// Asks, waits, prints what may run.
 pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<(), Failure> {
@@ -88,11 +87,11 @@ pub(crate) async fn run(settings: &Settings, out: Output, ask: Ask) -> Result<()
     if stopped && !delivered && answer.as_ref().is_ok_and(taken_back) {
         return Err(Failure::new(
             ErrorCode::BusUnreachable,
-            "the bus was not informed that the request is taken back: where it was stored, its card stays until its deadline and can be answered, for nobody",
+            "the withdrawal did not reach the bus: if the request was stored, its card stays until the deadline, and an answer has no effect",
         ));
     }
     if !delivered {
-        tracing::warn!("the console was not informed everything before the time limit");
+        tracing::warn!("not everything was sent to the console before the time limit");
     }
     match &answer {
         Ok(decision) => print_decision(out, decision),
@@ -108,7 +107,7 @@ async fn connected(gate: GateBuilder, seconds: u64) -> Result<Gate, Failure> {
         Err(_) => Err(Failure::new(
             ErrorCode::BusUnreachable,
             format!(
-                "the bus did not let the agent in within {} s; is the console running?",
+                "the agent could not log in to the bus within {} s; is the console running?",
                 limit.as_secs()
             ),
         )),
@@ -191,7 +190,7 @@ pub(super) fn enrolment(settings: &Settings, named: Option<PathBuf>) -> Result<P
     }
     let none = |folder: String| {
         Failure::environment(format!(
-            "no console has run in {folder}, so nobody is enrolled; start one with `countersign serve`, or name an enrolment with --agent-json"
+            "no console has run in {folder}, so no agent is enrolled; start one with `countersign serve`, or name an enrolment with --agent-json"
         ))
     };
     let folder = settings.data_dir.display().to_string();
@@ -225,7 +224,7 @@ fn unread(failure: Failure) -> Failure {
     match failure {
         Failure::NobodyReads => Failure::new(
             ErrorCode::Failed,
-            "allowed, but nobody reads the arguments that may run; do not run the call, and ask again",
+            "allowed, but the arguments that may run could not be printed; do not run the call, and ask again",
         ),
         other => other,
     }
@@ -257,7 +256,10 @@ fn as_json(decision: &Decision) -> Result<Value, Failure> {
     let key = decision.request();
     let wire = match decision.signed() {
         Some(signed) => serde_json::to_value(signed).map_err(|error| {
-            Failure::new(ErrorCode::Failed, format!("no JSON could be made: {error}"))
+            Failure::new(
+                ErrorCode::Failed,
+                format!("JSON could not be written: {error}"),
+            )
         })?,
         None => json!({
             "decision_id": decision.decision_id(),
@@ -308,7 +310,7 @@ fn not_allowed(decision: &Decision) -> Failure {
     if let Some(why) = decision.unread() {
         let code = code_of(why);
         let why = format!(
-            "the bus could not be read at the deadline, so whether anybody answered is not known: {why}; do not run the call, and look with `countersign history`"
+            "the bus could not be read at the deadline, so it is not known whether anybody answered: {why}; do not run the call, and check `countersign history`"
         );
         return Failure::new(code, why);
     }
@@ -324,7 +326,7 @@ fn not_allowed(decision: &Decision) -> Failure {
             None,
         ),
         DecisionVerdict::Withdrawn => (ErrorCode::Failed, "the request was withdrawn", None),
-        DecisionVerdict::Skip => (ErrorCode::Failed, "skipped", Some("the call is not to run")),
+        DecisionVerdict::Skip => (ErrorCode::Failed, "skipped", Some("the call must not run")),
         DecisionVerdict::Respond => (ErrorCode::Failed, "answered instead of run", Some("")),
         DecisionVerdict::Escalate => (
             ErrorCode::Failed,

@@ -53,7 +53,7 @@ fn print_verification(out: Output, found: &Verification) -> Result<(), Failure> 
     }
     let rows = found.rows;
     match &found.first_bad {
-        None => out.line(&format!("{rows} rows, all as they were written"))?,
+        None => out.line(&format!("{rows} rows, none changed"))?,
         Some(bad) => {
             let (id, reason) = (plain(&bad.id), plain(&bad.reason));
             out.line(&wrong(&format!("{} {id}: {reason}", bad.table)))?;

@@ -27,7 +27,7 @@ pub(crate) async fn run(
     match &file {
         None if io::stdout().is_terminal() => {
             return Err(Failure::usage(
-                "the bundle is not made for a terminal: give --out FILE, or send standard output to a file",
+                "the bundle is not meant for a terminal: give --out FILE, or send standard output to a file",
             ));
         }
         Some(file) if file.exists() && !force => {

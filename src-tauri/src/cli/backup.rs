@@ -91,16 +91,16 @@ pub(crate) async fn bring_back(
         return Ok(out.json_line(&as_json(&done, kept))?);
     }
     out.line(&format!(
-        "restored the state of {} ({} audit rows, all as they were written)",
+        "restored the state of {} ({} audit rows, none changed)",
         done.info.made_at, done.audit_rows
     ))?;
     if let Some(kept) = kept {
-        out.line(&format!("what was in the folder is kept in {kept}"))?;
+        out.line(&format!("the previous contents are kept in {kept}"))?;
     }
     if let Some(why) = &done.read_only {
-        out.line(&wrong(&format!("it will decide nothing: {why}")))?;
+        out.line(&wrong(&format!("the console will be read-only: {why}")))?;
     }
-    Ok(out.line("start the console: it reads from the streams what came after the backup")?)
+    Ok(out.line("start the console: it reads what came after the backup from the bus")?)
 }
 
 fn as_json(done: &Restored, kept: Option<String>) -> serde_json::Value {

@@ -84,9 +84,7 @@ pub(super) async fn is_known(app: &App, agent: &AgentKey) -> bool {
 }
 
 pub(super) fn unknown(agent: &AgentKey) -> String {
-    format!(
-        "nobody called {agent} has enrolled, been heard or asked here; see `countersign agents` for the names"
-    )
+    format!("no agent {agent} is known here, so check the name: `countersign agents` lists them")
 }
 
 async fn set(
@@ -128,8 +126,10 @@ async fn set(
         ));
     }
     let text = match state {
-        AgentBrake::Running => format!("{agent} goes on"),
-        AgentBrake::Paused => format!("{agent} is paused: nothing of it is approved automatically"),
+        AgentBrake::Running => format!("{agent} is resumed"),
+        AgentBrake::Paused => {
+            format!("{agent} is paused: none of its calls is approved automatically")
+        }
         AgentBrake::Stopped => format!(
             "{agent} is stopped: {} waiting calls were ended, new ones are denied until `countersign resume {agent}`",
             set.terminated

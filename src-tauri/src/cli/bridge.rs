@@ -91,7 +91,7 @@ async fn guarded(out: Output, wanted: &Register) -> Result<(), Failure> {
     std::io::stdout().flush()?;
     if wanted.push {
         push(&config, &wanted.project, guarded).await?;
-        out.remark("CommonGround has it");
+        out.remark("CommonGround accepted it");
     }
     Ok(())
 }

@@ -85,5 +85,5 @@ async fn off(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Fail
             "up_to": null, "until": null, "revision": set.revision,
         }))?);
     }
-    Ok(out.line(&format!("no bypass of {agent} any more"))?)
+    Ok(out.line(&format!("the bypass of {agent} has ended"))?)
 }

@@ -144,7 +144,9 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         .or_else(|| env(DATA_DIR).map(PathBuf::from))
         .or_else(|| platform.map(|folder| folder.join("countersign")))
         .ok_or_else(|| {
-            Failure::environment(format!("this system names no data folder; set {DATA_DIR}"))
+            Failure::environment(format!(
+                "this system has no default data folder; set {DATA_DIR}"
+            ))
         })?;
     let layers = [from_flags(flags), from_env(env)?, from_file(&data_dir)?];
     let login = login(&layers)?;
@@ -234,7 +236,7 @@ fn retention(file: Limits) -> Result<Retention, Failure> {
         let shortest = kind.shortest_days();
         match days {
             Some(days) if days < shortest => Err(Failure::environment(format!(
-                "{}_days under [retention] in config.toml must be at least {shortest}: the streams may bring younger ones again",
+                "{}_days under [retention] in config.toml must be at least {shortest}: the streams may still hold younger ones",
                 kind.word()
             ))),
             days => Ok(Limit { days, mib }),
@@ -399,7 +401,7 @@ fn operator_name(name: String) -> Result<String, Failure> {
         return Ok(name);
     }
     Err(Failure::usage(format!(
-        "the operator's name is 1 to {OPERATOR_CHARS} characters that can be seen, on one line; see --operator, {OPERATOR} and config.toml"
+        "the operator's name is 1 to {OPERATOR_CHARS} visible characters on one line; see --operator, {OPERATOR} and config.toml"
     )))
 }
 

@@ -33,7 +33,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
     let framework = frameworks::find(&asked.name);
     if of_program.is_none() && framework.is_none() && asked.name != MCP {
         return Err(Failure::usage(format!(
-            "{:?} is not known; use one of {}, mcp, {}",
+            "unknown program {:?}; use one of {}, mcp, {}",
             asked.name,
             Program::ALL.map(Program::name).join(", "),
             frameworks::names()
@@ -81,7 +81,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
     let Some(program) = of_program else {
         let file = target.file.display();
         out.remark(&format!(
-            "see that it denies: countersign doctor --gate {MCP} --file {file}"
+            "check that it denies: countersign doctor --gate {MCP} --file {file}"
         ));
         return Ok(());
     };
@@ -96,13 +96,13 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
         }
     } else {
         out.remark(&format!(
-            "start a console, then see that it denies: countersign doctor --gate {}",
+            "start a console, then check that it denies: countersign doctor --gate {}",
             asked.name
         ));
     }
     let own = own(Scope::User)?;
     out.remark(&format!(
-        "to look every hour, add this line with `crontab -e`: 0 * * * * {own} doctor --gate {}",
+        "to check every hour, add this line with `crontab -e`: 0 * * * * {own} doctor --gate {}",
         asked.name
     ));
     place::last_line(out, program, &target)
@@ -213,10 +213,14 @@ fn print_change(
         });
         return Ok(out.json_line(&line)?);
     }
-    let word = if changed { "changed" } else { "is as wanted" };
+    let word = if changed {
+        "changed"
+    } else {
+        "was already up to date"
+    };
     out.line(&format!("{file} {word}"))?;
     match backup {
-        Some(backup) => Ok(out.line(&format!("what was there is in {}", shown(backup)))?),
+        Some(backup) => Ok(out.line(&format!("the previous version is in {}", shown(backup)))?),
         None => Ok(()),
     }
 }

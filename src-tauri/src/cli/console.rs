@@ -89,7 +89,7 @@ pub(crate) fn borrowed_name(app: &App) -> Option<String> {
     let key = app.borrowed_name()?;
     let name = plain(&app.identity().operator);
     Some(format!(
-        "{name} is another operator's name on the realm's list (key {key}): what this console signs under it is shown with its own name there"
+        "{name} is another operator's name on the realm's list (key {key}): decisions of this console are shown with the name that its own key has there"
     ))
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn outside_server(settings: &Settings) -> Option<String> {
     }
     let who = match data.is_running() {
         true => format!("the console of this folder (process {})", runtime.pid),
-        false => "the last console of this folder, which did not stop in order,".to_owned(),
+        false => "the last console of this folder, which was not shut down cleanly,".to_owned(),
     };
     Some(format!(
         "{who} uses an outside server at {}; repeat --nats-url (COUNTERSIGN_NATS_URL) and its credentials (--nats-nkey or --nats-creds) as that console has them",

@@ -195,7 +195,7 @@ async fn report(
         Decided::Held { .. } | Decided::Voted { .. } => (asked, None),
     };
     let note = (given != asked)
-        .then(|| format!("the agent cannot honour {asked}; it was sent as {given}"));
+        .then(|| format!("the agent does not support {asked}; {given} was sent instead"));
     let place = seq.map_or_else(String::new, |seq| format!(", stored on the bus as {seq}"));
     let text = format!(
         "{} {}/{}/{} ({}){place}",

@@ -102,7 +102,7 @@ async fn gates(settings: &Settings) -> Vec<Check> {
         let (verdict, detail) = match runs {
             false => (
                 Verdict::Unknown,
-                format!("{name} is connected; whether its gate holds is seen when a console runs"),
+                format!("{name} is connected; start a console to check whether its gate denies"),
             ),
             true => match gate::of_program(settings, program, None).await {
                 Ok(proof) => {

@@ -67,7 +67,7 @@ pub(crate) async fn enroll(
         out.remark(&elsewhere(&agent));
     }
     Ok(out.line(&format!(
-        "{agent} is enrolled in {path}; it can log in once the server's configuration is that of `countersign bus permissions`"
+        "{agent} is enrolled in {path}; it can log in once the server has the configuration that `countersign bus permissions` prints"
     ))?)
 }
 
@@ -120,13 +120,13 @@ pub(crate) async fn revoke(
     }
     if let Some(purged) = purged {
         out.line(&format!(
-            "{agent} is stopped until `countersign resume {agent}`: {} waiting calls were ended; {} messages were removed from the bus, and what of them no console had read runs out at the agent, unanswered",
+            "{agent} is stopped until `countersign resume {agent}`: {} waiting calls were ended; {} messages were removed from the bus, and those that no console had read expire unanswered",
             purged.terminated, purged.removed
         ))?;
     }
     if !revoked {
         return Ok(out.line(&format!(
-            "{agent} has no login that was given to it here; whoever gave it takes it away"
+            "{agent} has no login from here; revoke it where it was enrolled"
         ))?);
     }
     if in_force {
@@ -134,14 +134,14 @@ pub(crate) async fn revoke(
     }
     out.remark(&elsewhere(&agent));
     Ok(out.line(&format!(
-        "{agent} is revoked here; it can log in until the server's configuration is that of `countersign bus permissions`"
+        "{agent} is revoked here; it can log in until the server has the configuration that `countersign bus permissions` prints"
     ))?)
 }
 
 /// On an outside server each console knows the logins alone that it gave itself.
 fn elsewhere(agent: &AgentKey) -> String {
     format!(
-        "another console may have enrolled it too: that login counts until its user, under \"# {agent}\", is out of the server's configuration"
+        "another console may have enrolled it too: that login works until its user, under \"# {agent}\", is out of the server's configuration"
     )
 }
 

@@ -87,7 +87,7 @@ impl Failure {
             Self::Waiting(calls) => {
                 let why = RulesFault::DecidesWaiting(calls.clone());
                 let message =
-                    format!("{why}. Nothing was changed; look at them, then add --accept-waiting");
+                    format!("{why}. Nothing was changed; check them, then add --accept-waiting");
                 print_failure(
                     ErrorCode::VerdictNotAllowed,
                     &shown(ErrorCode::VerdictNotAllowed, &message, json, calls),

@@ -91,7 +91,7 @@ fn read(flag: &str, input: impl Read) -> Result<Vec<u8>, Failure> {
     if bytes.len() as u64 > LARGEST {
         return Err(invalid(
             flag,
-            "larger than 900 KiB, which no decision can carry",
+            "larger than 900 KiB, the most that a decision can carry",
         ));
     }
     Ok(bytes)
@@ -127,13 +127,13 @@ fn fault(code: RejectionCode) -> &'static str {
     match code {
         RejectionCode::TooLarge => "larger than a decision can be",
         RejectionCode::TooDeep => "nested deeper than the protocol allows",
-        RejectionCode::DuplicateKey => "the same key is there twice in one object",
+        RejectionCode::DuplicateKey => "the same key appears twice in one object",
         RejectionCode::IntegerOutOfRange => {
             "an integer beyond 2^53-1, which not every agent reads exactly; write it as text"
         }
         RejectionCode::NonFiniteNumber => "a number that is too large",
         RejectionCode::LoneSurrogate => "half of a surrogate pair in a text",
-        _ => "not JSON as the protocol takes it",
+        _ => "not JSON that the protocol allows",
     }
 }
 

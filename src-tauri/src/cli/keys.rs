@@ -51,12 +51,12 @@ async fn relocate(settings: &Settings, out: Output, to: KeyPlaceWord) -> Result<
         return Ok(out.json_line(&line)?);
     }
     match moved.moved {
-        true => out.line(&format!("the seeds are in the {} now", place.as_str()))?,
-        false => out.line(&format!("the seeds were in the {} already", place.as_str()))?,
+        true => out.line(&format!("the seeds are now in the {}", place.as_str()))?,
+        false => out.line(&format!("the seeds were already in the {}", place.as_str()))?,
     }
     if let Some(left) = left {
         out.remark(&format!(
-            "what may be left in the other place was not removed: {left}"
+            "seeds may remain in the old place, which could not be cleared: {left}"
         ));
     }
     Ok(())

@@ -34,7 +34,7 @@ pub(crate) async fn proxy(
 ) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
     let which = Which::new(&wanted.ask, &wanted.unasked, &wanted.risk, Risk::Critical)
-        .map_err(|error| Failure::usage(format!("no pattern of tool names: {error}")))?;
+        .map_err(|error| Failure::usage(format!("invalid pattern of tool names: {error}")))?;
     let enrolment = enrolment(settings, wanted.agent_json)?;
     warn_of_readers(out, &enrolment);
     hide_under_login_of(&enrolment);

@@ -247,7 +247,7 @@ fn first_paragraph(text: &str) -> String {
 #[cfg(feature = "gui")]
 fn window(settings: &Settings) -> Result<(), Failure> {
     if !has_display() {
-        return Err(no_window("there is no display that can be opened"));
+        return Err(no_window("no display can be opened"));
     }
     let started = console::options(settings)?;
     let production = settings.production.clone();

@@ -25,8 +25,8 @@ const WORTH_A_WORD: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Narrow {
-    /// Only what holds all of these words: in the tool, the arguments as they were asked for, the agent's words, and the
-    /// operator's message to the agent. `"…"` is a phrase, a trailing `*` a beginning.
+    /// Only requests with all of these words in the tool, the arguments as asked for, the agent's text or the
+    /// operator's message. `"…"` is a phrase, a trailing `*` a prefix.
     #[arg(long, value_name = "Q", allow_hyphen_values = true)]
     query: Option<String>,
     /// Only this tool.
@@ -41,10 +41,10 @@ pub(crate) struct Narrow {
     /// Only this verdict.
     #[arg(long, value_name = "V")]
     verdict: Option<String>,
-    /// Only what was decided by: operator, rule, setup_key, timeout, agent or system.
+    /// Only requests decided by: operator, rule, setup_key, timeout, agent or system.
     #[arg(long, value_name = "O")]
     origin: Option<String>,
-    /// Only what this person or console signed: a name of the operators' list, or a public key.
+    /// Only decisions signed by this operator or console: a listed name, or a public key.
     #[arg(long = "by", value_name = "NAME|KEY")]
     signer: Option<String>,
     /// Only what this rule decided.
@@ -131,7 +131,7 @@ pub(crate) async fn bring_up_to_date(settings: &Settings, out: Output) -> Result
         }
     };
     out.remark(&format!(
-        "what came last is not found: it could not be indexed ({why})"
+        "the newest requests are missing from this search: they could not be indexed ({why})"
     ));
     Ok(())
 }
@@ -142,7 +142,7 @@ async fn catch_up_index(app: &App, out: Output) -> Result<u64, Fault> {
     match tokio::time::timeout(WORTH_A_WORD, &mut indexing).await {
         Ok(done) => done,
         Err(_) => {
-            out.remark("indexing what has arrived; this is done once");
+            out.remark("indexing new requests; this happens once");
             indexing.await
         }
     }

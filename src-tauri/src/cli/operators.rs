@@ -37,7 +37,7 @@ pub(crate) async fn run(
                 }),
                 limits: parse_limits(limits)?,
             };
-            change_list(settings, out, (&key, change), "counts from now on").await
+            change_list(settings, out, (&key, change), "is active from now on").await
         }
         args::Operators::Retire { key, keep_console } => {
             let key = parse(&key)?;
@@ -45,7 +45,7 @@ pub(crate) async fn run(
                 true => Change::Retire(key.clone()),
                 false => Change::Leave(key.clone()),
             };
-            change_list(settings, out, (&key, change), "counts no longer").await
+            change_list(settings, out, (&key, change), "is retired").await
         }
         args::Operators::Rotate => rotate(settings, out).await,
         args::Operators::Limit { key, limits } => {
@@ -122,7 +122,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
         .find(|line| line.state == ListedState::Waiting)
     {
         out.remark(&format!(
-            "accept a key that waits with `countersign operators add {}`, turn it away with `operators retire`",
+            "accept a waiting key with `countersign operators add {}`, or reject it with `operators retire`",
             waiting.key
         ));
     }
@@ -214,10 +214,10 @@ async fn change_list(
         let key = &own.key;
         match own.state {
             ListedState::InForce if ends => out.remark(&format!(
-                "the same console's own key {key} still counts: whoever holds that console's folder can still approve calls as a rule; retire it too if the console is gone",
+                "the same console's own key {key} is still active: whoever holds that console's folder can still approve calls as a rule; retire it too if the console is gone",
             )),
             ListedState::Waiting if matches!(change, Change::Add { .. }) => out.remark(&format!(
-                "{key} waits and says that it is the own key of that console; accept it with `countersign operators add {key}` if it is",
+                "{key} waits and claims to be that console's own key; accept it with `countersign operators add {key}` if it is",
             )),
             _ => {}
         }
@@ -274,6 +274,6 @@ fn approval(out: Output, on: bool) -> Result<(), Failure> {
     }
     Ok(out.line(match on {
         true => "new keys wait until an operator accepts them",
-        false => "new keys count at once",
+        false => "new keys are active at once",
     })?)
 }

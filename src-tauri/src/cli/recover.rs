@@ -71,7 +71,9 @@ fn print_recovery(out: Output, recovery: &Recovery, dry_run: bool) -> Result<(),
 
 fn sentences(recovery: &Recovery, dry_run: bool) -> Vec<String> {
     if recovery.is_needless() {
-        return vec!["the bus is as this console remembers it; nothing to recover".to_owned()];
+        return vec![
+            "the bus has everything that this console knows; nothing to recover".to_owned(),
+        ];
     }
     let (will, made) = match dry_run {
         true => ("would be ", "would make"),
@@ -83,7 +85,7 @@ fn sentences(recovery: &Recovery, dry_run: bool) -> Vec<String> {
     }
     if !recovery.changed.is_empty() {
         lines.push(format!(
-            "made anew or gone back: {}",
+            "recreated or rolled back: {}",
             recovery.changed.join(", ")
         ));
     }
@@ -99,7 +101,7 @@ fn sentences(recovery: &Recovery, dry_run: bool) -> Vec<String> {
     let conflicts = recovery.decisions.conflicts + recovery.votes.conflicts;
     if conflicts > 0 {
         lines.push(wrong(&format!(
-            "{conflicts} decisions or votes have another one in their place on the stream, which is the one that agents read now; see `countersign status`"
+            "the stream holds a different one in the place of {conflicts} decisions or votes, and agents read that one; see `countersign status`"
         )));
         lines.extend(
             recovery
@@ -115,15 +117,15 @@ fn of_the_list(list: &ListRecovery) -> String {
     let keys: Vec<&str> = list.ended.iter().map(PublicKey::as_str).collect();
     let keys = keys.join(", ");
     match (list.may_end, keys.is_empty()) {
-        (true, true) => "the bus had another list of operators; both are one now".to_owned(),
+        (true, true) => "the bus had another list of operators; the two are now merged".to_owned(),
         (true, false) => format!(
-            "the bus had another list of operators, on which they were in force: ended as of now are {keys}"
+            "the bus had another list of operators with active keys that were retired here; they are retired again: {keys}"
         ),
         (false, true) => wrong(
-            "the bus has another list of operators, which this operator may not change; look at `countersign operators list`",
+            "the bus has another list of operators, which this operator may not change; check `countersign operators list`",
         ),
         (false, false) => wrong(&format!(
-            "the bus has another list of operators, on which they are in force: ask an operator without limits to retire {keys} again"
+            "the bus has another list of operators with active keys that were retired here; ask an operator without limits to retire them again: {keys}"
         )),
     }
 }

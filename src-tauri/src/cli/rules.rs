@@ -274,7 +274,7 @@ async fn change(
         unchanged.len()
     ));
     if restored {
-        out.line("in force again, in the place of rules that did not count")?;
+        out.line("in force again; they replace rules that were not valid")?;
     } else if added.is_empty() && changed.is_empty() && removed.is_empty() {
         out.line("nothing to change")?;
     }
@@ -285,7 +285,7 @@ async fn change(
     }
     for id in again {
         out.line(&format!(
-            "{id} was removed before: its versions, uses and regrets go on"
+            "{id} was removed before: its versions, uses and regrets continue"
         ))?;
     }
     for id in &waiting {
@@ -357,7 +357,7 @@ fn report(out: Output, found: &Report) -> Result<(), Failure> {
     let (high, critical) = (found.newly_high, found.newly_critical);
     if high + critical > 0 {
         let text =
-            format!("would run though nobody had let them: {high} high, {critical} critical");
+            format!("would run, although nobody approved them: {high} high, {critical} critical");
         out.line(&wrong(&text))?;
     }
     for flip in &found.flips {

@@ -59,7 +59,7 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
 
 async fn ready_line(app: &App, otlp: &Otlp) -> Result<Value, Failure> {
     if app.bus().is_some() && !app.ready(READY_LIMIT).await {
-        tracing::warn!("not everything on the bus is known yet; nothing is decided until it is");
+        tracing::warn!("still catching up with the bus; nothing is decided until then");
     }
     let agent_json = app.enroll_local().await?;
     let runtime = app.data().read_runtime();

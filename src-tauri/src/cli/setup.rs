@@ -110,7 +110,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
         let whose = match (chosen, key.unfit()) {
             (Some(chosen), _) => format!("by {} at {}", chosen.by, chosen.at),
             (None, Some(Chosen { value, by, at, .. })) => {
-                format!("the default, since {value} by {by} at {at} does not fit")
+                format!("the default, since {value} by {by} at {at} is not valid")
             }
             (None, None) => "the default".to_owned(),
         };
@@ -124,10 +124,10 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
                 };
                 let redeclared = match (key.unfit(), key.is_redeclared()) {
                     (Some(_), _) => {
-                        "; what was chosen does not fit, so it asks until it is set again"
+                        "; the chosen value is not valid, so it asks until it is set again"
                     }
                     (None, true) => {
-                        "; its agent declares it otherwise since, so it asks until it is bound or set again"
+                        "; the agent has changed its declaration, so it asks until it is bound or set again"
                     }
                     (None, false) => "",
                 };
@@ -142,7 +142,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
     }
     if keys.is_empty() && unreadable.is_empty() && !out.json {
         out.line(&format!(
-            "no agent of workspace {workspace} declares setup keys; what a hello got wrong is shown by `countersign agents`"
+            "no agent of workspace {workspace} declares setup keys; `countersign agents` shows problems in a hello"
         ))?;
     }
     Ok(())
@@ -160,7 +160,7 @@ fn print_unreadable(out: Output, agent: &AgentKey, problems: &[Problem]) -> Resu
         }))?);
     }
     out.remark(&format!(
-        "the setup keys that {agent} declares cannot be read, so none of them counts:"
+        "the setup keys that {agent} declares cannot be read, so none of them applies:"
     ));
     for of in problems {
         out.remark(&plain(&format!("  {}: {}", of.place(), of.message)));

@@ -162,7 +162,7 @@ fn reasons(why: &Why) -> Vec<String> {
     lines.extend(near.map(|near| match &near.detail {
         Some(detail) => format!("  {detail}"),
         None => format!(
-            "  rule {} nearly said {}: {}",
+            "  rule {} would {} it, but {} is different",
             near.id, near.effect, near.matcher
         ),
     }));
@@ -248,7 +248,7 @@ fn as_json(
     let text = serde_json::to_string(&shown).map_err(|error| {
         Failure::new(
             countersign_wire::ErrorCode::Failed,
-            format!("no JSON could be made: {error}"),
+            format!("JSON could not be written: {error}"),
         )
     })?;
     Ok(text_ascii_safe(&text))

@@ -180,7 +180,7 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
     let reading = if status.caught_up {
         ""
     } else {
-        " (not everything on the bus is read yet)"
+        " (still catching up with the bus)"
     };
     if let Some(set) = status.brakes.panic() {
         let at = when::shown(set.at);
@@ -190,7 +190,7 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
         ));
     }
     if panic(status).is_none() {
-        let text = "not known, and no other brake: the store takes no writes";
+        let text = "not known, nor is any pause or stop: the store takes no writes";
         lines.push(("panic", doubtful(text)));
     }
     for (agent, set) in status.brakes.agents() {

@@ -102,7 +102,7 @@ fn lines(
     now: Timestamp,
 ) -> Vec<String> {
     let mut text = vec![heading(&format!(
-        "{}: {} lines, {}, of which {} waiting for a decision",
+        "{}: {} lines, {}, {} waiting for a decision",
         plain(&trace.trace_id),
         trace.entries.len(),
         seconds(trace.duration_ms),

@@ -26,7 +26,7 @@ const AT_ONCE: i64 = 500;
 /// How often it is looked whether a console runs whose log there is to follow.
 const RUNS_LOOK: Duration = Duration::from_secs(1);
 
-const NOBODY: &str = "no console runs in this folder, so nothing is followed until `countersign serve` or the window does; then this continues automatically";
+const NOBODY: &str = "no console runs in this folder; start `countersign serve` or the window, and this continues automatically";
 
 /// Follows until SIGTERM or SIGINT.
 pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure> {

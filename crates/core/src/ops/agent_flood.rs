@@ -34,7 +34,7 @@ pub(super) async fn run(shared: Arc<Shared>, bus: Bus, stop: CancellationToken) 
         loop {
             looks.tick().await;
             if let Err(error) = look(&shared, &bus, &mut behind).await {
-                tracing::warn!(%error, "whose messages are not read yet is not known");
+                tracing::warn!(%error, "it is not known whose messages are unread");
             }
         }
     };

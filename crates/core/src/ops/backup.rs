@@ -172,7 +172,7 @@ impl App {
             }
         };
         if !options.replace && target.exists() {
-            return Err(cannot(&"a file of this name was made meanwhile"));
+            return Err(cannot(&"a file of this name was created meanwhile"));
         }
         fs::rename(part, &target)
             .and_then(|()| sync_folder(&target))
@@ -286,7 +286,7 @@ fn target(data: &DataDir, options: &BackupOptions) -> Result<PathBuf, Fault> {
     match fs::symlink_metadata(&target) {
         Ok(found) if !found.is_file() => Err(usage("it exists and is not a file")),
         Ok(_) if !options.replace => Err(usage(
-            "it exists already; name another file, or say --force to replace it",
+            "it exists already; name another file, or add --force to replace it",
         )),
         _ => Ok(target),
     }

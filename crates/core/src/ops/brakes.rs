@@ -26,7 +26,7 @@ use crate::store::policy::{self, PolicyRow};
 
 /// Who set a brake that does not verify, for display.
 const UNVERIFIED: &str = "unverified";
-const OVERTAKEN: &str = "the bus did not answer, and somebody else has changed this since; look with `countersign status` and set it again if it is still needed";
+const OVERTAKEN: &str = "the bus did not answer, and somebody else has changed this since; check `countersign status` and set it again if it is still needed";
 
 /// A brake as it was set.
 #[derive(Debug, Clone, PartialEq, Eq)]

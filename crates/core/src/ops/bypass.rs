@@ -109,7 +109,7 @@ impl App {
             return Ok(());
         }
         Err(Fault::verdict_not_allowed(format!(
-            "a bypass goes no further than who sets it may: your own key may not let calls up to {} run in workspace {workspace}; see `countersign operators list`",
+            "a bypass cannot exceed your own limits: your key may not approve calls up to {} in workspace {workspace}; see `countersign operators list`",
             grant.up_to.as_str()
         )))
     }

@@ -90,8 +90,7 @@ async fn take_verdict(
             Ok(decision(ledger, batch, settlements, record, given, taken))
         }
         Ok(true) if command.scope != Scope::Once => {
-            let why =
-                "several operators must agree, and a vote says nothing of a session or of always";
+            let why = "several operators must agree, and a vote covers one call only: use the scope `once`";
             Ok(Err(Refused::InvalidArgs(why.to_owned())))
         }
         Ok(true) => {
@@ -138,7 +137,7 @@ fn check(
         return Err(Refused::ReadOnly(why.clone()));
     }
     let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
-        let why = "this console has never met its bus, so it has no realm to sign for";
+        let why = "this console has never connected to a bus, so it has no realm to sign for; start it with `countersign serve`";
         return Err(Refused::ReadOnly(why.to_owned()));
     };
     let seen = command.seen_args_digest.as_deref();
@@ -307,7 +306,7 @@ fn draft(
         Verdict::Modify => {
             let edited = command
                 .edited_args
-                .ok_or_else(|| invalid("no edited arguments"))?;
+                .ok_or_else(|| invalid("the edited arguments are missing"))?;
             let digest = args_digest(&edited)
                 .map_err(|error| invalid(&format!("the edited arguments: {error}")))?;
             Some((digest, Some(edited)))

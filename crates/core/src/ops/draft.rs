@@ -68,7 +68,7 @@ pub(crate) enum DraftError {
     TooLarge(usize),
     /// More than the bus takes.
     #[error(
-        "the decision would be {bytes} bytes and the bus takes {most} (max_payload of the server, or the limit of the consoles' account); shorten the message or the arguments, or decide without them"
+        "the decision would be {bytes} bytes and the bus takes at most {most} (max_payload of the server, or the limit of the consoles' account); shorten the message or the arguments, or decide without them"
     )]
     BusTakesLess {
         /// What it would be.

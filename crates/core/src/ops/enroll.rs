@@ -198,7 +198,7 @@ impl App {
                 })?,
         };
         let realm = shared.realm().ok_or_else(|| {
-            Fault::bus_unreachable("this console has not met a bus yet; try again once `countersign status` says that it is connected")
+            Fault::bus_unreachable("this console has not connected to a bus yet; try again once `countersign status` says that it is connected")
         })?;
         Ok(Enrolment {
             nats_url,

@@ -77,7 +77,7 @@ impl HelloBarrier {
                 .map(|next| *next)
             {
                 if let Err(error) = all_projected(&shared, &bus, &epoch).await {
-                    tracing::warn!(%error, "whether every hello is known is not known; nothing is approved automatically");
+                    tracing::warn!(%error, "it is not known whether every hello was read; nothing is approved automatically");
                     tokio::time::sleep(RETRY).await;
                 } else if self.reached(next) && shared.jobs.send(Job::HelloBarrier).await.is_err() {
                     return;

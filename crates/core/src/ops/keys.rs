@@ -32,7 +32,7 @@ impl App {
         let changing = identity.try_lock()?;
         if !self.holds_folder() || changing.is_none() {
             return Err(Fault::environment(format!(
-                "a console works in {}; stop it first",
+                "a console is running in {}; stop it first",
                 self.data().path().display()
             )));
         }

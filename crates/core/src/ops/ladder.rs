@@ -266,7 +266,7 @@ async fn raise(
     let (code, actor) = (stall.code(), ledger.identity.auto_key().to_string());
     let raised = batch.alarm_of_request(actor, code, &key, batch.now);
     if let Some(about) = raised.await? {
-        tracing::warn!(about, code, "an answer does not get on");
+        tracing::warn!(about, code, "an answer is stuck");
         batch.effects.touched.push(watched.request);
     }
     Ok(())

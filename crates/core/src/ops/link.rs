@@ -240,7 +240,7 @@ impl Link {
             session = loop {
                 match self.join().await {
                     Ok(session) => {
-                        tracing::info!("joined the bus again");
+                        tracing::info!("rejoined the bus");
                         break session;
                     }
                     Err(error) => {
@@ -287,7 +287,7 @@ impl Link {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_)) => Err(stopped()),
             Err(_) => Err(Fault::failed(format!(
-                "the store did not come to the hellos of the agents in {} s; try again when the disk is less busy",
+                "reading agent introductions timed out after {} s; the disk may be busy, try again",
                 BEGIN_LIMIT.as_secs()
             ))),
         }
@@ -483,7 +483,7 @@ fn difference(
         };
         if epoch_of(stream) != position.epoch && !is_renewed(stream, position) {
             let why = format!(
-                "the stream {} was made anew; see `countersign bus recover --dry-run`",
+                "the stream {} was recreated; see `countersign bus recover --dry-run`",
                 stream.name
             );
             return Some(("epoch_changed".to_owned(), why));

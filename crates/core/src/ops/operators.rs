@@ -155,7 +155,7 @@ impl Operators {
             list.operators.extend(later);
             if arrives && serde_json::to_vec(&list).is_ok_and(|list| list.len() > NEWCOMERS_MAX) {
                 return Err(Fault::environment(format!(
-                    "this folder's keys are new, and the realm's list of operators has {} terms already, which are never removed: run from a data folder that is kept",
+                    "this folder's keys are new, and the realm's list of operators is full with {} entries, which are never removed: use a data folder that is kept",
                     list.operators.len()
                 )));
             }
@@ -317,7 +317,7 @@ impl Operators {
                 == Permission::Denied
             {
                 return Err(failed(
-                    "the other consoles would refuse this change; see `countersign operators list` what this operator may do",
+                    "the other consoles would refuse this change; `countersign operators list` shows what this operator may do",
                 ));
             }
         }

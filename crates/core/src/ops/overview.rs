@@ -24,7 +24,7 @@ impl App {
     ) -> Result<Overview, Fault> {
         let Some(mut counting) = Counting::over((since, until), pieces) else {
             return Err(Fault::usage(format!(
-                "a time ends after it begins, and has 1 to {PIECES} pieces"
+                "the period must end after it begins and have 1 to {PIECES} parts"
             )));
         };
         let filter = HistoryFilter {

@@ -192,7 +192,7 @@ impl PolicyWriter<'_> {
             Put::Conflict => Ok(None),
             Put::Rejected(why) => Err(Fault::bus_unreachable(why)),
             Put::Unknown(_) => Err(Fault::bus_unreachable(
-                "the bus did not answer; look whether the change was applied before retrying",
+                "the bus did not answer; check whether the change was applied before retrying",
             )),
         }
     }

@@ -335,9 +335,9 @@ impl Publisher {
             .recall(outgoing, standing, way.waited)
             .or_else(|| too_large(bus, outgoing));
         if let Some(recall) = &recall {
-            why = format!("it is held back: {recall}");
+            why = format!("it was recalled: {recall}");
         } else if standing != KeyStatus::Active {
-            why = "its key does not count, and another operator must decide".to_owned();
+            why = "its key is not active, so another operator must decide".to_owned();
         } else if !self.is_overdue(outgoing) {
             let publication = Publication {
                 subject: outgoing.subject.clone(),

@@ -36,9 +36,9 @@ impl App {
             Err(fault) if fault.code == ErrorCode::NotFound => false,
             Err(error) => return Err(error),
         };
-        let bus = self
-            .bus()
-            .ok_or_else(|| Fault::bus_unreachable("the connection was lost; say it again"))?;
+        let bus = self.bus().ok_or_else(|| {
+            Fault::bus_unreachable("the connection was lost; run the command again")
+        })?;
         let (removed, done) = bus.purge_requests_of(agent).await;
         // What is gone is gone, whether or not there is more.
         let detail = match &done {

@@ -43,7 +43,7 @@ impl App {
         };
         tokio::time::timeout(COMPARE_LIMIT, done).await.map_err(|_| {
             Fault::bus_unreachable(
-                "this console still compares its bus with what it knows; nothing was changed, try again",
+                "this console is still comparing the bus with its store; nothing was changed, try again",
             )
         })
     }

@@ -29,13 +29,13 @@ pub(crate) enum Recall {
     #[error("its key is retired")]
     KeyRetired,
     /// The same, since its key was limited meanwhile.
-    #[error("its key may no longer say this")]
+    #[error("its key may no longer decide this")]
     BeyondLimit,
     /// The same, since the key of one of its votes was retired or limited meanwhile.
     #[error("an operator who voted for it may no longer vote on it")]
     VoteGone,
     /// The bus would never take it, and nobody could decide any more.
-    #[error("it is larger than what the bus takes")]
+    #[error("it is larger than the bus allows")]
     TooLarge,
 }
 

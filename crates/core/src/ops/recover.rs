@@ -111,7 +111,7 @@ impl App {
     ) -> Result<Recovery, Fault> {
         let Some(realm) = self.realm() else {
             return Err(Fault::usage(
-                "this folder has never met a bus; there is nothing to recover",
+                "this folder has never connected to a bus; there is nothing to recover",
             ));
         };
         let bus = self.bus().ok_or_else(|| {

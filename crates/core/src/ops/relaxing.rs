@@ -118,7 +118,7 @@ impl App {
         match asking.is_empty() {
             true => Ok(()),
             false => Err(Fault::verdict_not_allowed(format!(
-                "your own key has limits, and rules deny or ask by what setup keys say: {}; an operator who may let every call run in workspace {workspace} changes their values, see `countersign operators list`",
+                "your own key has limits, and these rules deny or ask depending on setup keys: {}; ask an operator who may approve every call in workspace {workspace} to change their values, see `countersign operators list`",
                 asking.join(", ")
             ))),
         }
@@ -132,10 +132,10 @@ impl App {
         }
         let what = match said {
             BrakeValue::Agent(agent, _) => format!(
-                "only an operator who may let calls run in workspace {} lets {agent} go on",
+                "only an operator who may approve calls in workspace {} can resume {agent}",
                 agent.workspace
             ),
-            _ => "only an operator without limits ends panic".to_owned(),
+            _ => "only an operator without limits can end panic".to_owned(),
         };
         Err(Fault::verdict_not_allowed(format!(
             "{what}; your own key has limits, see `countersign operators list`"
@@ -149,7 +149,7 @@ impl App {
             return Ok(());
         }
         Err(Fault::verdict_not_allowed(format!(
-            "only an operator who may let every call run in workspace {} removes from the bus what {agent} sent; your own key has limits, see `countersign operators list`",
+            "only an operator who may approve every call in workspace {} can remove from the bus what {agent} sent; your own key has limits, see `countersign operators list`",
             agent.workspace
         )))
     }
@@ -169,7 +169,7 @@ impl App {
         match less.is_empty() {
             true => Ok(()),
             false => Err(Fault::verdict_not_allowed(format!(
-                "your own key has limits, and these rules that deny or ask would hold back less: {}; an operator who may let every call run in workspace {workspace} changes them, see `countersign operators list`",
+                "your own key has limits, and these rules would deny or ask less than before: {}; ask an operator who may approve every call in workspace {workspace} to change them, see `countersign operators list`",
                 less.join(", ")
             ))),
         }

@@ -47,7 +47,7 @@ impl App {
                 PublishOutcome::NoAnswer => return Err(unreachable()),
                 PublishOutcome::Refused { description, .. } => {
                     return Err(Fault::failed(format!(
-                        "the stream of events refuses: {description}; look with `countersign doctor`"
+                        "the stream of events refused the message: {description}; check with `countersign doctor`"
                     )));
                 }
             }

@@ -11,7 +11,7 @@ use crate::Fault;
 pub fn misfits(schema: &Value, content: &Value) -> Result<Vec<Misfit>, Fault> {
     if !is_affordable(schema, content) {
         return Err(Fault::invalid_args(
-            "whether the answer fits the form cannot be determined in bounded time, or only by following a reference that is none to `#` or `#/…`; deny the request".to_owned(),
+            "the answer cannot be checked against the form: it takes too long, or the schema has a reference other than `#` or `#/…`; deny the request".to_owned(),
         ));
     }
     // In JSON Schema a format is only a remark by default. A form that asks for an address means one.

@@ -73,7 +73,7 @@ pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Re
     let data = DataDir::open(&options.data_dir)?;
     let Some(_lock) = data.try_lock()? else {
         return Err(Fault::environment(format!(
-            "a console works in {}; stop it first",
+            "a console is running in {}; stop it first",
             data.path().display()
         )));
     };
@@ -283,7 +283,7 @@ async fn may_replace(
     let refused = |why: String| {
         let file = file.display();
         Err(Fault::environment(format!(
-            "{why}; say --replace to put {file} in its place (what is there is kept aside)"
+            "{why}; add --replace to put {file} in its place (the current one is kept aside)"
         )))
     };
     match standing {

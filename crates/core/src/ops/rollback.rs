@@ -217,7 +217,7 @@ fn fewer(stream: &StreamStatus, read: u64) -> WentBack {
     WentBack {
         stream: stream.name,
         why: format!(
-            "the stream {} went back from {read} to {}; see `countersign bus recover --dry-run`",
+            "the stream {} was rolled back from message {read} to {}; see `countersign bus recover --dry-run`",
             stream.name, stream.last_seq
         ),
         shorter_by: Some(read - stream.last_seq),
@@ -228,7 +228,7 @@ fn another(stream: &StreamStatus, read: u64) -> WentBack {
     WentBack {
         stream: stream.name,
         why: format!(
-            "the stream {} went back and on again: its message {read} is not the one that was read here; see `countersign bus recover --dry-run`",
+            "the stream {} was rolled back and has new messages: message {read} is not the one that was read here; see `countersign bus recover --dry-run`",
             stream.name
         ),
         shorter_by: None,

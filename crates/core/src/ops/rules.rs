@@ -137,7 +137,7 @@ impl App {
             }
             pause(attempt).await;
         }
-        let why = "others change the rules all the time; try again";
+        let why = "the rules kept changing while this was being saved; try again";
         Err(Fault::bus_unreachable(why).into())
     }
 }

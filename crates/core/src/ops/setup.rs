@@ -248,7 +248,7 @@ impl App {
             }
             pause(attempt).await;
         }
-        let why = "others change the setup all the time; try again";
+        let why = "the setup kept changing while this was being saved; try again";
         Err(Fault::bus_unreachable(why))
     }
 

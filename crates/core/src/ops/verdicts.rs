@@ -147,7 +147,7 @@ impl App {
             Ok(None) => Ok(()),
             Ok(Some(why)) => Err(Fault::read_only(why)),
             Err(_) => Err(Fault::read_only(
-                "it still reads what happened on the bus; try again in a moment",
+                "still catching up with the bus; try again in a moment",
             )),
         }
     }
@@ -210,7 +210,7 @@ impl App {
                 match reads {
                     Some(State::Expired) => Err(Fault::too_late(key)),
                     Some(State::Void) => Err(Fault::failed(format!(
-                        "the decision on {key} is stored but does not verify; see `countersign operators list` whether this console's key counts"
+                        "the decision on {key} is stored but does not verify; check with `countersign operators list` whether this console's key is active"
                     ))),
                     Some(State::Withdrawn) => Err(already(key, State::Withdrawn, WITHDREW)),
                     _ => Ok(seq),
@@ -228,11 +228,11 @@ impl App {
             }
             Ok(Some(Settled::Late)) => Err(Fault::too_late(key)),
             Ok(Some(Settled::TakenBack { why })) => Err(Fault::not_approvable(format!(
-                "the decision on {key} was taken back before it was on the bus: {why}"
+                "the decision on {key} was recalled before it reached the bus: {why}"
             ))),
             Ok(None) | Err(_) => match self.health().borrow().store_failed.clone() {
                 Some(why) => Err(Fault::read_only(format!(
-                    "the decision on {key} is on its way, but what becomes of it cannot be written here: {why}"
+                    "the decision on {key} was sent, but its result cannot be stored here: {why}"
                 ))),
                 None => Err(Fault::queued(key)),
             },

@@ -63,7 +63,7 @@ impl Anchors {
                 None => bad.push(FirstBad::new(
                     "anchors",
                     name(stored),
-                    "its signature does not hold",
+                    "its signature is not valid",
                 )),
             }
         }
@@ -71,7 +71,7 @@ impl Anchors {
             FirstBad::new(
                 "anchors",
                 name(gone),
-                "the bus has acknowledged it and does not hold it any more",
+                "the bus acknowledged it, but no longer has it",
             )
         }));
         (covered, bad)

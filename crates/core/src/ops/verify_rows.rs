@@ -17,7 +17,7 @@ use crate::store::proofs::{self, ToldDecision, ToldRequest};
 use crate::store::retention as store_retention;
 
 const GONE: &str = "its row is gone";
-const READ_OTHERWISE: &str = "the audit log reads it otherwise";
+const READ_OTHERWISE: &str = "the audit log says otherwise";
 
 /// A row that an audit entry ties to bytes.
 pub(super) struct Named {
@@ -102,8 +102,8 @@ impl App {
         }
         if let Some((name, decided)) = proofs::unlike_decision(self.reader()).await? {
             let reason = match decided {
-                true => "it does not read as its decision",
-                false => "it reads as decided, and no decision is here",
+                true => "it does not match its decision",
+                false => "it is marked as decided, but there is no decision",
             };
             check.bad("requests", name, reason);
         }
@@ -159,7 +159,7 @@ impl App {
             )
             .is_ok()
         });
-        (!holds).then(|| "its signature does not hold".to_owned())
+        (!holds).then(|| "its signature is not valid".to_owned())
     }
 }
 
@@ -169,7 +169,7 @@ fn is_of(bytes: &[u8], digest: &str) -> bool {
 
 fn other_column(columns: &[(&str, bool)]) -> Option<String> {
     let (column, _) = columns.iter().find(|(_, same)| !same)?;
-    Some(format!("{column} is not what its bytes say"))
+    Some(format!("{column} does not match its bytes"))
 }
 
 fn wrong_in_request(named: &Named, row: &ToldRequest) -> Option<String> {

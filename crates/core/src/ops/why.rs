@@ -340,8 +340,8 @@ fn explanation(
 
 fn reason(instead: &Instead) -> String {
     match instead {
-        Instead::Limit => "it has approved as often as it may".to_owned(),
-        Instead::Sum => "it has approved as much as it may".to_owned(),
+        Instead::Limit => "it has reached its limit of approvals".to_owned(),
+        Instead::Sum => "it has reached its limit on the amount".to_owned(),
         Instead::Trouble(trouble) => trouble.to_string(),
     }
 }

@@ -13,8 +13,8 @@ pub(crate) fn joined(error: JoinError) -> Fault {
     if error.is_cancelled() {
         return stopped();
     }
-    tracing::error!(%error, "a fault of the program");
-    Fault::failed("a fault of the program; the log says more, please report it with the version")
+    tracing::error!(%error, "internal error");
+    Fault::failed("internal error; the log says more, please report it with the version")
 }
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ mod tests {
     async fn a_fault_of_the_program_is_no_console_that_stops() {
         let fault = tokio::task::spawn_blocking(|| panic!("a fault")).await;
         let reported = joined(fault.unwrap_err()).message;
-        assert!(reported.contains("a fault of the program"), "{reported}");
+        assert!(reported.contains("internal error"), "{reported}");
         assert!(!reported.contains("stopping"), "{reported}");
     }
 }

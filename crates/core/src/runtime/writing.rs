@@ -26,8 +26,7 @@ const OUTGOING: usize = 4_096;
 /// How long a console that starts leaves its search index alone.
 const AFTER_START: Duration = Duration::from_secs(1);
 
-const WRITER_ENDED: &str =
-    "a fault of the program ended what writes changes; start the console again";
+const WRITER_ENDED: &str = "internal error: the writer stopped; restart the console";
 
 pub(super) async fn start_writer(
     app: &App,

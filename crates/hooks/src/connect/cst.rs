@@ -16,7 +16,7 @@ pub(super) fn root(text: &str, comments: bool) -> Result<(CstRootNode, CstObject
     }
     let options = ParseOptions::default();
     let root = CstRootNode::parse(text, &options).map_err(|error| error.to_string())?;
-    let object = root.object_value().ok_or("it holds no JSON object")?;
+    let object = root.object_value().ok_or("it is not a JSON object")?;
     no_key_twice(&object)?;
     Ok((root, object))
 }
@@ -26,7 +26,7 @@ fn no_key_twice(object: &CstObject) -> Result<(), String> {
     for property in object.properties() {
         let name = property.decoded_name().unwrap_or_default();
         if !names.insert(name.clone()) {
-            return Err(format!("the key {name:?} is there twice"));
+            return Err(format!("the key {name:?} appears twice"));
         }
         property.value().iter().try_for_each(inside)?;
     }

@@ -70,7 +70,7 @@ pub(super) fn remove(text: &str, path: &[&str], member: usize) -> Result<String,
 fn container(text: &str, path: &[&str]) -> Result<Container, String> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default());
     let root = parsed.map_err(|error| error.to_string())?.value;
-    let mut node = root.as_ref().ok_or("it holds no JSON")?;
+    let mut node = root.as_ref().ok_or("it is not JSON")?;
     for name in path {
         let found = match node {
             Node::Object(object) => object

@@ -129,7 +129,7 @@ fn read(text: &str) -> Result<Value, String> {
     let (_, settings) = root(text, false)?;
     settings
         .to_serde_value()
-        .ok_or_else(|| "it holds no JSON object".to_owned())
+        .ok_or_else(|| "it is not a JSON object".to_owned())
 }
 
 /// The lists of entries by their events.

@@ -35,7 +35,7 @@ pub(super) fn judge(program: Program, hook: &Configured, ended: &Ended) -> Effec
     let failed = |how: String| match hook.blocks {
         true => Effect::Blocked(how),
         false => Effect::Open(format!(
-            "{how}; {} takes that for no objection",
+            "{how}; {} reads that as no objection",
             program.title()
         )),
     };
@@ -80,7 +80,7 @@ fn answered(program: Program, hook: &Configured, out: &str) -> Effect {
         return match hook.blocks && matches!(program, Program::Cursor | Program::OpenCode) {
             true => Effect::Blocked(how.to_owned()),
             false => Effect::Open(format!(
-                "{how}; {} takes that for no objection",
+                "{how}; {} reads that as no objection",
                 program.title()
             )),
         };

@@ -31,7 +31,7 @@ pub(super) enum SecretError {
     Locked,
     #[error("it has no collection to keep secrets in")]
     NoCollection,
-    #[error("it holds something that is no text")]
+    #[error("it holds something that is not text")]
     NoText,
 }
 

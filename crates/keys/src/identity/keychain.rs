@@ -128,7 +128,7 @@ impl SeedStore for Keychain {
             true => Ok(()),
             false => Err(self.failed(
                 self.describe(name),
-                &"it gives back something else than it took",
+                &"it returned something other than what was stored",
             )),
         }
     }

@@ -18,7 +18,7 @@ impl NoKeychain {
         SeedError {
             place: KeyPlace::Keychain,
             at: "the system's keychain".to_owned(),
-            why: "this build speaks to no keychain of this system".to_owned(),
+            why: "this build does not support this system's keychain".to_owned(),
         }
     }
 }

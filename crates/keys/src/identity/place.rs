@@ -37,7 +37,9 @@ impl FromStr for KeyChoice {
             "auto" => Ok(Self::Auto),
             "file" => Ok(Self::File),
             "keychain" => Ok(Self::Keychain),
-            _ => Err(format!("{word:?} is none of auto, file, keychain")),
+            _ => Err(format!(
+                "unknown place {word:?}; use auto, file or keychain"
+            )),
         }
     }
 }

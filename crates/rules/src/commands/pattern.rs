@@ -60,7 +60,7 @@ impl CommandPattern {
             true => listed.iter().map(|command| part(command)).collect(),
             // It matches as the text that it is.
             false if text.contains('*') && listed.len() == 1 => {
-                return Err("has an expansion; only `*` is known in a pattern".to_owned());
+                return Err("has an expansion; only `*` is supported in a pattern".to_owned());
             }
             false => Vec::new(),
         };

@@ -124,8 +124,8 @@ impl std::fmt::Display for Trouble {
             Self::Matcher(_, why) => why.fmt(f),
             Self::Condition(why) => why.fmt(f),
             Self::BadCondition => f.write_str("the condition does not compile"),
-            Self::Amount => f.write_str("the amount is missing, negative or no number"),
-            Self::UsesUnknown => f.write_str("what it approved before is not known"),
+            Self::Amount => f.write_str("the amount is missing, negative or not a number"),
+            Self::UsesUnknown => f.write_str("it is not known what it approved before"),
         }
     }
 }

@@ -88,7 +88,7 @@ async fn a_policy_that_was_put_back_is_noticed_and_recovers_to_what_was_set_last
     let app = App::start(options(&data)).await.unwrap();
     becomes_read_only(&app).await;
     let why = app.status().await.unwrap().read_only.unwrap();
-    assert!(why.contains("went back"), "{why}");
+    assert!(why.contains("rolled back"), "{why}");
     recovered(&app).await;
     caught_up(&app).await;
     assert!(app.brakes().await.unwrap().panic().is_some(), "set last");

@@ -270,7 +270,7 @@ async fn what_an_operator_signed_who_is_limited_meanwhile_waits_for_people_again
     assert_eq!((line.verdict, line.origin), (None, None));
     assert_eq!(
         taken_back(&desk, "beyond").await,
-        ["its key may no longer say this"]
+        ["its key may no longer decide this"]
     );
     room(&desk, "CS_DECISIONS", None).await;
     for id in ["within", "denied"] {

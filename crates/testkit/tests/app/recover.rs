@@ -250,7 +250,7 @@ async fn a_stream_that_somebody_made_anew_makes_the_console_read_only_until_it_i
         app = App::start(options(&data)).await.unwrap();
         becomes_read_only(&app).await;
         let why = app.status().await.unwrap().read_only.unwrap();
-        assert!(why.contains(name) && why.contains("made anew"), "{why}");
+        assert!(why.contains(name) && why.contains("recreated"), "{why}");
         let done = recovered(&app).await;
         assert_eq!(done.changed, [name]);
         caught_up(&app).await;

@@ -71,8 +71,8 @@ async fn whatever_is_wrong_with_tls_is_named_with_a_way_out() {
     let expired = authority.expired_server("127.0.0.1").server_block(None);
     let elsewhere = authority.server("elsewhere.example").server_block(None);
     for (block, files, reported) in [
-        (&good, trusting(&stranger), "no authority that is trusted"),
-        (&good, TlsFiles::default(), "no authority that is trusted"),
+        (&good, trusting(&stranger), "not signed by a trusted CA"),
+        (&good, TlsFiles::default(), "not signed by a trusted CA"),
         (&expired, trusting(&authority), "has expired"),
         (&elsewhere, trusting(&authority), "for another host"),
         (&mutual, trusting(&authority), "--tls-cert"),

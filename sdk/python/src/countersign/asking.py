@@ -59,10 +59,10 @@ class Asking:
         any other is withdrawn. `seconds_left` is the timer of one that was begun before."""
         # Each request that ends hands in one letter, which always has to find room.
         if len(self.waits) + len(self._afterwards) + len(self._outbox) >= MAX_WAITING:
-            raise TooManyWaitingError(f"{MAX_WAITING} requests and receipts wait already")
+            raise TooManyWaitingError(f"{MAX_WAITING} requests and receipts are already waiting")
         if request.request_id in self.waits:
             raise AlreadyAskedError(
-                f"request {request.request_id} waits already; use a new id for each call", code="already_waiting"
+                f"request {request.request_id} is already waiting; use a new id for each call", code="already_waiting"
             )
         wait = Wait(
             request,
@@ -106,7 +106,7 @@ class Asking:
         """Raises `CountersignError` (`not_found`)."""
         wait = self.waits.get(request_id)
         if wait is None:
-            raise CountersignError("no such request waits", code="not_found")
+            raise CountersignError("no such request is waiting", code="not_found")
         return wait
 
     def hint(self, subject: str) -> None:

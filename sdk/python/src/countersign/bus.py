@@ -218,7 +218,7 @@ class Bus:
             code, text = int(error.get("err_code", 0)), str(error.get("description", ""))
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             # Somebody else than JetStream answered; that proves nothing.
-            raise BusUnreachableError("the bus acknowledged in an unknown form") from problem
+            raise BusUnreachableError("the bus sent an unreadable acknowledgement") from problem
         if first and code == ALREADY_STORED:
             return None
         if code in PASSING:
@@ -243,7 +243,7 @@ class Bus:
                 sequence=int(headers["Nats-Sequence"]),
             )
         except (KeyError, ValueError) as error:
-            raise BusUnreachableError(f"the bus answered in an unknown form: {error}") from error
+            raise BusUnreachableError(f"the bus sent an unreadable answer: {error}") from error
 
     async def _request(self, subject: str, payload: bytes, timeout: float, headers: dict[str, str] | None) -> Msg:
         if not self.connected:
@@ -259,7 +259,7 @@ class Bus:
         except NoRespondersError as error:
             raise NotSentError(f"no stream answers on {subject}; is a console running?") from error
         except MaxPayloadError as error:
-            raise BusRefusedError("the message is larger than the bus takes", code="too_large") from error
+            raise BusRefusedError("the message is larger than the bus allows", code="too_large") from error
         except (TimeoutError, NatsError, OSError) as error:
             raise BusUnreachableError(f"no answer from the bus: {error}") from error
         finally:

@@ -107,7 +107,7 @@ class Gate:
         """
         known = enrolment if isinstance(enrolment, Enrolment) else Enrolment.load(enrolment)
         if not known.trusted_keys and not insecure:
-            raise EnrolmentError("agent.json trusts no key; enrol again, or say insecure=True for a trial")
+            raise EnrolmentError("agent.json trusts no key; enrol again, or pass insecure=True for a trial")
         trust = Trust(known.realm, known.trusted_keys, insecure=insecure and not known.trusted_keys)
         if trust.insecure:
             log.warning("insecure: signatures of decisions are not checked")
@@ -189,7 +189,7 @@ class Gate:
                     delivered = self._outbox.post(withdrawal(entry.waiting, reason))
                     entry.end()
                     return delivered
-        raise CountersignError("no such request waits", code="not_found")
+        raise CountersignError("no such request is waiting", code="not_found")
 
     async def tighten(self, request_id: str, seconds_left: float) -> None:
         """Shorten a waiting request's deadline to `seconds_left` from now. What would lengthen it changes nothing.
@@ -213,7 +213,7 @@ class Gate:
         if letter is None:
             return
         if len(self._outbox) >= MAX_WAITING:
-            raise TooManyWaitingError(f"{MAX_WAITING} receipts wait for the bus already")
+            raise TooManyWaitingError(f"{MAX_WAITING} receipts are already waiting for the bus")
         delivered = self._outbox.post(letter)
         done, _ = await asyncio.wait({delivered}, timeout=IO_SECONDS)
         if not done:
@@ -316,7 +316,7 @@ class Gate:
         if letter is None:
             return
         if len(self._outbox) >= MAX_WAITING:
-            log.warning("not delivered on %s: %d receipts wait already", letter.subject, MAX_WAITING)
+            log.warning("not delivered on %s: %d receipts are already waiting", letter.subject, MAX_WAITING)
             return
         self._outbox.post(letter)
 

@@ -127,7 +127,7 @@ class Journal:
             lock.acquire()
         except filelock.Timeout:
             raise AlreadyAskedError(
-                f"{key!r} waits already, in this or another process", code="already_waiting"
+                f"{key!r} is already waiting, in this or another process", code="already_waiting"
             ) from None
         except OSError as error:
             raise JournalError(f"cannot lock {path}: {error.strerror}; nothing was asked") from error

@@ -55,7 +55,7 @@ class Presence:
     async def introduce(self, limit: int, **parts: Unpack[Introduction]) -> None:
         """Say what changed. Ends when the bus has it, or after the time-out of one message."""
         if len(self.hellos) >= limit:
-            raise TooManyWaitingError(f"{limit} hellos wait for the bus already")
+            raise TooManyWaitingError(f"{limit} hellos are already waiting for the bus")
         introduction: Introduction = {**self._introduction, **parts}
         self._hello = hello(self._enrolment, self._agent, introduction)
         self._introduction = copy.deepcopy(introduction)

@@ -12,7 +12,7 @@ pub(crate) struct Bypass {
     /// `WS/AGENT`, or `AGENT` in the default workspace.
     #[arg(value_name = "WS/AGENT", required = true)]
     pub(crate) agent: Option<String>,
-    /// The highest risk that need not ask; critical calls always do.
+    /// The highest risk that runs without asking; critical calls always ask.
     #[arg(long, value_name = "RISK", required = true, value_parser = ["safe", "low", "medium", "high"])]
     pub(crate) up_to: Option<String>,
     /// For how long, at most 8h: 90s, 30m, 1h.
@@ -22,6 +22,6 @@ pub(crate) struct Bypass {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EndBypass {
-    /// End a bypass before its time. An agent of this name is `WS/off`.
+    /// End a bypass early. An agent named `off` is written `WS/off`.
     Off(Agent),
 }

@@ -15,15 +15,15 @@ pub(crate) struct Connect {
     /// Agent to ask as [default: `default/NAME`].
     #[arg(long, value_name = "WS/NAME")]
     pub(crate) agent: Option<String>,
-    /// Every call, or what the program would have asked about itself (Claude Code).
+    /// Ask about every call, or only where the program itself would ask (Claude Code).
     #[arg(long, value_enum, default_value_t = Mode::Gate)]
     pub(crate) mode: Mode,
     #[command(flatten)]
     pub(crate) asks: Asks,
-    /// Leave calls waiting that no rule answers (Claude Code with `-p`).
+    /// End the turn while a call waits that no rule answers (Claude Code with `-p`).
     #[arg(long)]
     pub(crate) defer: bool,
-    /// Print the file as it would be and change nothing.
+    /// Print the resulting file and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Disconnect {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) place: ConfigTarget,
-    /// Print the file as it would be and change nothing.
+    /// Print the resulting file and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Disconnect {
 /// Which file is changed.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigTarget {
-    /// Your own settings, this project's, or this project's that only you have (Claude Code).
+    /// Settings to change: yours, this project's, or your local ones for this project (Claude Code).
     #[arg(long, value_enum, default_value_t = Scope::User)]
     pub(crate) scope: Scope,
     /// The MCP configuration.

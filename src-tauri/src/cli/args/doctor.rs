@@ -9,9 +9,10 @@ pub(crate) struct Doctor {
     /// Try the bus with this agent's enrolment [default: those in the data folder].
     #[arg(long, value_name = "FILE", conflicts_with = "gate")]
     pub(crate) agent_json: Option<PathBuf>,
-    /// Prove instead that the gate of a program denies: claude-code, codex, gemini, cursor, copilot, opencode or mcp.
+    /// Check instead that the gate of a program denies a probe: claude-code, codex, gemini, cursor, copilot, opencode
+    /// or mcp.
     ///
-    /// Exits 0 only where it holds.
+    /// Exits 0 only if it does.
     #[arg(long, value_name = "NAME")]
     pub(crate) gate: Option<String>,
     /// The program's settings [default: those that it reads in this folder; for mcp: .mcp.json].
@@ -20,7 +21,7 @@ pub(crate) struct Doctor {
     /// The server of an MCP configuration [default: each].
     #[arg(long, value_name = "NAME", requires = "gate")]
     pub(crate) server: Option<String>,
-    /// Start the program once with your own login, let it make a file, and deny that call.
+    /// Start the program once with your own login, ask it to create a file, and deny that call.
     #[arg(long, requires = "gate")]
     pub(crate) run: bool,
 }

@@ -14,7 +14,7 @@ pub(crate) struct History {
     /// How many at most.
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub(crate) limit: u16,
-    /// Go on after this cursor: `next` of the page before.
+    /// Continue after this cursor: `next` of the previous page.
     #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
     pub(crate) after: Option<String>,
 }

@@ -16,7 +16,7 @@ pub(crate) struct Hook {
     pub(crate) agent_json: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) asks: Asks,
-    /// Give a rule 2 s, then leave the call waiting and end the turn (Claude Code with `-p`).
+    /// Wait 2 s for a rule, then end the turn while the call waits (Claude Code with `-p`).
     #[arg(long)]
     pub(crate) defer: bool,
 }
@@ -24,16 +24,16 @@ pub(crate) struct Hook {
 /// Which calls ask, and for how long.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Asks {
-    /// Globs of tool names that ask; several times for several [default: *].
+    /// Globs of tool names that ask; repeatable [default: *].
     #[arg(long, value_name = "GLOB")]
     pub(crate) ask: Vec<String>,
     /// Globs of tool names that do not ask [default: for Claude Code, the tools that only read].
     #[arg(long, value_name = "GLOB")]
     pub(crate) unasked: Vec<String>,
-    /// How dangerous tools are, the first match counts [default: high].
+    /// Risk of tools; the first match counts [default: high].
     #[arg(long, value_name = "GLOB=WORD", value_parser = risk)]
     pub(crate) risk: Vec<(String, Risk)>,
-    /// Seconds that a person may take, at most 30 days.
+    /// Seconds that a person has to answer, at most 30 days.
     #[arg(long, value_name = "S", default_value_t = 3600, value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     pub(crate) timeout: u64,
 }

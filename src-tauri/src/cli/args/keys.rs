@@ -4,9 +4,9 @@ use clap::{Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Keys {
-    /// Say where the seeds of the signing keys are, why there, and which keys they are.
+    /// Show the signing keys, where their seeds are stored, and why there.
     Show,
-    /// Move the seeds to another place; the console must not run. The keys stay the same.
+    /// Move the seeds to another place; stop the console first. The keys stay the same.
     Move {
         /// Where to.
         #[arg(long, value_enum)]

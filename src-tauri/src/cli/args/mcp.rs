@@ -31,32 +31,32 @@ pub(crate) struct McpProxy {
     /// Tools that ask; `*`, `?` and `[…]` as in a shell [default: all].
     #[arg(long, value_name = "GLOB")]
     pub(crate) ask: Vec<String>,
-    /// Tools that do not ask, although `--ask` names them.
+    /// Tools that do not ask, even if `--ask` matches them.
     #[arg(long, value_name = "GLOB")]
     pub(crate) unasked: Vec<String>,
-    /// How dangerous tools are: safe, low, medium, high or critical; the first match counts [default: critical].
+    /// Risk of tools: safe, low, medium, high or critical; the first match counts [default: critical].
     #[arg(long, value_name = "GLOB=WORD", value_parser = risk)]
     pub(crate) risk: Vec<(String, Risk)>,
     /// Seconds to wait for an answer, at most 30 days.
     #[arg(long, value_name = "S", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     pub(crate) timeout: u64,
-    /// Seconds after which a call ends while its request goes on; the same call again gets the answer
+    /// Seconds after which a call returns while its request keeps waiting; the same call again gets the answer
     /// [default: calls wait until they are answered].
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     pub(crate) hold: Option<u64>,
     /// Who fills in the forms of the server.
     #[arg(long, value_enum, default_value_t = Elicitation::Console)]
     pub(crate) elicitation: Elicitation,
-    /// A server over streamable HTTP, in the place of a command.
+    /// A server over streamable HTTP, instead of a command.
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// A header of every request to it.
+    /// A header to send with every request to it.
     #[arg(long, value_name = "K=V", requires = "url", value_parser = header)]
     pub(crate) header: Vec<(String, String)>,
-    /// Serve clients over streamable HTTP at `/mcp`, in the place of standard input and output; port 0: any.
+    /// Serve clients over streamable HTTP at `/mcp`, instead of standard input and output; port 0 picks a free one.
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Listen on an address that other machines reach too.
+    /// Allow an address that other machines can reach.
     #[arg(long, requires = "listen")]
     pub(crate) allow_remote: bool,
     /// The server's command.
@@ -78,6 +78,6 @@ pub(crate) enum Elicitation {
 }
 
 fn header(text: &str) -> Result<(String, String), String> {
-    let parts = text.split_once('=').ok_or("it has the form K=V")?;
+    let parts = text.split_once('=').ok_or("write it as K=V")?;
     Ok((parts.0.to_owned(), parts.1.to_owned()))
 }

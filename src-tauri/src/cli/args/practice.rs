@@ -10,7 +10,7 @@ pub(crate) enum Practice {
         #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=10_000))]
         one_in: u32,
     },
-    /// No practice cards any more; the figures stay. Audited.
+    /// Stop showing practice cards; the figures stay. Audited.
     Off,
     /// Show what was caught and missed, by person and kind of change.
     Report,

@@ -9,7 +9,7 @@ use countersign_core::policy::import::Source;
 pub(crate) enum Rules {
     /// List the workspace's rules with how often each decided.
     List,
-    /// Show one rule whole.
+    /// Show one rule in full.
     Show {
         /// Its id.
         id: String,
@@ -26,28 +26,29 @@ pub(crate) enum Rules {
         #[command(flatten)]
         accept: AcceptFile,
     },
-    /// Take one rule away.
+    /// Remove one rule.
     Remove {
         /// Its id.
         id: String,
         #[command(flatten)]
         accept: Accept,
     },
-    /// Let one rule act.
+    /// Turn one rule on.
     Enable {
         /// Its id.
         id: String,
         #[command(flatten)]
         accept: Accept,
     },
-    /// Stop one rule from acting; it stays in the set.
+    /// Turn one rule off; it stays in the set.
     Disable {
         /// Its id.
         id: String,
         #[command(flatten)]
         accept: Accept,
     },
-    /// Say that what a rule, a setup key or a bypass decided was wrong: it is suspended. The decision itself is final.
+    /// Report that a decision by a rule, a setup key or a bypass was wrong: it is suspended. The decision stays
+    /// final.
     Regret {
         /// The request: `ID` or `WS/AGENT/ID`.
         #[arg(value_name = "ID")]
@@ -55,7 +56,7 @@ pub(crate) enum Rules {
         /// Why, for the other operators; `-` reads standard input.
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
-        /// Also where the rules would then have let run what a person denied.
+        /// Go ahead even if the rules would have approved calls that a person denied.
         #[arg(long)]
         accept_flips: bool,
     },
@@ -63,7 +64,7 @@ pub(crate) enum Rules {
     Import(ImportRules),
     /// Suggest rules for what people approved at least 5 times in 30 days and nobody denied.
     Suggest,
-    /// Show what the rules of a file would have done with the requests of the past.
+    /// Show what the rules of a file would have done with past requests.
     Simulate {
         /// TOML; `-` reads standard input.
         file: PathBuf,
@@ -76,13 +77,13 @@ pub(crate) enum Rules {
 /// What may follow from a change of the rules.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Accept {
-    /// Also where the limits of your key, or of who signed before, change what other rules approve.
+    /// Go ahead even if your key's limits, or the previous signer's, change what other rules approve.
     #[arg(long)]
     pub(crate) accept_limits: bool,
-    /// Also where the rules would then have let run what a person denied.
+    /// Go ahead even if the rules would have approved calls that a person denied.
     #[arg(long)]
     pub(crate) accept_flips: bool,
-    /// Also where calls that are still waiting would be approved.
+    /// Go ahead even if this approves calls that are still waiting.
     #[arg(long)]
     pub(crate) accept_waiting: bool,
 }
@@ -92,7 +93,7 @@ pub(crate) struct Accept {
 pub(crate) struct AcceptFile {
     #[command(flatten)]
     pub(crate) change: Accept,
-    /// Also where it turns on a rule that is off, or gone, and that a person called wrong.
+    /// Go ahead even if this turns a rule back on that a person reported as wrong.
     #[arg(long)]
     pub(crate) accept_regrets: bool,
 }
@@ -118,7 +119,7 @@ pub(crate) struct ImportRules {
     /// Only for agents whose name matches; can be given several times.
     #[arg(long, value_name = "GLOB")]
     pub(crate) agent: Vec<String>,
-    /// Put the rules beside the workspace's own; without it nothing is changed.
+    /// Add the rules to the workspace's own; without this flag nothing is changed.
     #[arg(long)]
     pub(crate) apply: bool,
     #[command(flatten)]

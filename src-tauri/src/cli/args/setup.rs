@@ -8,30 +8,30 @@ use super::Agent;
 pub(crate) enum Setup {
     /// List the keys that the workspace's agents declare, with their values and bindings.
     List,
-    /// Choose a key's value; `null` goes back to the default.
+    /// Set a key's value; `null` restores the default.
     Set {
         #[command(flatten)]
         agent: Agent,
         /// The key.
         key: String,
-        /// The value, as JSON or as it is; `-` reads standard input.
+        /// The value, as JSON or plain text; `-` reads standard input.
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Let a key spare the question while it has one value.
+    /// Skip asking while a key has a given value.
     Bind {
         #[command(flatten)]
         agent: Agent,
         /// The key.
         key: String,
-        /// The agent's call does not ask when the key has this value; `-` reads standard input.
+        /// The agent's calls do not ask while the key has this value; `-` reads standard input.
         #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
         skips_when: String,
         /// Critical calls too.
         #[arg(long)]
         critical: bool,
     },
-    /// Let a key spare no question any more.
+    /// Ask again, whatever the key's value is.
     Unbind {
         #[command(flatten)]
         agent: Agent,

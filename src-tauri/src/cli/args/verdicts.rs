@@ -19,7 +19,7 @@ pub(crate) struct Approve {
     /// Refuse unless the stored arguments have this digest.
     #[arg(long, value_name = "D")]
     pub(crate) digest: Option<String>,
-    /// How far you mean it, recorded in the decision; the next call is asked all the same.
+    /// How far you mean the approval to reach. It is only recorded: the next call still asks.
     #[arg(long, value_enum, default_value_t = Scope::Once)]
     pub(crate) scope: Scope,
 }
@@ -38,7 +38,7 @@ pub(crate) struct Deny {
     /// Why, or what to do instead, for the agent; `-` reads standard input.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) message: String,
-    /// End the agent's run too, where the agent can; otherwise it is denied only.
+    /// Also end the agent's run. If the agent does not support that, the call is only denied.
     #[arg(long)]
     pub(crate) terminate: bool,
 }

@@ -30,7 +30,7 @@ impl Target {
     pub(super) fn read(file: &Path) -> Result<Self, Failure> {
         let real = match fs::canonicalize(file) {
             Ok(real) => real,
-            Err(_) if file.is_symlink() => return Err(invalid(file, "it is a link to nothing")),
+            Err(_) if file.is_symlink() => return Err(invalid(file, "it is a broken link")),
             Err(_) => std::path::absolute(file).map_err(|why| invalid(file, &why.to_string()))?,
         };
         let text = match fs::read_to_string(&real) {
@@ -101,8 +101,9 @@ pub(in super::super) fn now() -> OffsetDateTime {
 
 /// The settings file of a program.
 pub(in super::super) fn file_of(program: Program, scope: Scope) -> Result<PathBuf, Failure> {
-    let home =
-        || dirs::home_dir().ok_or_else(|| Failure::environment("this system names no home folder"));
+    let home = || {
+        dirs::home_dir().ok_or_else(|| Failure::environment("no home folder was found; set HOME"))
+    };
     let named = |name: &str, folder: &str| match env::var_os(name).filter(|path| !path.is_empty()) {
         Some(path) => Ok(PathBuf::from(path)),
         None => Ok::<_, Failure>(home()?.join(folder)),
@@ -135,9 +136,9 @@ pub(in super::super) fn file_of(program: Program, scope: Scope) -> Result<PathBu
 /// What a person must know about this program.
 pub(super) fn remarks(out: Output, program: Program) {
     match program {
-        Program::ClaudeCode if !knows_on_failure() => out.caution("THIS CLAUDE CODE KNOWS NO onFailure: A HOOK THAT CRASHES LETS ITS CALL RUN. UPDATE TO 2.1.295 OR LATER"),
-        Program::Codex => out.remark("CODEX RUNS NO HOOK THAT YOU HAVE NOT TRUSTED, AND SAYS NOTHING: start codex, enter /hooks, and trust the hooks of countersign. Input to a running command (write_stdin) fires no hook"),
-        Program::Cursor => out.remark("Cursor asks no hook before it edits files: only shell commands and MCP calls are gated"),
+        Program::ClaudeCode if !knows_on_failure() => out.caution("THIS CLAUDE CODE DOES NOT SUPPORT onFailure: IF A HOOK CRASHES, ITS CALL RUNS. UPDATE TO 2.1.295 OR LATER"),
+        Program::Codex => out.remark("CODEX SILENTLY SKIPS HOOKS THAT YOU HAVE NOT TRUSTED: start codex, enter /hooks, and trust the hooks of countersign. Input to a running command (write_stdin) fires no hook"),
+        Program::Cursor => out.remark("Cursor runs no hook before it edits files: only shell commands and MCP calls are gated"),
         _ => {}
     }
 }
@@ -147,7 +148,7 @@ pub(super) fn last_line(out: Output, program: Program, target: &Target) -> Resul
     if program == Program::ClaudeCode {
         let file = target.file.display();
         out.line(&format!(
-            "take over its permissions with: countersign rules import --from claude-code {file}"
+            "import its permissions with: countersign rules import --from claude-code {file}"
         ))?;
     }
     Ok(())

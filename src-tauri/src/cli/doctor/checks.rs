@@ -17,7 +17,7 @@ use super::super::console::{options, outside_server};
 use super::Check;
 use super::Verdict::{Failed, Ok as Fine, Unknown, Warning};
 
-/// A clock this far off makes times on cards hard to compare; deadlines keep to the server's.
+/// A clock this far off makes times on cards hard to compare; deadlines follow the server's.
 const CLOCK_OFF_MS: i64 = 2_000;
 /// How long a console that works may take to read what has just arrived, or to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -45,7 +45,7 @@ pub(super) async fn running(app: &App) -> Check {
             true => Check::new(
                 "console",
                 Warning,
-                "does not run, nor does any other of the realm: nobody sees, expires or decides by rule what is asked; start one with `countersign serve`",
+                "does not run, nor does another one of the realm: requests are not seen, expired or decided by rules; start one with `countersign serve`",
             ),
             false => Check::new("console", Fine, "does not run; deciding commands start it"),
         };
@@ -63,24 +63,23 @@ pub(super) async fn running(app: &App) -> Check {
             moves: false,
         })) => {
             let detail = format!(
-                "{runs} and reads nothing: {messages} messages on the bus are not read here, so nobody sees, expires or decides by rule what they ask; see its log, then start it again"
+                "{runs} but reads nothing: {messages} messages on the bus are unread, so their requests are not seen, expired or decided by rules; see its log, then restart it"
             );
             Check::new("console", Failed, detail)
         }
         Ok(Some(Unread { messages, .. })) => {
             let detail =
-                format!("{runs} and still reads what happened: {messages} messages are left");
+                format!("{runs} and is catching up with the bus: {messages} messages are left");
             Check::new("console", Warning, detail)
         }
         Ok(None) if silent => {
-            let detail =
-                format!("{runs}; it is silent on the bus, since its own key does not count");
+            let detail = format!("{runs}; it publishes nothing, since its own key is not active");
             Check::new("console", Fine, detail)
         }
         Ok(None) if is_heard(app).await => Check::new("console", Fine, runs),
         Ok(None) => {
             let detail = format!(
-                "{runs}, but does not say so on the bus, as it does every 5 s; if it is not just starting, see its log and start it again"
+                "{runs}, but sends no heartbeat, which is due every 5 s; if it is not just starting, see its log and restart it"
             );
             Check::new("console", Warning, detail)
         }
@@ -112,12 +111,12 @@ pub(super) async fn no_bus(settings: &Settings, app: &App) -> Check {
             false => Check::new(
                 "bus",
                 Unknown,
-                "its server runs with the console; start that to look at it",
+                "its server runs with the console; start the console to check it",
             ),
         };
     };
     match reach(settings, url, app.identity().console_id.to_string()).await {
-        Ok(()) => Check::new("bus", Warning, "it answers now and did not a moment ago"),
+        Ok(()) => Check::new("bus", Warning, "it answers now, but did not a moment ago"),
         Err(why) => Check::new("bus", Failed, why),
     }
 }
@@ -127,7 +126,7 @@ pub(super) async fn first_bus(settings: &Settings) -> Option<Check> {
     let url = settings.nats_url.clone()?;
     let shown = without_login(&url);
     let check = match reach(settings, url, "doctor".to_owned()).await {
-        Ok(()) => Check::new("bus", Fine, format!("{shown} lets this console in")),
+        Ok(()) => Check::new("bus", Fine, format!("{shown} accepts this console")),
         Err(why) => Check::new("bus", Failed, why),
     };
     Some(check)
@@ -188,7 +187,7 @@ pub(super) async fn payload(bus: &Bus) -> Check {
         Warning
     };
     let detail = format!(
-        "the server, or the account of the consoles, takes {most} bytes, so agents hear nothing about larger requests, and no larger decision is made; set max_payload: 4MB and no lower limit of the account or the user"
+        "the server, or the consoles' account, takes at most {most} bytes, so larger requests stay unanswered and larger decisions fail; set max_payload: 4MB, and no lower limit for the account or the user"
     );
     Check::new("max_payload", verdict, detail)
 }
@@ -200,7 +199,7 @@ pub(super) fn keys(app: &App) -> Check {
     let keys = own.signing();
     let (human, auto) = (keys.human_key.as_str(), keys.auto_key.as_str());
     if human == login || auto == login || human == auto {
-        let why = "two of this console's three keys are the same, and a login key signs whatever a server sends; remove keys/ and start anew";
+        let why = "two of this console's three keys are the same, and a login key signs whatever a server sends; remove keys/ and start again";
         return Check::new("keys", Failed, why);
     }
     if let Some(why) = app.why_not_by_itself() {
@@ -226,7 +225,7 @@ pub(super) fn insecure(state: &BusState) -> Check {
         true => Check::new(
             "security",
             Fine,
-            "accounts apart, credentials asked for, no plain text to other machines",
+            "separate accounts, a login is required, no plain text to other machines",
         ),
         false => {
             let ways: Vec<&str> = state.insecure.iter().map(|at| way_out(*at)).collect();
@@ -239,10 +238,10 @@ pub(super) fn insecure(state: &BusState) -> Check {
 fn way_out(insecure: Insecure) -> &'static str {
     match insecure {
         Insecure::SingleAccount => {
-            "give consoles and agents accounts of their own, see `countersign bus permissions`"
+            "give consoles and agents separate accounts, see `countersign bus permissions`"
         }
-        Insecure::NoTls => "use tls:// and name the server's authority with --tls-ca",
-        Insecure::OpenPermissions => "let the server ask for credentials",
+        Insecure::NoTls => "use tls:// and name the server's CA with --tls-ca",
+        Insecure::OpenPermissions => "let the server require credentials",
     }
 }
 
@@ -336,7 +335,7 @@ pub(super) fn clock(app: &App) -> Check {
     Check::new(
         "clock",
         verdict,
-        format!("{off} ms from the server's; deadlines keep to the server's"),
+        format!("{off} ms from the server's; deadlines follow the server's"),
     )
 }
 
@@ -393,7 +392,7 @@ pub(super) async fn outbox(app: &App) -> Check {
         Ok((count, why)) => {
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
             let detail = format!(
-                "{count} decisions or votes wait for the bus{why}; they go out when a console runs and the bus takes them"
+                "{count} decisions or votes wait for the bus{why}; they are sent once a console runs and the bus accepts them"
             );
             Check::new("outbox", Warning, detail)
         }
@@ -426,7 +425,7 @@ pub(super) async fn port(app: &App) -> Vec<Check> {
     let checks = dialled.map(|at| {
         let agents = at.agents.join(", ");
         let why = format!(
-            "{} was taken by another program when the server started; {agents} still dial it: end that program and start the console again, or enroll them again",
+            "{} was in use by another program when the server started; {agents} still connect to it: end that program and restart the console, or enroll them again",
             at.address
         );
         Check::new("port", Failed, why)

@@ -34,11 +34,11 @@ fn to_be_made(folder: &Path) -> Check {
     let above = standing.unwrap_or(Path::new("."));
     let detail = format!("{} does not exist yet", folder.display());
     let Err(error) = access(above, AccessFlags::W_OK | AccessFlags::X_OK) else {
-        let detail = format!("{detail}; the first start makes it");
+        let detail = format!("{detail}; the first start creates it");
         return Check::new("data_folder", Fine, detail);
     };
     let detail = format!(
-        "{detail} and cannot be made in {}: {}; give another one (--data-dir)",
+        "{detail} and cannot be created in {}: {}; give another one (--data-dir)",
         above.display(),
         error.desc()
     );
@@ -70,7 +70,7 @@ fn private(settings: &Settings) -> Check {
         }
     }
     if open.is_empty() {
-        let detail = format!("{} belongs to you alone", folder.display());
+        let detail = format!("only you can read {}", folder.display());
         return Check::new("data_folder", Fine, detail);
     }
     let detail = format!(

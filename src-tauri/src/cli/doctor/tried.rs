@@ -72,7 +72,7 @@ async fn nobody(settings: &Settings, app: &App, bus: &Bus) -> Check {
     match bus.probe(login).await {
         Ok(found) => permissions_check("whoever reaches the server", &found),
         Err(BusError::AuthRefused { .. } | BusError::Tls { .. }) => {
-            Check::new("permissions", Fine, "nobody gets in without a login")
+            Check::new("permissions", Fine, "a login is required")
         }
         Err(error) => Check::new("permissions", Unknown, error.to_string()),
     }
@@ -125,13 +125,14 @@ fn options(app: &App, url: String, credentials: Credentials, tls: TlsFiles) -> B
 
 fn permissions_check(who: &str, found: &[Weakness]) -> Check {
     if found.is_empty() {
-        let detail = format!("{who} tried to forge, poison, read and speak for others, in vain");
+        let detail =
+            format!("{who} can neither forge decisions nor read, write or speak for others");
         return Check::new("permissions", Fine, detail);
     }
     let words: Vec<&str> = found.iter().map(|weakness| word(*weakness)).collect();
     let ways: Vec<&str> = found.iter().map(|weakness| way_out(*weakness)).collect();
     let detail = format!(
-        "{who} can {}. {}. `countersign bus permissions` prints what is right",
+        "{who} can {}. {}. `countersign bus permissions` prints the right ones",
         words.join(", "),
         ways.join(". ")
     );
@@ -154,7 +155,7 @@ fn word(weakness: Weakness) -> &'static str {
 fn way_out(weakness: Weakness) -> &'static str {
     match weakness {
         Weakness::Forge => {
-            "Take countersign.v1.decision.> and countersign.v1.vote.> from its publish permissions"
+            "Remove countersign.v1.decision.> and countersign.v1.vote.> from its publish permissions"
         }
         Weakness::Poison => {
             "Move agents into an account apart from the consoles', because reply subjects are not checked inside one"
@@ -169,8 +170,8 @@ fn way_out(weakness: Weakness) -> &'static str {
             "Name its workspace and agent in every subject it may publish on"
         }
         Weakness::ReadPolicy => "Let it direct-get only $KV.CS_POLICY.operators of KV_CS_POLICY",
-        Weakness::WritePolicy => "Take $KV.> from its publish permissions",
-        Weakness::AdministerStreams => "Take $JS.API.> from its publish permissions",
+        Weakness::WritePolicy => "Remove $KV.> from its publish permissions",
+        Weakness::AdministerStreams => "Remove $JS.API.> from its publish permissions",
     }
 }
 

@@ -47,7 +47,7 @@ pub(in super::super) async fn never_asked(
 ) {
     let own = super::configuration(program, None).map(|of| own_hook(program, &of));
     if !own.is_ok_and(|own| own.is_some_and(|own| own.at_prompt)) {
-        let why = format!("a call of {tool} ran that was never asked");
+        let why = format!("a call of {tool} ran without a request");
         note(settings, agent_json, Some(&why)).await;
     }
 }
@@ -87,6 +87,6 @@ async fn note(settings: &Settings, path: &Path, open: Option<&str>) {
         let why = failure.text();
         settings
             .out
-            .remark(&format!("the console does not keep this: {why}"));
+            .remark(&format!("the console could not record this: {why}"));
     }
 }

@@ -32,7 +32,7 @@ pub(super) async fn run(settings: &Settings, out: Out, program: Program) -> Resu
     let folder = tempfile::tempdir().map_err(failed)?;
     let marker = format!("countersign-probe-{}", Uuid::new_v4().simple());
     let prompt = format!(
-        "Run this shell command once and nothing else: touch {marker}\nThen stop, whatever came of it."
+        "Run this shell command once and nothing else: touch {marker}\nThen stop, whatever the result."
     );
     let mut command = Command::new(name);
     command
@@ -94,7 +94,7 @@ async fn deny_every(app: &App, marker: &str, denied: &mut u32) {
 }
 
 fn proof_of(name: &str, ran: bool, denied: u32, ended: Option<io::Result<Output>>) -> Proof {
-    let fix = "see that it runs by hand, then try again";
+    let fix = "check that it runs by hand, then try again";
     match (ran, denied, ended) {
         (true, ..) => Proof::open(
             "allow",

@@ -35,7 +35,7 @@ pub(super) fn refusal(flips: Option<&[Flip]>) -> Failure {
         return Failure::new(
             ErrorCode::VerdictNotAllowed,
             format!(
-                "whether these rules would have let run what people denied could not be determined in {} s; see `countersign rules simulate FILE`, then add --accept-flips",
+                "could not check within {} s whether these rules would have approved calls that people denied; see `countersign rules simulate FILE`, then add --accept-flips",
                 LIMIT.as_secs()
             ),
         );
@@ -57,7 +57,7 @@ pub(super) fn refusal(flips: Option<&[Flip]>) -> Failure {
     Failure::new(
         ErrorCode::VerdictNotAllowed,
         format!(
-            "would have let run what a person denied: {}{more}. Nothing was changed; look with `countersign rules simulate FILE`, then narrow the rule or add --accept-flips",
+            "would have approved calls that a person denied: {}{more}. Nothing was changed; check with `countersign rules simulate FILE`, then narrow the rule or add --accept-flips",
             named.join(", ")
         ),
     )

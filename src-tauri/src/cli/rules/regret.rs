@@ -45,12 +45,12 @@ pub(super) async fn run(
         Suspended::Rule => {
             let workspace = plain(&line.ws);
             let again = format!(
-                "`countersign rules enable {id} --workspace {workspace}` lets it act again"
+                "`countersign rules enable {id} --workspace {workspace}` turns it on again"
             );
             format!("rule {id} is off; {again}. The decision remains")
         }
         Suspended::SetupKey => {
-            format!("setup key {id} spares no question any more. The decision remains")
+            format!("setup key {id} no longer skips asking. The decision remains")
         }
         Suspended::Bypass => "the bypass is over. The decision remains".to_owned(),
     })?)

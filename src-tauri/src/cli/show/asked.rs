@@ -12,11 +12,11 @@ use crate::secrets::Secrets;
 const SAID: [&str; 4] = ["title", "reason", "preview", "confirm"];
 /// What would run, or what is asked.
 const GATE: [(&str, &str); 5] = [
-    ("args", "Arguments at the gate"),
+    ("args", "Arguments"),
     ("args_raw", "The model's own text of the arguments"),
     ("question", "Question"),
     ("response_schema", "Form"),
-    ("effective", "What the framework still changes"),
+    ("effective", "Changes that the framework still makes"),
 ];
 /// Where the request comes from, by the agent's account.
 const AROUND: [(&str, &str); 7] = [
@@ -24,9 +24,12 @@ const AROUND: [(&str, &str); 7] = [
     ("agent", "The agent, as it describes itself"),
     ("skill", "Skill, as the agent says"),
     ("chain", "Chain of calls, as the agent says"),
-    ("group", "Raised together, as the agent says"),
+    ("group", "Asked together, as the agent says"),
     ("native_digest", "The framework's own digest, not checked"),
-    ("history", "What led here, reported by the agent"),
+    (
+        "history",
+        "Conversation before this call, reported by the agent",
+    ),
 ];
 /// What nobody interprets.
 const KEPT: [(&str, &str); 2] = [

@@ -146,9 +146,9 @@ fn votes(story: &RequestDetails, text: &mut Vec<String>) {
     } = approvals;
     text.push(heading("Votes"));
     let yours = if mine {
-        "yours is given"
+        "you have voted"
     } else {
-        "yours is missing"
+        "you have not voted"
     };
     text.push(format!("  {given} of {required}, {yours}"));
     text.extend(approvals.advice().map(|advice| format!("  {advice}")));
@@ -165,7 +165,7 @@ fn votes(story: &RequestDetails, text: &mut Vec<String>) {
         ));
     }
     if story.votes.contains(&ShownVote::Hidden) {
-        text.push("  who voted what is shown when you have voted".to_owned());
+        text.push("  the votes are shown after you have voted".to_owned());
     }
 }
 
@@ -177,7 +177,7 @@ fn decision(story: &RequestDetails, secrets: Secrets, text: &mut Vec<String>) {
         .and_then(|decision| decision.fault.as_deref())
     {
         text.push(wrong(&format!(
-            "What is stored as its decision does not verify: {}",
+            "The stored decision does not verify: {}",
             plain(fault)
         )));
     }
@@ -202,7 +202,7 @@ fn decision(story: &RequestDetails, secrets: Secrets, text: &mut Vec<String>) {
     let scope = body.as_ref().and_then(|body| body.get("scope")?.as_str());
     if let Some(scope) = scope.filter(|scope| *scope != "once") {
         text.push(format!(
-            "  meant for: {}; the next call is asked all the same",
+            "  meant for: {}; the next call still asks",
             plain(scope)
         ));
     }
@@ -242,7 +242,7 @@ fn instead(current: &Contradicting, secrets: Secrets, text: &mut Vec<String>) {
     let said = on_bus(current, secrets);
     let word = |name: &str| said[name].as_str().unwrap_or("unknown").to_owned();
     text.push(wrong(&format!(
-        "  not on bus: decision {} there is another one, {} by {} at {}",
+        "  not on bus: decision {} on the bus is a different one, {} by {} at {}",
         current.stream_seq,
         word("verdict"),
         word("by"),

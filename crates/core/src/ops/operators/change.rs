@@ -68,20 +68,20 @@ pub enum ChangeError {
     #[error("no operator has the key {0}; see `countersign operators list`")]
     NoSuchKey(PublicKey),
     /// Nothing is known about a key that is to be entered.
-    #[error("{0} does not wait; give it a name with --name to enter it all the same")]
+    #[error("{0} is not waiting to be accepted; add --name to enter it anyway")]
     NoName(PublicKey),
     /// It counts already.
-    #[error("{0} counts already; `countersign operators limit` changes what it may do")]
+    #[error("{0} is already active; `countersign operators limit` changes what it may do")]
     Counts(PublicKey),
     /// It does not count.
-    #[error("{0} does not count now; accept it with `countersign operators add` first")]
+    #[error("{0} is not active; accept it with `countersign operators add` first")]
     DoesNotCount(PublicKey),
     /// It is a console's key.
-    #[error("{0} is a console's own key: limits bind persons")]
+    #[error("{0} is a console's own key, and limits are for persons: limit the person's key")]
     NotAPerson(PublicKey),
     /// The last one who may change the list.
     #[error(
-        "{0} is the last operator without limits; add another one first, or nobody could change the list any more"
+        "{0} is the last operator without limits; add another one first, so that somebody can still change the list"
     )]
     Last(PublicKey),
 }

@@ -145,7 +145,7 @@ impl App {
         self.knows_the_bus().await?;
         let (Some(bus), Some(realm)) = (self.bus(), self.realm()) else {
             return Err(Fault::bus_unreachable(
-                "the list of operators is on the bus, and the bus cannot be reached; try again when it is back",
+                "the list of operators is on the bus, which cannot be reached; try again when it is back",
             ));
         };
         let shared = Arc::clone(&self.inner.shared);
@@ -168,7 +168,7 @@ impl App {
             return Ok(());
         }
         Err(Fault::read_only(
-            "your own key has limits; an operator without limits changes the list",
+            "your own key has limits; ask an operator without limits to change the list",
         ))
     }
 
@@ -178,7 +178,7 @@ impl App {
         let counts = self.inner.shared.trusted.standing(own.as_str(), now) == KeyStatus::Active;
         match change {
             Change::Retire(key) if *key == own && counts => Err(Fault::invalid_args(format!(
-                "{key} is this console's own key: without it, it denies, expires and answers nothing automatically, rules and `stop` included; `countersign operators rotate` replaces it, and where the console is to go, another operator retires it"
+                "{key} is this console's own key: without it the console denies, expires and answers nothing automatically, rules and `stop` included. To replace it run `countersign operators rotate`; to remove the console, let another operator retire it"
             ))),
             _ => Ok(()),
         }
@@ -193,7 +193,7 @@ impl App {
             KeyStatus::Active | KeyStatus::Unknown => return None,
             KeyStatus::NotYetActive(from) => {
                 return Some(format!(
-                    "this console's own key counts from {} on: the bus's clock was ahead when it was entered; until this console has entered it again, it denies, expires, approves and answers nothing automatically, rules and `stop` included",
+                    "this console's own key becomes active at {}: the bus's clock was ahead when it was entered. Until this console has entered it again, it approves, denies and expires nothing automatically, rules and `stop` included",
                     from.rfc3339()
                 ));
             }
@@ -201,7 +201,7 @@ impl App {
             KeyStatus::Retired(at) => format!("was retired at {}", at.rfc3339()),
         };
         Some(format!(
-            "this console's own key {what}, so it denies, expires, approves and answers nothing automatically, rules and `stop` included; an operator without limits takes it back with `countersign operators add {own}`"
+            "this console's own key {what}, so the console approves, denies and expires nothing automatically, rules and `stop` included; ask an operator without limits to run `countersign operators add {own}`"
         ))
     }
 
@@ -221,18 +221,18 @@ pub(crate) fn why_not(standing: KeyStatus, key: &str) -> Option<String> {
     match standing {
         KeyStatus::Active => None,
         KeyStatus::Pending => Some(format!(
-            "its key waits to be accepted; ask an operator of this realm to run `countersign operators add {key}`, until then you can look and not decide"
+            "this key waits to be accepted; ask an operator of this realm to run `countersign operators add {key}`, until then this console is read-only"
         )),
         KeyStatus::Retired(at) => Some(format!(
-            "its key was retired at {}; ask an operator of this realm to run `countersign operators add {key}`, until then you can look and not decide",
+            "this key was retired at {}; ask an operator of this realm to run `countersign operators add {key}`, until then this console is read-only",
             at.rfc3339()
         )),
         KeyStatus::NotYetActive(from) => Some(format!(
-            "its key counts from {} on: the bus's clock was ahead when it was entered; a running console enters its keys again, until then you can look and not decide",
+            "this key becomes active at {}: the bus's clock was ahead when it was entered; a running console enters its keys again, until then this console is read-only",
             from.rfc3339()
         )),
         KeyStatus::Unknown => Some(format!(
-            "its key is not on the realm's list of operators; ask an operator of this realm to run `countersign operators add {key} --name NAME`"
+            "this key is not on the realm's list of operators; ask an operator of this realm to run `countersign operators add {key} --name NAME`"
         )),
     }
 }

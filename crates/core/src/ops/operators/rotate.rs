@@ -150,7 +150,7 @@ impl App {
         let seen = async || Ok(full || self.sees_an_editor(&list).await);
         if !in_time(EDITOR_LIMIT, seen).await? {
             return Err(Fault::read_only(
-                "your own key has limits, so agents follow a new one only when a console of an operator without limits has signed the list again, and none is connected; nothing was changed, rotate when one is (`countersign status` lists the consoles)",
+                "your own key has limits, so agents accept a new one only after the console of an operator without limits has signed the list again, and none is connected. Nothing was changed; rotate when one is (`countersign status` lists the consoles)",
             ));
         }
         self.outbox_sent().await?;

@@ -75,7 +75,9 @@ pub struct Accepted {
 #[derive(Debug, thiserror::Error)]
 pub enum RulesFault {
     /// A file turns on rules whose decisions people called wrong.
-    #[error("people called wrong what these rules decided, and the file turns them on again: {0}")]
+    #[error(
+        "people reported decisions of these rules as wrong, and the file turns the rules on again: {0}"
+    )]
     Regretted(String),
     /// It would approve calls that wait, and nobody has accepted that.
     #[error("this would approve {} still waiting: {}", calls(.0.len()), named(.0))]

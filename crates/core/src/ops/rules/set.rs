@@ -71,7 +71,7 @@ fn not_late(rules: &[Rule], done: &RulesChanged, now: Timestamp) -> Result<(), F
     };
     let at = over.expires_at.map(Timestamp::rfc3339).unwrap_or_default();
     Err(Fault::invalid_args(format!(
-        "the rule {} would approve nothing: its time was over at {at}; give it a later expires_at, or take it out",
+        "the rule {} would approve nothing: it expired at {at}; give it a later expires_at, or remove it",
         over.id
     )))
 }
@@ -150,7 +150,7 @@ impl RuleSet {
         if current.map(|other| other.version) != seen {
             return Err(Fault::invalid_args(match current {
                 Some(_) if seen.is_none() => {
-                    format!("there is a rule {} already; choose another id", rule.id)
+                    format!("a rule {} exists already; choose another id", rule.id)
                 }
                 _ => format!(
                     "somebody else changed the rule {} meanwhile; look at it again",

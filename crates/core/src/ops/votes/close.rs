@@ -158,7 +158,7 @@ async fn publish(
     });
     let (Some((verdict, unsigned, sig)), Ok(state)) = (written, next(record.state, Step::Queue))
     else {
-        tracing::error!(request = %record.key, largest, "the decision of several operators could not be made, or is larger than what the bus takes; deny the request, or raise max_payload of the server");
+        tracing::error!(request = %record.key, largest, "the decision of several operators could not be made, or is larger than the bus allows; deny the request, or raise max_payload of the server");
         return Ok(());
     };
     // A hold of an operator whose earlier key is among the votes.

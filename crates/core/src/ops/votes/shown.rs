@@ -61,7 +61,7 @@ impl Approvals {
             more => format!("{more} votes are"),
         };
         Some(format!(
-            "{votes} for something else and not counted here: another operator has to approve what one of them did, \
+            "{votes} for something else and not counted here: another operator has to approve the same as one of them, \
              or somebody denies it"
         ))
     }
@@ -243,7 +243,7 @@ impl App {
                 }
                 None if late => {
                     return Err(Fault::failed(format!(
-                        "the vote on {key} is stored but does not count; see `countersign operators list` whether this console's key counts"
+                        "the vote on {key} is stored but does not count; check with `countersign operators list` whether this console's key is active"
                     )));
                 }
                 _ => tokio::time::sleep(LOOK).await,

@@ -47,7 +47,7 @@ pub(super) fn print(
     }
     let Some(done) = done else {
         return Ok(out.line(
-            "nothing is changed; look at the rules, `--apply` puts them beside the workspace's own",
+            "nothing was changed; check the rules, then add them to the workspace's own with `--apply`",
         )?);
     };
     for (word, ids) in [("changed", &done.changed), ("removed", &done.removed)] {
@@ -56,7 +56,7 @@ pub(super) fn print(
         }
     }
     Ok(out.line(&format!(
-        "{} rules added; {} were there already and stay as they are",
+        "{} rules added; {} were there already and are unchanged",
         done.added.len(),
         kept(found, done)
     ))?)
@@ -78,7 +78,7 @@ fn line_of(of: &Entry) -> String {
         why => format!(" ({why})"),
     };
     let shadow = of.shadowed_by.as_deref().map_or_else(String::new, |by| {
-        format!("; never acts, because of {}", plain(by))
+        format!("; never applies, because of {}", plain(by))
     });
     format!("{place}: {effect} by {rule}{why}{shadow}")
 }
