@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use countersign_domain::Timestamp;
-use countersign_domain::brakes::Braked;
+use countersign_domain::controls::AutomaticOff;
 use countersign_rules::evaluate::{Asked, Outcome, Setting, Used, Uses, evaluate};
 use countersign_rules::read::{RULES_MAX, read_set};
 use countersign_rules::setup::read_schema;
@@ -59,14 +59,14 @@ fn hold(read: Vec<Rule>) {
     };
     let twice = PolicySet::new(again, BTreeMap::new()).expect("the same rules");
     assert_eq!(policy.digest(), twice.digest());
-    for braked in [None, Some(Braked::Panic)] {
-        if lets_run(&policy, braked) {
-            assert!(approves && braked.is_none());
+    for off in [None, Some(AutomaticOff::Panic)] {
+        if lets_run(&policy, off) {
+            assert!(approves && off.is_none());
         }
     }
 }
 
-fn lets_run(policy: &PolicySet, approves_off: Option<Braked>) -> bool {
+fn lets_run(policy: &PolicySet, approves_off: Option<AutomaticOff>) -> bool {
     let mut call: Value = serde_json::from_str(CALL).expect("JSON");
     let digest = countersign_wire::args_digest(&call["args"]).expect("a digest");
     call["args_digest"] = json!(digest);

@@ -189,14 +189,14 @@ async fn a_copy_that_names_no_tools_leaves_those_that_another_one_named() {
 }
 
 #[test]
-fn a_brake_for_a_name_that_nobody_has_is_set_and_says_so() {
+fn a_control_for_a_name_that_nobody_has_is_set_and_says_so() {
     let desk = Desk::new();
     let _console = Console::start(&desk);
     for (agent, known) in [("default/lokal", false), ("default/local", true)] {
-        for brake in ["pause", "stop", "resume"] {
-            let set = desk.json(&[brake, agent, "--json"]);
-            assert_eq!(set["known"], known, "{brake} {agent}");
-            let reported = desk.run(&[brake, agent]).success().err;
+        for control in ["pause", "stop", "resume"] {
+            let set = desk.json(&[control, agent, "--json"]);
+            assert_eq!(set["known"], known, "{control} {agent}");
+            let reported = desk.run(&[control, agent]).success().err;
             assert_eq!(
                 reported.contains("countersign agents"),
                 !known,

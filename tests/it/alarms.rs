@@ -154,7 +154,7 @@ async fn core_of(desk: &Desk, console: &Console) -> async_nats::Client {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_deletes_from_the_shared_policy_lets_go_of_no_brake_and_of_no_rule() {
+async fn who_deletes_from_the_shared_policy_lets_go_of_no_control_and_of_no_rule() {
     let desk = Desk::new();
     let console = Console::start(&desk);
     let core = core_of(&desk, &console).await;

@@ -211,7 +211,7 @@ async fn files_of_claude_code_count_together_and_replace_what_they_gave_before()
     for wanted in [
         "Bash: 4 approved forms, 1 that ask, 1 that deny",
         "Not carried over: ",
-        "never acts, because of ask Bash(git push:*)",
+        "never applies, because of ask Bash(git push:*)",
     ] {
         assert!(text.contains(wanted), "{wanted} is not in {text}");
     }

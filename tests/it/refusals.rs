@@ -200,7 +200,7 @@ fn reading_a_folder_without_a_console_says_so_and_makes_nothing() {
 }
 
 #[test]
-fn a_verdict_or_a_brake_on_a_folder_without_a_console_makes_none() {
+fn a_verdict_or_a_control_on_a_folder_without_a_console_makes_none() {
     let desk = Desk::new();
     for arguments in [
         &["panic", "on"][..],

@@ -52,7 +52,7 @@ pub(crate) fn all(facts: &Facts) -> Vec<Check> {
         consoles::know_every_decision(facts),
         votes::are_known_everywhere(facts),
         votes::are_enough(facts, &judged),
-        automatic::approves_nothing_under_a_brake(facts, |name| judged.get(name)),
+        automatic::approves_nothing_while_off(facts, |name| judged.get(name)),
         spared::bypasses_keep_their_limits(facts, |name| judged.get(name)),
         spared::setup_keys_are_bound(facts, |name| judged.get(name)),
         spared::are_audited(facts, |name| judged.get(name)),

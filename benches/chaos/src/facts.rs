@@ -11,7 +11,7 @@ use anyhow::Context;
 use async_nats::ConnectOptions;
 use async_nats::jetstream::{self, consumer};
 use countersign_wire::{
-    AgentBrake, Enrolment, PolicyKey, SignedEnvelope, Subject, parse_panic, parse_pause,
+    AgentControl, Enrolment, PolicyKey, SignedEnvelope, Subject, parse_panic, parse_pause,
 };
 use futures::StreamExt;
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub(crate) struct Stored {
     pub(crate) seq: u64,
 }
 
-/// A brake that was turned on or off.
+/// A panic, pause or stop that was turned on or off.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Braking {
     /// The server's stamp.
@@ -55,7 +55,7 @@ pub(crate) struct Streams {
     pub(crate) withdraws: BTreeMap<String, Stored>,
     pub(crate) tightens: BTreeMap<String, Stored>,
     pub(crate) decisions: BTreeMap<String, Stored>,
-    /// When brakes were turned on and off, as far as the bucket remembers, in order.
+    /// When panic, pauses and stops were turned on and off, as far as the bucket remembers, in order.
     pub(crate) brakings: Vec<Braking>,
     /// Bypasses and setup keys.
     pub(crate) grants: Grants,
@@ -228,7 +228,7 @@ fn braking(key: &str, stored: &Stored) -> anyhow::Result<Option<Braking>> {
         Some(PolicyKey::Panic) => (None, parse_panic(&value()?)?.on),
         Some(PolicyKey::Pause(agent)) => {
             let state = parse_pause(&value()?)?.state;
-            (Some(agent.to_string()), state != AgentBrake::Running)
+            (Some(agent.to_string()), state != AgentControl::Running)
         }
         _ => return Ok(None),
     };

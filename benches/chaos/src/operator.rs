@@ -13,7 +13,7 @@ use countersign_core::ops::setup::SetupChange;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::store::request_list::Filter;
 use countersign_core::{App, Fault, Options};
-use countersign_wire::{AgentBrake, AgentKey, RequestKey, Risk, Verdict};
+use countersign_wire::{AgentControl, AgentKey, RequestKey, Risk, Verdict};
 use futures::future::join_all;
 use rand::rngs::StdRng;
 use rand::seq::IteratorRandom;
@@ -97,7 +97,7 @@ async fn beside_the_console(
     }
     let app = App::attach(options).await?;
     app.ready(READY_LIMIT).await;
-    brake(&app, random).await?;
+    control(&app, random).await?;
     spare(&app, random).await?;
     let until = Instant::now() + Duration::from_secs_f64(args.seconds);
     while Instant::now() < until {
@@ -117,7 +117,7 @@ async fn beside_the_console(
         written?;
         if random.random_bool(args.restless) {
             match random.random_bool(0.5) {
-                true => brake(&app, random).await?,
+                true => control(&app, random).await?,
                 false => spare(&app, random).await?,
             }
         }
@@ -129,17 +129,17 @@ async fn beside_the_console(
 
 /// Turns automatic approvals off, all or those of one agent, or on again. That it fails is usual here: the
 /// bus is what was broken.
-async fn brake(app: &App, random: &mut StdRng) -> anyhow::Result<()> {
+async fn control(app: &App, random: &mut StdRng) -> anyhow::Result<()> {
     let agent: AgentKey = agent_key(random.random_range(0..AGENTS)).parse()?;
     let done = match random.random_range(0..10) {
         0 => app.set_panic(true).await,
         1..5 => app.set_panic(false).await,
-        5 => app.set_brake(&agent, AgentBrake::Paused).await,
-        6 => app.set_brake(&agent, AgentBrake::Stopped).await,
-        _ => app.set_brake(&agent, AgentBrake::Running).await,
+        5 => app.set_control(&agent, AgentControl::Paused).await,
+        6 => app.set_control(&agent, AgentControl::Stopped).await,
+        _ => app.set_control(&agent, AgentControl::Running).await,
     };
     if let Err(error) = done {
-        eprintln!("a brake was not set: {error}");
+        eprintln!("a control was not set: {error}");
     }
     Ok(())
 }

@@ -169,7 +169,7 @@ fn by_itself_of(payload: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Approvals that a brake met before the bus had them.
+/// Approvals that were recalled before the bus had them.
 fn taken_back(facts: &Facts) -> usize {
     let consoles = facts.consoles.iter();
     let entries = consoles.flat_map(|console| &console.rows.audited);

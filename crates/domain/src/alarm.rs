@@ -24,7 +24,7 @@ pub enum AlarmCode {
     /// Another program holds the store's lock.
     StoreLocked,
     /// A panic, pause or stop does not verify.
-    BrakeUnverified,
+    ControlUnverified,
     /// A workspace's rules do not verify or cannot be read.
     RulesUnusable,
     /// An agent's setup does not verify or cannot be read.
@@ -73,7 +73,7 @@ impl AlarmCode {
             Self::ReadOnly,
             Self::StoreFailed,
             Self::StoreLocked,
-            Self::BrakeUnverified,
+            Self::ControlUnverified,
             Self::RulesUnusable,
             Self::SetupUnusable,
             Self::OperatorsUnverified,
@@ -106,7 +106,7 @@ impl AlarmCode {
             Self::ReadOnly => "read_only",
             Self::StoreFailed => "store_failed",
             Self::StoreLocked => "store_locked",
-            Self::BrakeUnverified => "brake_unverified",
+            Self::ControlUnverified => "brake_unverified",
             Self::RulesUnusable => "rules_unusable",
             Self::SetupUnusable => "setup_unusable",
             Self::OperatorsUnverified => "operators_unverified",
@@ -165,7 +165,7 @@ impl AlarmCode {
             Self::StoreLocked => {
                 "Another program has locked this console's database, so the console is read-only."
             }
-            Self::BrakeUnverified => {
+            Self::ControlUnverified => {
                 "A panic, pause or stop on the bus does not verify, or an older one replaced it: it counts as set. A bypass like that allows nothing."
             }
             Self::RulesUnusable => {
@@ -240,7 +240,7 @@ impl AlarmCode {
             Self::StoreLocked => {
                 "Close the program that has `countersign.db` open, such as a database browser or a copy of the folder (`fuser countersign.db` names it). Writing resumes when the lock is released."
             }
-            Self::BrakeUnverified => {
+            Self::ControlUnverified => {
                 "Find out who wrote it, then set it again (`countersign panic`, `pause` or `resume`)."
             }
             Self::RulesUnusable => {
@@ -364,6 +364,6 @@ mod tests {
         let (_, next) = words("unreadable_message", "acme/bot");
         assert!(next.contains("`countersign revoke acme/bot`"), "{next}");
         let (happened, next) = words("executed_without_approval", "acme/bot");
-        assert!(happened.contains("again") && next.contains("`countersign stop acme/bot`"));
+        assert!(happened.contains("keeps happening") && next.contains("`countersign stop acme/bot`"));
     }
 }

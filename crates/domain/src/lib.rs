@@ -5,9 +5,9 @@
 
 pub mod agreement;
 pub mod alarm;
-pub mod brakes;
 mod call_warning;
 pub mod cautions;
+pub mod controls;
 pub mod decide;
 pub mod delivery;
 pub mod fate;

@@ -105,7 +105,7 @@ pub enum Step {
     Withdraw,
     /// A decision is stored on the stream, verifies, and reads as this.
     Stored(StoredAs),
-    /// A brake holds an automatic decision back, and nothing is stored: it is taken out of the outbox.
+    /// Panic, a pause or a stop holds an automatic decision back, and nothing is stored: it is taken out of the outbox.
     TakeBack,
     /// The console's decision was refused and nothing is stored: the deadline passed meanwhile.
     Late,

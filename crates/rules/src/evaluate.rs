@@ -23,7 +23,7 @@ use super::effective::args_that_run;
 use super::rule::{Effect, Enabled, Rule};
 use super::set::{PolicySet, Prepared, SetupInForce};
 use crate::domain::Timestamp;
-use crate::domain::brakes::Braked;
+use crate::domain::controls::AutomaticOff;
 
 pub use self::found::{
     By, Evaluation, Instead, Matcher, NearMiss, Outcome, Says, SetupSays, Trouble,
@@ -142,7 +142,7 @@ pub struct Setting<'a> {
     /// The server's time.
     pub now: Timestamp,
     /// Why no approve counts.
-    pub approves_off: Option<Braked>,
+    pub approves_off: Option<AutomaticOff>,
     /// Whether who signed the set may let such a request run.
     pub author_may: bool,
     /// The agent's bypass that is not over, of a signer who may let such a request run.
@@ -282,7 +282,7 @@ fn both(
 fn strongest(
     matched: &[(usize, Says)],
     beneath: Option<By>,
-    approves_off: Option<Braked>,
+    approves_off: Option<AutomaticOff>,
 ) -> Outcome {
     let first = |says: &Says| {
         matched

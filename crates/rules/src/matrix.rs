@@ -12,7 +12,7 @@ use super::evaluate::{Asked, By, Evaluation, InBypass, Outcome, Setting, Uses, e
 use super::rule::{Effect, Enabled, Matchers, Rule};
 use super::set::{PolicySet, Replaced};
 use crate::domain::Timestamp;
-use crate::domain::brakes::Braked;
+use crate::domain::controls::AutomaticOff;
 
 /// Risks, the columns.
 pub const RISKS: [Risk; 5] = [
@@ -37,7 +37,7 @@ pub struct DescribedTool<'a> {
     /// When its definition took the place of another one.
     pub redefined_at: Option<Timestamp>,
     /// Why no approve counts for this agent.
-    pub approves_off: Option<Braked>,
+    pub approves_off: Option<AutomaticOff>,
     /// Whether who signed the rules may let calls run, in the order of [`RISKS`].
     pub author_may: [bool; RISKS.len()],
     /// A bypass of this agent, whose signer may let such calls run, in the order of [`RISKS`].
@@ -58,7 +58,7 @@ pub struct Cell {
     /// Rules that may say something else once more is known.
     pub depends: Vec<String>,
     /// Why an approve does not count.
-    pub held: Option<Braked>,
+    pub held: Option<AutomaticOff>,
 }
 
 /// A rule set, divided into what is certain and what depends on more.
@@ -139,7 +139,7 @@ impl Matrix {
                 bypass: false,
                 approvals,
                 depends: Vec::new(),
-                held: Some(Braked::RulesUnreadable),
+                held: Some(AutomaticOff::RulesUnreadable),
             };
         }
         let effect = found.outcome.effect();
@@ -179,7 +179,7 @@ impl Matrix {
         &self,
         set: &PolicySet,
         asked: &Asked<'_>,
-        approves_off: Option<Braked>,
+        approves_off: Option<AutomaticOff>,
         (author_may, bypass): (bool, Option<InBypass>),
     ) -> Evaluation {
         let setting = Setting {

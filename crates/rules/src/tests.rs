@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::read::{read_set, read_stored};
 use super::*;
 use crate::domain::Timestamp;
-use crate::domain::brakes::Braked;
+use crate::domain::controls::AutomaticOff;
 use crate::evaluate::{Instead, NearMiss, Trouble};
 
 mod adversary;

@@ -69,7 +69,7 @@ pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
 }
 
 /// The values of `panic` and of every agent's `pause` and `bypass`.
-pub async fn brakes(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
+pub async fn controls(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT key, revision, payload, signer, sig FROM policy
          WHERE (key = 'panic' OR key GLOB 'pause.*' OR key GLOB 'bypass.*') AND length(payload) > 0

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::BrakeView;
+use super::ControlView;
 use countersign_wire::{Risk, Shown};
 
 /// Whether an agent is there.
@@ -158,7 +158,7 @@ pub struct AgentView {
     #[ts(type = "number | null")]
     pub revoked_ms: Option<i64>,
     /// Paused or stopped, and by whom.
-    pub brake: Option<BrakeView>,
+    pub brake: Option<ControlView>,
     /// What the last probe found of the gate in front of it.
     pub gate: Option<GateView>,
     /// Its copies, those heard last first.

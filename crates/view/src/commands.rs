@@ -76,12 +76,12 @@ macro_rules! with_ipc_commands {
             /// The trace until a request was asked; no line where its agent sent none.
             led_here(KeyArgs) -> LedHere,
             /// Pauses or stops an agent, or releases it; it is on the bus when this returns.
-            brake(BrakeArgs) -> BrakeOutcome,
+            brake(ControlArgs) -> ControlOutcome,
             /// Turns every automatic approval off, or lets them be given again.
-            panic(PanicArgs) -> BrakeOutcome,
+            panic(PanicArgs) -> ControlOutcome,
             /// Lets calls of an agent run without asking for a while, or ends that; it is on the bus when this returns.
             /// Audited.
-            bypass(BypassArgs) -> BrakeOutcome,
+            bypass(BypassArgs) -> ControlOutcome,
             /// Bus, backlog, alarms, operator and audit head.
             status(Nothing) -> StatusView,
             /// How quickly people decide today.
@@ -103,7 +103,7 @@ macro_rules! with_ipc_commands {
             /// Turns them on or off. Audited.
             set_practice(SetPracticeArgs) -> PracticeView,
             /// Whether hasty decisions slow the next card down. Turning it on or off is audited.
-            haste_brake(HasteBrakeArgs) -> HasteBrakeView,
+            haste_brake(HasteArgs) -> HasteView,
             /// Every agent that is known: its copies, its tools, its credentials.
             agents_list(Nothing) -> AgentsView,
             /// Who may decide in the realm, since when and by whom.

@@ -10,9 +10,9 @@
 mod agents;
 mod alarms;
 mod batch;
-mod brakes;
 mod card;
 mod commands;
+mod controls;
 mod decide;
 mod error;
 mod history;
@@ -45,13 +45,13 @@ pub use agents::{
 };
 pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView, JoinedView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
-pub use brakes::{BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, BypassFor, PanicArgs};
 pub use card::{
     AgentWords, ArgEntry, ArgPart, Card, DecisionView, EffectiveGroup, FormFields, FormView,
     HistoryMessage, HoldView, NativeDigest, OnBusView, OptionView, OriginView, QuestionView,
     ReAskView, Reveal, RevealKind, Rung, RungName, RungState, ToolView, WarningView,
 };
 pub use commands::{COMMANDS, CommandName, Nothing};
+pub use controls::{BypassArgs, BypassFor, ControlArgs, ControlOutcome, ControlState, PanicArgs};
 pub use decide::{
     Answer, AnswerCheck, CheckEditArgs, DecideArgs, DecideOutcome, DiffKind, DiffLine, EditCheck,
     EditProblem, EditorText, TypedTarget,
@@ -80,8 +80,8 @@ pub use rules::{
 };
 pub use scrutiny::{ComparedView, DeniedView, DiffersView, FindingView, FindingWeight, PartMark};
 pub use settings::{
-    FolderView, HasteBrakeArgs, HasteBrakeView, LoginKind, OtlpView, OwnKey, SettingsView,
-    StallView, StoreLimit,
+    FolderView, HasteArgs, HasteView, LoginKind, OtlpView, OwnKey, SettingsView, StallView,
+    StoreLimit,
 };
 pub use setup::{
     SetupArgs, SetupBinding, SetupChanged, SetupChosen, SetupDeclared, SetupEdit, SetupElement,
@@ -93,8 +93,8 @@ pub use span::{
     SpanView,
 };
 pub use status::{
-    AlarmView, AuditView, BrakeView, BusView, BypassView, ConnectCommand, ConnectHint, ServerTime,
-    StatusView, TodayArgs, TodayView,
+    AlarmView, AuditView, BusView, BypassView, ConnectCommand, ConnectHint, ControlView,
+    ServerTime, StatusView, TodayArgs, TodayView,
 };
 pub use story::{AuditRef, RequestStoryView, RuleRef, SignatureView, VoteView};
 pub use suggest::{DismissArgs, SuggestionView, SuggestionsArgs, SuggestionsView};

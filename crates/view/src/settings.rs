@@ -128,16 +128,16 @@ pub struct SettingsView {
     pub otlp: OtlpView,
 }
 
-/// Turns the brake on hasty decisions on or off.
+/// Turns the slowdown of hasty decisions on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct HasteBrakeArgs {
+pub struct HasteArgs {
     /// None only asks.
     pub on: Option<bool>,
 }
 
 /// Whether a card is slowed down after several that were decided in haste.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct HasteBrakeView {
+pub struct HasteView {
     /// It is.
     pub on: bool,
 }

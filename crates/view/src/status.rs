@@ -39,7 +39,7 @@ pub struct AlarmView {
 
 /// A paused or stopped agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct BrakeView {
+pub struct ControlView {
     /// `WORKSPACE/AGENT`.
     pub agent: String,
     /// New calls are denied; otherwise only automatic approvals are off.
@@ -103,7 +103,7 @@ pub struct StatusView {
     /// Who turned every automatic approval off; none while panic is off.
     pub panic: Option<Shown>,
     /// Agents that are paused or stopped.
-    pub brakes: Vec<BrakeView>,
+    pub brakes: Vec<ControlView>,
     /// Agents whose calls need not ask for a while.
     pub bypasses: Vec<BypassView>,
     /// Rules that approve now, in all workspaces; none under panic.

@@ -4,8 +4,8 @@
 //! its own stable code, and every error fails closed.
 
 mod attestation;
-mod brakes;
 pub mod contract;
+mod controls;
 mod creds;
 mod decision;
 mod digest;
@@ -39,8 +39,8 @@ mod withdraw;
 mod words;
 
 pub use attestation::{ATTESTATION_HEADER, Attestation};
-pub use brakes::{
-    AgentBrake, BypassGrant, BypassValue, PanicValue, PauseValue, parse_bypass, parse_panic,
+pub use controls::{
+    AgentControl, BypassGrant, BypassValue, PanicValue, PauseValue, parse_bypass, parse_panic,
     parse_pause,
 };
 pub use creds::{creds_jwt, creds_seed};

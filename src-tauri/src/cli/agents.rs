@@ -5,7 +5,7 @@
 use countersign_core::domain::StrictFault;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::agents::{AgentReport, Instance, ToolReport};
-use countersign_wire::{AgentBrake, Credential, HelloFault, Risk};
+use countersign_wire::{AgentControl, Credential, HelloFault, Risk};
 use serde_json::{Value, json};
 
 use super::config::Settings;
@@ -46,7 +46,7 @@ fn time(at: Option<Timestamp>) -> Option<String> {
 
 fn as_json(agent: &AgentReport) -> Value {
     let info = agent.info.as_ref();
-    let brake = agent.brake.as_ref();
+    let control = agent.control.as_ref();
     json!({
         "workspace": agent.workspace,
         "agent": agent.agent,
@@ -59,9 +59,9 @@ fn as_json(agent: &AgentReport) -> Value {
         "waiting": agent.waiting,
         "enrolled": agent.enrolled,
         "revoked_at": time(agent.revoked_at),
-        "state": brake.map_or("running", |(state, ..)| word(*state)),
-        "state_by": brake.map(|(_, by, _)| plain(by)),
-        "state_at": brake.map(|(.., at)| at.rfc3339()),
+        "state": control.map_or("running", |(state, ..)| word(*state)),
+        "state_by": control.map(|(_, by, _)| plain(by)),
+        "state_at": control.map(|(.., at)| at.rfc3339()),
         "gate": agent.gate.as_ref().map(|gate| json!({
             "held_at": time(gate.held_at), "open": text(gate.open.as_ref()),
         })),
@@ -75,11 +75,11 @@ fn as_json(agent: &AgentReport) -> Value {
     })
 }
 
-fn word(state: AgentBrake) -> &'static str {
+fn word(state: AgentControl) -> &'static str {
     match state {
-        AgentBrake::Running => "running",
-        AgentBrake::Paused => "paused",
-        AgentBrake::Stopped => "stopped",
+        AgentControl::Running => "running",
+        AgentControl::Paused => "paused",
+        AgentControl::Stopped => "stopped",
     }
 }
 
@@ -131,7 +131,7 @@ fn credential(credential: &Credential) -> Value {
 
 fn lines(agent: &AgentReport) -> Vec<String> {
     let mut lines = vec![head(agent)];
-    if let Some((state, by, at)) = &agent.brake {
+    if let Some((state, by, at)) = &agent.control {
         lines.push(doubtful(&format!(
             "  {} since {} by {}",
             word(*state),

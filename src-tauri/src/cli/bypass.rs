@@ -6,9 +6,9 @@ use countersign_wire::Risk;
 use serde_json::json;
 
 use super::args::{Agent, Bypass, EndBypass};
-use super::brakes::{is_known, unknown};
 use super::config::Settings;
 use super::console::deciding_here;
+use super::controls::{is_known, unknown};
 use super::enroll::key;
 use super::failure::Failure;
 use super::output::{Output, doubtful};
@@ -49,8 +49,8 @@ async fn on(
     let lasting = when::lasting("--for", lasting)?;
     let (set, until, known) = deciding_here(settings, async |app| {
         let set = app.set_bypass(&agent, up_to, lasting).await?;
-        let brakes = app.brakes().await?;
-        let until = brakes
+        let controls = app.controls().await?;
+        let until = controls
             .bypass_of(&agent, app.now())
             .map(|(_, bypass)| bypass.until);
         Ok((set, until, is_known(app, &agent).await))

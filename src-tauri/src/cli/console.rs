@@ -93,7 +93,7 @@ pub(crate) fn borrowed_name(app: &App) -> Option<String> {
     ))
 }
 
-/// The same for what makes no sense where no console has been: a verdict, a brake. Nothing is made then, unless an outside
+/// The same for what makes no sense where no console has been: a verdict, a pause. Nothing is made then, unless an outside
 /// server is named: its requests wait for whoever has its login, and a folder that has keys and no store reads its bus again.
 pub(crate) async fn deciding_here<T>(
     settings: &Settings,

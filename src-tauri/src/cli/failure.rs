@@ -63,9 +63,7 @@ impl Failure {
     /// How a command ends that did what was asked and could not print it.
     pub(crate) fn unprinted(error: io::Error, done: &str) -> Self {
         match Self::from(error) {
-            Self::Reported { code, message } => {
-                Self::new(code, format!("{done}; only that {message}"))
-            }
+            Self::Reported { code, message } => Self::new(code, format!("{done}, but {message}")),
             other => other,
         }
     }
@@ -173,10 +171,7 @@ mod tests {
             panic!("nothing is reported");
         };
         assert_eq!(code, ErrorCode::Failed);
-        assert!(
-            message.starts_with("approved a/b/c; only that"),
-            "{message}"
-        );
+        assert!(message.starts_with("approved a/b/c, but"), "{message}");
         assert!(matches!(
             of(io::ErrorKind::BrokenPipe),
             Failure::NobodyReads

@@ -10,13 +10,13 @@ mod ask;
 mod audit;
 mod audit_export;
 mod backup;
-mod brakes;
 mod bridge;
 mod bus;
 mod bypass;
 mod config;
 mod connect;
 mod console;
+mod controls;
 mod decide;
 mod doctor;
 mod enroll;
@@ -148,10 +148,10 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Keys(command) => keys::run(settings, out, command).await,
         Command::Rules(command) => rules::run(settings, out, command).await,
         Command::Setup(command) => setup::run(settings, out, command).await,
-        Command::Panic { state, accept } => brakes::panic(settings, out, state, accept).await,
-        Command::Pause(agent) => brakes::pause(settings, out, &agent).await,
-        Command::Resume { agent, accept } => brakes::resume(settings, out, &agent, accept).await,
-        Command::Stop(agent) => brakes::stop(settings, out, &agent).await,
+        Command::Panic { state, accept } => controls::panic(settings, out, state, accept).await,
+        Command::Pause(agent) => controls::pause(settings, out, &agent).await,
+        Command::Resume { agent, accept } => controls::resume(settings, out, &agent, accept).await,
+        Command::Stop(agent) => controls::stop(settings, out, &agent).await,
         Command::Bypass(command) => bypass::run(settings, out, command).await,
         Command::Alarms(wanted) => alarms::run(settings, out, wanted).await,
         Command::Practice(what) => practice::run(settings, out, what).await,

@@ -6,7 +6,7 @@ use countersign_core::domain::alarm::sentence;
 use countersign_core::identity::Kept;
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::hex;
-use countersign_wire::{AgentBrake, without_login};
+use countersign_wire::{AgentControl, without_login};
 use serde_json::{Map, Value, json};
 
 use super::config::Settings;
@@ -106,8 +106,8 @@ fn as_json(status: &Status, kept: &Kept) -> Value {
             })
         })
         .collect();
-    let brakes: Vec<Value> = status
-        .brakes
+    let controls: Vec<Value> = status
+        .controls
         .agents()
         .map(|(agent, set)| {
             let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
@@ -116,7 +116,7 @@ fn as_json(status: &Status, kept: &Kept) -> Value {
         })
         .collect();
     let bypasses: Vec<Value> = status
-        .brakes
+        .controls
         .bypasses(status.at)
         .map(|(agent, set, bypass)| {
             json!({
@@ -141,7 +141,7 @@ fn as_json(status: &Status, kept: &Kept) -> Value {
         "agents": status.agents,
         "consoles": consoles,
         "panic": panic(status),
-        "brakes": brakes,
+        "brakes": controls,
         "bypasses": bypasses,
         "alarms": alarms,
         "audit": {
@@ -156,7 +156,7 @@ fn as_json(status: &Status, kept: &Kept) -> Value {
 
 /// What could not be written here may be set on the bus: then it is not known that there is none.
 fn panic(status: &Status) -> Option<bool> {
-    let on = status.brakes.panic().is_some();
+    let on = status.controls.panic().is_some();
     (on || status.store_failed.is_none()).then_some(on)
 }
 
@@ -182,7 +182,7 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
     } else {
         " (still catching up with the bus)"
     };
-    if let Some(set) = status.brakes.panic() {
+    if let Some(set) = status.controls.panic() {
         let at = when::shown(set.at);
         lines.push((
             "panic",
@@ -193,10 +193,10 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
         let text = "not known, nor is any pause or stop: the store takes no writes";
         lines.push(("panic", doubtful(text)));
     }
-    for (agent, set) in status.brakes.agents() {
+    for (agent, set) in status.controls.agents() {
         let word = match set.state {
-            AgentBrake::Stopped => "stopped",
-            AgentBrake::Paused | AgentBrake::Running => "paused",
+            AgentControl::Stopped => "stopped",
+            AgentControl::Paused | AgentControl::Running => "paused",
         };
         let at = when::shown(set.at);
         lines.push((
@@ -204,13 +204,13 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
             doubtful(&format!("{agent} since {at}, by {}", plain(&set.by))),
         ));
     }
-    for (agent, set, bypass) in status.brakes.bypasses(status.at) {
+    for (agent, set, bypass) in status.controls.bypasses(status.at) {
         let (up_to, until, by) = (
             bypass.up_to.as_str(),
             when::shown(bypass.until),
             plain(&set.by),
         );
-        let held = match status.brakes.may_approve(agent, true) {
+        let held = match status.controls.may_approve(agent, true) {
             Ok(()) => String::new(),
             Err(why) => format!("; held back: {why}"),
         };

@@ -1,4 +1,4 @@
-//! The tray: how many wait and which brakes are on, and panic without the window.
+//! The tray: how many wait and which controls are on, and panic without the window.
 //!
 //! It decides nothing, and panic is turned off only after a question in the window. A desktop may lack a tray: the
 //! window shows it all.
@@ -77,10 +77,10 @@ pub(crate) async fn run(shell: AppHandle) {
 async fn look(desk: &Desk) -> Option<Face> {
     let waiting = desk.app.waiting().await.ok()?;
     let stopped = desk.app.stopped_by_findings().await.ok()?;
-    let brakes = desk.app.brakes().await.ok()?;
+    let controls = desk.app.controls().await.ok()?;
     Some(Face {
         stopped,
-        ..Face::of(waiting, &brakes, desk.app.now())
+        ..Face::of(waiting, &controls, desk.app.now())
     })
 }
 
@@ -103,9 +103,9 @@ async fn act(shell: &AppHandle, desk: &Desk, click: Click) {
 async fn panic(shell: &AppHandle, desk: &Desk) {
     let is_on = desk
         .app
-        .brakes()
+        .controls()
         .await
-        .is_ok_and(|brakes| brakes.panic().is_some());
+        .is_ok_and(|controls| controls.panic().is_some());
     if is_on {
         open(shell);
         desk.panic_asked.notify_one();

@@ -134,7 +134,7 @@ revokedMs: number | null,
 /**
  * Paused or stopped, and by whom.
  */
-brake: BrakeView | null, 
+brake: ControlView | null, 
 /**
  * What the last probe found of the gate in front of it.
  */
@@ -502,58 +502,6 @@ atMs: number,
  * Whether this console's operator gave it.
  */
 mine: boolean, };
-
-/**
- * Pauses or stops an agent, or releases it.
- */
-export type BrakeArgs = { 
-/**
- * `WORKSPACE/AGENT`.
- */
-agent: string, 
-/**
- * From now on.
- */
-state: BrakeState, 
-/**
- * As in [`super::SaveRuleArgs`].
- */
-acceptWaiting: Array<string>, };
-
-/**
- * A brake on the bus.
- */
-export type BrakeOutcome = { 
-/**
- * Waiting calls that were terminated or denied.
- */
-terminated: number, 
-/**
- * Nothing was changed: the operator is to be asked about these.
- */
-waiting: WaitingCalls | null, };
-
-/**
- * Whether an agent runs, is paused or is stopped.
- */
-export type BrakeState = "running" | "paused" | "stopped";
-
-/**
- * A paused or stopped agent.
- */
-export type BrakeView = { 
-/**
- * `WORKSPACE/AGENT`.
- */
-agent: string, 
-/**
- * New calls are denied; otherwise only automatic approvals are off.
- */
-stopped: boolean, 
-/**
- * Who did it.
- */
-by: Shown, };
 
 /**
  * The bus as this console sees it.
@@ -993,16 +941,16 @@ led_here: [KeyArgs, LedHere],
 /**
  * Pauses or stops an agent, or releases it; it is on the bus when this returns.
  */
-brake: [BrakeArgs, BrakeOutcome], 
+brake: [ControlArgs, ControlOutcome], 
 /**
  * Turns every automatic approval off, or lets them be given again.
  */
-panic: [PanicArgs, BrakeOutcome], 
+panic: [PanicArgs, ControlOutcome], 
 /**
  * Lets calls of an agent run without asking for a while, or ends that; it is on the bus when this returns.
  * Audited.
  */
-bypass: [BypassArgs, BrakeOutcome], 
+bypass: [BypassArgs, ControlOutcome], 
 /**
  * Bus, backlog, alarms, operator and audit head.
  */
@@ -1046,7 +994,7 @@ set_practice: [SetPracticeArgs, PracticeView],
 /**
  * Whether hasty decisions slow the next card down. Turning it on or off is audited.
  */
-haste_brake: [HasteBrakeArgs, HasteBrakeView], 
+haste_brake: [HasteArgs, HasteView], 
 /**
  * Every agent that is known: its copies, its tools, its credentials.
  */
@@ -1191,6 +1139,58 @@ agentJson: string | null,
  * Commands that work on this machine unchanged.
  */
 commands: Array<ConnectCommand>, };
+
+/**
+ * Pauses or stops an agent, or releases it.
+ */
+export type ControlArgs = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agent: string, 
+/**
+ * From now on.
+ */
+state: ControlState, 
+/**
+ * As in [`super::SaveRuleArgs`].
+ */
+acceptWaiting: Array<string>, };
+
+/**
+ * A panic, pause, stop or bypass that was stored on the bus.
+ */
+export type ControlOutcome = { 
+/**
+ * Waiting calls that were terminated or denied.
+ */
+terminated: number, 
+/**
+ * Nothing was changed: the operator is to be asked about these.
+ */
+waiting: WaitingCalls | null, };
+
+/**
+ * Whether an agent runs, is paused or is stopped.
+ */
+export type ControlState = "running" | "paused" | "stopped";
+
+/**
+ * A paused or stopped agent.
+ */
+export type ControlView = { 
+/**
+ * `WORKSPACE/AGENT`.
+ */
+agent: string, 
+/**
+ * New calls are denied; otherwise only automatic approvals are off.
+ */
+stopped: boolean, 
+/**
+ * Who did it.
+ */
+by: Shown, };
 
 /**
  * The state of a credential, never its value.
@@ -1701,9 +1701,9 @@ open: Shown | null, };
 export type GrantReach = "thread" | "always";
 
 /**
- * Turns the brake on hasty decisions on or off.
+ * Turns the slowdown of hasty decisions on or off.
  */
-export type HasteBrakeArgs = { 
+export type HasteArgs = { 
 /**
  * None only asks.
  */
@@ -1712,7 +1712,7 @@ on: boolean | null, };
 /**
  * Whether a card is slowed down after several that were decided in haste.
  */
-export type HasteBrakeView = { 
+export type HasteView = { 
 /**
  * It is.
  */
@@ -4635,7 +4635,7 @@ panic: Shown | null,
 /**
  * Agents that are paused or stopped.
  */
-brakes: Array<BrakeView>, 
+brakes: Array<ControlView>, 
 /**
  * Agents whose calls need not ask for a while.
  */

@@ -8,15 +8,15 @@ use super::stream::Judged;
 use crate::facts::{Braking, Facts, Stored};
 
 /// A console that has heard nothing of the shared policy for 3 s approves nothing automatically; until then it may not
-/// have heard of a brake. A second more for its estimate of the server's clock.
+/// have heard of a panic, pause or stop. A second more for its estimate of the server's clock.
 pub(super) const UNHEARD: Duration = Duration::seconds(4);
 /// What a console sent before it heard may lie in a stalled wire, in a paused server's queue, or with a
 /// device that is down, each for 12 s at most, and is then sent again with growing pauses.
 pub(super) const ON_ITS_WAY: Duration = Duration::seconds(30);
-/// A console learns when a brake ends by the server's stamp; its own estimate of that clock may differ.
+/// A console learns when a panic, pause or stop ends by the server's stamp; its own estimate of that clock may differ.
 pub(super) const ESTIMATE: Duration = Duration::SECOND;
 
-/// From when to when a brake was on, by the server's stamps.
+/// From when to when a panic, pause or stop was on, by the server's stamps.
 struct Window<'a> {
     braking: &'a Braking,
     from: OffsetDateTime,
@@ -32,7 +32,7 @@ impl Window<'_> {
 
 /// Nothing is approved automatically at a moment at which panic is on or the agent is paused or stopped, and what it
 /// approved before is not stored later on.
-pub(crate) fn approves_nothing_under_a_brake<'a>(
+pub(crate) fn approves_nothing_while_off<'a>(
     facts: &Facts,
     judged: impl Fn(&str) -> Option<&'a Judged>,
 ) -> Check {
@@ -75,7 +75,7 @@ fn by_itself(name: &str, stored: &Stored) -> Option<(String, OffsetDateTime)> {
     by_itself.then(|| (key.agent_key().to_string(), decision.decided_at.get()))
 }
 
-/// Every window of every brake. What was on before the first change that the bucket remembers is not known.
+/// Every window of every panic, pause or stop. What was on before the first change that the bucket remembers is not known.
 fn windows(brakings: &[Braking]) -> Vec<Window<'_>> {
     let mut windows: Vec<Window<'_>> = Vec::new();
     for braking in brakings {

@@ -14,7 +14,7 @@ use crate::agent::PAY;
 use crate::facts::{Facts, Stored};
 use crate::grants::{Bypass, Found, Version, find};
 
-/// The longest bypass (rules, "Brakes").
+/// The longest bypass (rules, "Controls").
 const LONGEST: Duration = Duration::hours(8);
 /// What an agent's key says where nobody chose a value.
 pub(crate) const DEFAULT: Value = Value::Bool(true);

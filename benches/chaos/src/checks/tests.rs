@@ -21,7 +21,7 @@ use crate::store::{ConsoleRows, DecisionRow, RequestRow};
 
 const NAME: &str = "acme/bot/r1";
 const ID: &str = "019aa000-0001-7000-8000-000000000001";
-const UNDER_A_BRAKE: &str = "nothing was approved by itself under panic, a pause or a stop";
+const UNDER_PANIC_OR_PAUSE: &str = "nothing was approved by itself under panic, a pause or a stop";
 const REALM: &str = "019aa000-0000-4000-8000-000000000001";
 
 fn stored(payload: &Value, second: i64) -> Stored {
@@ -303,7 +303,7 @@ fn at(second: i64) -> time::OffsetDateTime {
 }
 
 /// Panic, or a pause of this agent.
-fn brake(facts: &mut Facts, second: i64, agent: Option<&str>, on: bool) {
+fn control(facts: &mut Facts, second: i64, agent: Option<&str>, on: bool) {
     let at = at(second);
     let agent = agent.map(str::to_owned);
     facts.streams.brakings.push(Braking { at, agent, on });
@@ -417,20 +417,20 @@ const CHANGES: [(&str, Change); 22] = [
         facts.enrolment.trusted_keys.pop();
     }),
     // Panic had been on for five seconds.
-    (UNDER_A_BRAKE, |facts, _| {
+    (UNDER_PANIC_OR_PAUSE, |facts, _| {
         by_a_rule(facts, 1);
-        brake(facts, -4, None, true);
+        control(facts, -4, None, true);
     }),
     // Its agent was paused.
-    (UNDER_A_BRAKE, |facts, _| {
+    (UNDER_PANIC_OR_PAUSE, |facts, _| {
         by_a_rule(facts, 1);
-        brake(facts, -4, Some("acme/bot"), true);
-        brake(facts, 10, Some("acme/bot"), false);
+        control(facts, -4, Some("acme/bot"), true);
+        control(facts, 10, Some("acme/bot"), false);
     }),
     // Made just before, and sent half a minute into the panic.
-    (UNDER_A_BRAKE, |facts, _| {
+    (UNDER_PANIC_OR_PAUSE, |facts, _| {
         by_a_rule(facts, 33);
-        brake(facts, 2, None, true);
+        control(facts, 2, None, true);
     }),
     ("no call ran twice", |facts, _| {
         let ran = facts.agents[0].lines[2].clone();
@@ -462,10 +462,10 @@ fn a_sound_round_breaks_no_promise() {
     let mut facts = sound(&human);
     by_a_rule(&mut facts, 20);
     // Over before, another agent's, and not heard of yet when it was made and while it was on its way.
-    brake(&mut facts, -30, None, true);
-    brake(&mut facts, -20, None, false);
-    brake(&mut facts, -20, Some("acme/other"), true);
-    brake(&mut facts, -2, None, true);
+    control(&mut facts, -30, None, true);
+    control(&mut facts, -20, None, false);
+    control(&mut facts, -20, Some("acme/other"), true);
+    control(&mut facts, -2, None, true);
     assert_eq!(broken(&facts), Vec::<&str>::new());
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use countersign_wire::{
-    AgentBrake, AgentInfo, AgentKey, Credential, Hello, HelloFault, hello_subject, looks_like,
+    AgentControl, AgentInfo, AgentKey, Credential, Hello, HelloFault, hello_subject, looks_like,
     read_definition, read_hello,
 };
 use serde_json::Value;
@@ -132,7 +132,7 @@ pub struct AgentReport {
     /// When its login was taken away.
     pub revoked_at: Option<Timestamp>,
     /// Paused or stopped, by whom and when.
-    pub brake: Option<(AgentBrake, String, Timestamp)>,
+    pub control: Option<(AgentControl, String, Timestamp)>,
     /// What the last probe found of the gate in front of it.
     pub gate: Option<Gate>,
     /// Its copies, those heard last first.
@@ -156,7 +156,7 @@ impl App {
     pub async fn agents(&self) -> Result<Vec<AgentReport>, Fault> {
         let reader = self.reader();
         let now = self.now();
-        let brakes = self.brakes().await?;
+        let controls = self.controls().await?;
         let mut known: BTreeMap<(String, String), AgentRow> = BTreeMap::new();
         for row in agents::all(reader).await? {
             known.insert((row.ws.clone(), row.name.clone()), row);
@@ -194,7 +194,7 @@ impl App {
             };
             let set = key
                 .as_ref()
-                .and_then(|key| brakes.agents().find(|(agent, _)| *agent == key));
+                .and_then(|key| controls.agents().find(|(agent, _)| *agent == key));
             reports.push(AgentReport {
                 info: said.info,
                 skills: said.skills,
@@ -207,7 +207,7 @@ impl App {
                     .map_or(0, |rows| rows.iter().map(|(_, _, count)| count).sum()),
                 enrolled: row.key.is_some(),
                 revoked_at: row.revoked_at.map(Timestamp),
-                brake: set.map(|(_, set)| (set.state, set.by.clone(), set.at)),
+                control: set.map(|(_, set)| (set.state, set.by.clone(), set.at)),
                 gate: Gate::of(row.gate_held_at, row.gate_open),
                 instances: instances(copies.remove(&place).unwrap_or_default(), now),
                 tools: tool_reports(

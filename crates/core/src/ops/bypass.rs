@@ -1,4 +1,4 @@
-//! Timed bypass: for a while, calls of one agent up to a risk run without asking (rules, "Brakes").
+//! Timed bypass: for a while, calls of one agent up to a risk run without asking (rules, "Controls").
 //!
 //! It excludes critical calls, lasts at most 8 hours, and ends when its signer may no longer allow these calls.
 
@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use countersign_wire::{AgentKey, BypassGrant, PolicyKey, Risk, RuleRef};
 
-use super::brakes::{BrakeSet, BrakeValue};
+use super::controls::{ControlSet, ControlValue};
 use super::trusted::{KeyStatus, TrustedKeys};
 use crate::Fault;
 use crate::domain::Timestamp;
-use crate::domain::brakes::{BYPASS_MAX_MS, Brakes, Bypass, SetBrake};
+use crate::domain::controls::{BYPASS_MAX_MS, Bypass, ControlSetting, Controls};
 use crate::policy::InBypass;
 use crate::runtime::App;
 
@@ -18,8 +18,8 @@ use crate::runtime::App;
 const SHORTEST_MS: i64 = 1_000;
 
 /// The bypass that covers a request of this agent now, as a judgement sees it.
-fn in_bypass(brakes: &Brakes, agent: &AgentKey, now: Timestamp) -> Option<InBypass> {
-    let (set, bypass) = brakes.bypass_of(agent, now)?;
+fn in_bypass(controls: &Controls, agent: &AgentKey, now: Timestamp) -> Option<InBypass> {
+    let (set, bypass) = controls.bypass_of(agent, now)?;
     Some(InBypass {
         up_to: bypass.up_to,
         since: set.at,
@@ -29,20 +29,20 @@ fn in_bypass(brakes: &Brakes, agent: &AgentKey, now: Timestamp) -> Option<InBypa
 /// The same, where its signer still may let a request of this risk run.
 pub(super) fn standing(
     trusted: &TrustedKeys,
-    brakes: &Brakes,
+    controls: &Controls,
     (agent, risk): (&AgentKey, Risk),
     now: Timestamp,
 ) -> Option<InBypass> {
-    let (_, bypass) = brakes.bypass_of(agent, now)?;
+    let (_, bypass) = controls.bypass_of(agent, now)?;
     let may = trusted.may_allow(&bypass.signer, now, &agent.workspace, risk);
     let counts = trusted.standing(&bypass.signer, now) == KeyStatus::Active;
-    in_bypass(brakes, agent, now).filter(|_| may && counts)
+    in_bypass(controls, agent, now).filter(|_| may && counts)
 }
 
 /// What a decision by a bypass names: the key in the shared policy and its revision. No rule can have such
 /// an id.
-pub(super) fn reference(brakes: &Brakes, agent: &AgentKey, now: Timestamp) -> Option<RuleRef> {
-    let (set, bypass) = brakes.bypass_of(agent, now)?;
+pub(super) fn reference(controls: &Controls, agent: &AgentKey, now: Timestamp) -> Option<RuleRef> {
+    let (set, bypass) = controls.bypass_of(agent, now)?;
     Some(RuleRef {
         id: rule_id(agent),
         version: set.revision,
@@ -56,7 +56,7 @@ pub fn rule_id(agent: &AgentKey) -> String {
     PolicyKey::Bypass(agent.clone()).to_string()
 }
 
-fn name(set: &SetBrake<Option<Bypass>>, bypass: &Bypass) -> String {
+fn name(set: &ControlSetting<Option<Bypass>>, bypass: &Bypass) -> String {
     let (up_to, until) = (bypass.up_to.as_str(), bypass.until.rfc3339());
     format!("bypass by {}: up to {up_to} until {until}", set.by)
 }
@@ -75,7 +75,7 @@ impl App {
         agent: &AgentKey,
         up_to: Risk,
         lasting: Duration,
-    ) -> Result<BrakeSet, Fault> {
+    ) -> Result<ControlSet, Fault> {
         if up_to == Risk::Critical {
             let why = "a bypass never covers critical calls; the highest is high";
             return Err(Fault::invalid_args(why));
@@ -94,13 +94,13 @@ impl App {
     ///
     /// # Errors
     /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`; nothing is changed then.
-    pub async fn end_bypass(&self, agent: &AgentKey) -> Result<BrakeSet, Fault> {
+    pub async fn end_bypass(&self, agent: &AgentKey) -> Result<ControlSet, Fault> {
         self.put_bypass(agent, None).await
     }
 
     /// Refuses a bypass that would cover what its signer may not let run.
-    pub(super) fn may_grant(&self, said: &BrakeValue) -> Result<(), Fault> {
-        let BrakeValue::Bypass(agent, Some(grant)) = said else {
+    pub(super) fn may_grant(&self, said: &ControlValue) -> Result<(), Fault> {
+        let ControlValue::Bypass(agent, Some(grant)) = said else {
             return Ok(());
         };
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
@@ -118,11 +118,11 @@ impl App {
         &self,
         agent: &AgentKey,
         grant: Option<BypassGrant>,
-    ) -> Result<BrakeSet, Fault> {
+    ) -> Result<ControlSet, Fault> {
         let revision = self
-            .put_brake(&BrakeValue::Bypass(agent.clone(), grant))
+            .put_control(&ControlValue::Bypass(agent.clone(), grant))
             .await?;
-        Ok(BrakeSet {
+        Ok(ControlSet {
             revision,
             terminated: 0,
             left: 0,

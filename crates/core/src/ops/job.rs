@@ -259,7 +259,7 @@ pub(crate) enum Job {
     Lost {
         decision_id: Uuid,
     },
-    /// A brake recalls an automatic approval before anything of it is stored.
+    /// Panic, a pause or a stop recalls an automatic approval before anything of it is stored.
     TakeBack {
         decision_id: Uuid,
         request: i64,

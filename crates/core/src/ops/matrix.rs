@@ -97,7 +97,7 @@ impl App {
             .into_iter()
             .map(|(agent, tool, at)| ((agent, tool), at))
             .collect();
-        let brakes = self.brakes().await?;
+        let controls = self.controls().await?;
         let mut agents = self.agents().await?;
         agents.retain(|agent| agent.workspace == ws && agent.revoked_at.is_none());
         let mut known = Vec::with_capacity(agents.len());
@@ -115,10 +115,10 @@ impl App {
                 let key = key.ok();
                 let off = key
                     .as_ref()
-                    .and_then(|key| brakes.may_approve(key, true).err());
+                    .and_then(|key| controls.may_approve(key, true).err());
                 let bypass = RISKS.map(|risk| {
                     let key = key.as_ref()?;
-                    standing(&trusted, &brakes, (key, risk), now)
+                    standing(&trusted, &controls, (key, risk), now)
                 });
                 for tool in tools {
                     if rows.len() == ROWS_MAX {

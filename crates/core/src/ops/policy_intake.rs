@@ -12,7 +12,7 @@ use uuid::Uuid;
 use super::job::Job;
 use super::relaxing::is_permitted;
 use super::writer_state::{Tx, WriterState};
-use super::{brakes, policies};
+use super::{controls, policies};
 use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::runtime::Shared;
@@ -129,8 +129,8 @@ pub(super) async fn changed(
     let came = Incoming::of(shared, realm, key, (change.value.as_deref(), place));
     let (taken, code) = match key {
         PolicyKey::Panic | PolicyKey::Pause(_) | PolicyKey::Bypass(_) => {
-            let taken = brakes::take(shared, key, &came, place);
-            (taken, AlarmCode::BrakeUnverified)
+            let taken = controls::take(shared, key, &came, place);
+            (taken, AlarmCode::ControlUnverified)
         }
         PolicyKey::Rules(workspace) => {
             let taken = policies::take_rules(shared, workspace, &came, place).await;

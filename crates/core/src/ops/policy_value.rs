@@ -129,7 +129,7 @@ impl App {
         }
     }
 
-    /// Waits until the console of this folder has read a revision, so that who set a brake sees it when asking next.
+    /// Waits until the console of this folder has read a revision, so that whoever set a control sees it in the next question.
     /// This may time out: the revision is on the bus.
     pub(super) async fn seen_by_console(&self, key: &str, revision: u64) {
         let look = async {

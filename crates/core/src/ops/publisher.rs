@@ -24,7 +24,7 @@ use super::recall::{Recall, voters};
 use super::trusted::{KeyStatus, TrustedKeys};
 use crate::bus::{Bus, Publication, PublishOutcome, refusal};
 use crate::clock::Clock;
-use crate::domain::brakes::Brakes;
+use crate::domain::controls::Controls;
 use crate::domain::{RequestRecord, State, Timestamp};
 use crate::store::outbox::OutboxRow;
 
@@ -152,8 +152,8 @@ pub(crate) struct Publisher {
     pub(crate) projects: bool,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) trusted: TrustedKeys,
-    pub(crate) brakes: Arc<RwLock<Brakes>>,
-    /// Whether the brakes are those of the last seconds.
+    pub(crate) controls: Arc<RwLock<Controls>>,
+    /// Whether the controls are those of the last seconds.
     pub(crate) policy_known: PolicyKnown,
     pub(crate) jobs: mpsc::Sender<Job>,
     pub(crate) settlements: Settlements,
@@ -285,7 +285,7 @@ impl Publisher {
         if waited && self.lacks_a_vote(outgoing) {
             return Some(Recall::VoteGone);
         }
-        self.braked(outgoing, waited)
+        self.recalled_by_controls(outgoing, waited)
     }
 
     /// Whether its key was limited to less than it says, after it was signed.
@@ -311,16 +311,16 @@ impl Publisher {
         })
     }
 
-    /// What a brake says to it. What a console sends at once was judged a moment ago.
-    fn braked(&self, outgoing: &Outgoing, waited: bool) -> Option<Recall> {
+    /// Why panic, a pause or a stop recalls it. What a console sends at once was judged a moment ago.
+    fn recalled_by_controls(&self, outgoing: &Outgoing, waited: bool) -> Option<Recall> {
         let known = self.policy_known.is_fresh();
-        let brakes = self.brakes.read();
+        let controls = self.controls.read();
         // Nearly always so, and then nothing has to be read.
-        if known && brakes.none() && !waited {
+        if known && controls.none() && !waited {
             return None;
         }
         let (subject, payload) = (&outgoing.subject, &outgoing.payload);
-        Recall::by_brakes(&brakes, known, self.clock.now(), subject, payload)
+        Recall::by_controls(&controls, known, self.clock.now(), subject, payload)
     }
 
     async fn try_once(

@@ -3,7 +3,7 @@
 //! The agent is stopped first: what takes a question back, or brings its deadline forward, goes too, and nothing of a
 //! stopped agent is approved.
 
-use countersign_wire::{AgentBrake, AgentKey, ErrorCode};
+use countersign_wire::{AgentControl, AgentKey, ErrorCode};
 use serde_json::json;
 
 use crate::Fault;
@@ -25,11 +25,11 @@ impl App {
     /// console had read is never answered: its agent waits until the deadline, and lets nothing run.
     ///
     /// # Errors
-    /// `ErrorCode::VerdictNotAllowed` to an operator under limits, before anything is done. As [`App::set_brake`] and
+    /// `ErrorCode::VerdictNotAllowed` to an operator under limits, before anything is done. As [`App::set_control`] and
     /// [`App::revoke`]; `ErrorCode::BusUnreachable`. What was done before stays.
     pub async fn purge(&self, agent: &AgentKey) -> Result<Purged, Fault> {
         self.may_purge(agent)?;
-        let stopped = self.set_brake(agent, AgentBrake::Stopped).await?;
+        let stopped = self.set_control(agent, AgentControl::Stopped).await?;
         let revoked = match self.revoke(agent).await {
             Ok(()) => true,
             // Another console of the realm gave it, or nobody did.

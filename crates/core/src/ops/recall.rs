@@ -1,4 +1,4 @@
-//! Recalls signed decisions before the bus has them: approvals that meet a brake, and what a key signed that was
+//! Recalls signed decisions before the bus has them: approvals that meet panic, a pause or a stop, and what a key signed that was
 //! retired or limited meanwhile, or voted for.
 //!
 //! A recalled decision is never sent; its request is decided again.
@@ -12,7 +12,7 @@ use super::bypass::rule_id;
 use super::decision_words::{GivenBy, goes_on};
 use super::votes::close;
 use super::writer_state::{Tx, WriterState};
-use crate::domain::brakes::{Braked, Brakes};
+use crate::domain::controls::{AutomaticOff, Controls};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Delivery, State, Timestamp};
 use crate::store::request_states::{self, StateChange};
@@ -22,7 +22,7 @@ use crate::store::{StoreError, outbox, requests, rule_uses, unanswered};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Recall {
     #[error(transparent)]
-    Braked(Braked),
+    AutomaticOff(AutomaticOff),
     #[error("the bypass that it names is over")]
     BypassOver,
     /// On the stream it would be void, and nobody could decide any more.
@@ -66,9 +66,9 @@ struct Named {
 }
 
 impl Recall {
-    /// What a brake says to it; none where it may go out. A person's approval is held back by a stop alone.
-    pub(crate) fn by_brakes(
-        brakes: &Brakes,
+    /// Why it is recalled by panic, a pause or a stop; none where it may go out. A person's approval is held back by a stop alone.
+    pub(crate) fn by_controls(
+        controls: &Controls,
         policy_known: bool,
         now: Timestamp,
         subject: &str,
@@ -76,27 +76,27 @@ impl Recall {
     ) -> Option<Self> {
         let (agent, by) = goes_on(subject, payload)?;
         if by == GivenBy::Person {
-            brakes.stop_of(&agent)?;
+            controls.stop_of(&agent)?;
             // The stop may have been taken back meanwhile.
-            return Some(Self::Braked(match policy_known {
-                true => Braked::Stopped,
-                false => Braked::PolicyUnknown,
+            return Some(Self::AutomaticOff(match policy_known {
+                true => AutomaticOff::Stopped,
+                false => AutomaticOff::PolicyUnknown,
             }));
         }
-        if let Err(braked) = brakes.may_approve(&agent, policy_known) {
-            return Some(Self::Braked(braked));
+        if let Err(off) = controls.may_approve(&agent, policy_known) {
+            return Some(Self::AutomaticOff(off));
         }
-        is_of_a_bypass_that_is_over(brakes, &agent, now, payload).then_some(Self::BypassOver)
+        is_of_a_bypass_that_is_over(controls, &agent, now, payload).then_some(Self::BypassOver)
     }
 
     /// Whether somebody set what holds it back; that the policy is not known for a moment says nothing.
     pub(crate) fn is_set(self) -> bool {
-        self != Self::Braked(Braked::PolicyUnknown)
+        self != Self::AutomaticOff(AutomaticOff::PolicyUnknown)
     }
 }
 
 fn is_of_a_bypass_that_is_over(
-    brakes: &Brakes,
+    controls: &Controls,
     agent: &AgentKey,
     now: Timestamp,
     payload: &[u8],
@@ -104,12 +104,12 @@ fn is_of_a_bypass_that_is_over(
     let Ok(ByRule { rule: Some(named) }) = read_json(payload) else {
         return false;
     };
-    let in_force = brakes.bypass_of(agent, now).map(|(set, _)| set.revision);
+    let in_force = controls.bypass_of(agent, now).map(|(set, _)| set.revision);
     named.id == rule_id(agent) && in_force != Some(named.version)
 }
 
 /// Takes a decision out of the outbox that the stream does not hold: its request waits for people again, and for rules
-/// once the brake has ended. An automatic answer is given anew.
+/// once the pause or stop has ended. An automatic answer is given anew.
 pub(super) async fn take_back(
     ledger: &mut WriterState,
     batch: &mut Tx<'_>,

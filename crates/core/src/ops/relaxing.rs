@@ -2,10 +2,10 @@
 //!
 //! This takes an operator who could let these calls run. Anybody may hold back.
 
-use countersign_wire::{AgentBrake, AgentKey, PolicyKey, Risk, WorkspaceName};
+use countersign_wire::{AgentControl, AgentKey, PolicyKey, Risk, WorkspaceName};
 use serde_json::{Map, Value};
 
-use super::brakes::BrakeValue;
+use super::controls::ControlValue;
 use super::policies::read_payload;
 use super::rules::loosened;
 use super::setup::SetupValue;
@@ -26,10 +26,12 @@ pub(super) fn is_permitted(
     let (trusted, signer) = (&shared.trusted, row.signer.as_str());
     match key {
         PolicyKey::Panic | PolicyKey::Pause(_) => {
-            let said = BrakeValue::read(key, &row.payload);
+            let said = ControlValue::read(key, &row.payload);
             said.is_none_or(|(said, _)| {
                 let stopped = match &said {
-                    BrakeValue::Agent(agent, _) => shared.brakes.read().stop_of(agent).is_some(),
+                    ControlValue::Agent(agent, _) => {
+                        shared.controls.read().stop_of(agent).is_some()
+                    }
                     _ => false,
                 };
                 may_let_go(trusted, signer, (&said, stopped), stored_at)
@@ -58,15 +60,15 @@ pub(super) fn is_permitted(
 fn may_let_go(
     trusted: &TrustedKeys,
     signer: &str,
-    (said, stopped): (&BrakeValue, bool),
+    (said, stopped): (&ControlValue, bool),
     at: Timestamp,
 ) -> bool {
     match said {
-        BrakeValue::Panic(false) => trusted.is_free(signer, at),
-        BrakeValue::Agent(agent, AgentBrake::Running) => {
+        ControlValue::Panic(false) => trusted.is_free(signer, at),
+        ControlValue::Agent(agent, AgentControl::Running) => {
             trusted.may_allow(signer, at, &agent.workspace, Risk::Safe)
         }
-        BrakeValue::Agent(agent, AgentBrake::Paused) if stopped => {
+        ControlValue::Agent(agent, AgentControl::Paused) if stopped => {
             trusted.may_allow(signer, at, &agent.workspace, Risk::Safe)
         }
         _ => true,
@@ -124,14 +126,14 @@ impl App {
         }
     }
 
-    /// Refuses a brake whose end others would wonder about.
-    pub(super) fn may_end(&self, said: &BrakeValue) -> Result<(), Fault> {
+    /// Refuses to end a control that this operator may not end.
+    pub(super) fn may_end(&self, said: &ControlValue) -> Result<(), Fault> {
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
         if may_let_go(trusted, own.as_str(), (said, false), self.now()) {
             return Ok(());
         }
         let what = match said {
-            BrakeValue::Agent(agent, _) => format!(
+            ControlValue::Agent(agent, _) => format!(
                 "only an operator who may approve calls in workspace {} can resume {agent}",
                 agent.workspace
             ),

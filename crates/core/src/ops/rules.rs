@@ -196,7 +196,10 @@ impl App {
         now: Timestamp,
     ) -> Result<Vec<WaitingCall>, Fault> {
         let failed = |why: String| Fault::failed(format!("the rules before and after: {why}"));
-        let (setup, brakes) = (self.setup_in_force(workspace).await?, self.brakes().await?);
+        let (setup, controls) = (
+            self.setup_in_force(workspace).await?,
+            self.controls().await?,
+        );
         let trial = |set: &RuleSet, authors: Vec<(String, Timestamp)>| {
             let set = PolicySet::new(set.rules.clone(), setup.clone()).map_err(failed)?;
             let in_force = InForce {
@@ -204,7 +207,7 @@ impl App {
                 authors,
                 replaced: None,
             };
-            Ok::<_, Fault>(Trial::new(Arc::new(in_force), brakes.clone()))
+            Ok::<_, Fault>(Trial::new(Arc::new(in_force), controls.clone()))
         };
         let was = match before.stands {
             true => Some(trial(&before.set, author.iter().cloned().collect())?),

@@ -9,7 +9,7 @@ use super::presence::LiveConsole;
 use crate::Fault;
 use crate::bus::Bus;
 use crate::domain::Timestamp;
-use crate::domain::brakes::Brakes;
+use crate::domain::controls::Controls;
 use crate::runtime::{App, Role};
 use crate::store::alarms::Alarm;
 use crate::store::{agents, audit, bus_stream, meta, outbox, requests, unknown_step};
@@ -69,7 +69,7 @@ pub struct Status {
     /// When this was read, by the server's time.
     pub at: Timestamp,
     /// Panic, pauses, stops and bypasses.
-    pub brakes: Brakes,
+    pub controls: Controls,
     /// Rules that approve now, in all workspaces; none under panic.
     pub rules_approving: usize,
     /// What a person must look at, newest first.
@@ -98,8 +98,8 @@ impl App {
             .await?
             .filter(|why| !why.is_empty())
             .or_else(|| self.why_no_decision());
-        let (at, brakes) = (self.now(), self.brakes().await?);
-        let rules_approving = match brakes.panic() {
+        let (at, controls) = (self.now(), self.controls().await?);
+        let rules_approving = match controls.panic() {
             Some(_) => 0,
             None => self.inner.shared.policies.approving(at),
         };
@@ -124,7 +124,7 @@ impl App {
             agents: i64::try_from(known.iter().filter(|a| heard(a.last_seen)).count()).unwrap_or(0),
             consoles: self.consoles().await,
             at,
-            brakes,
+            controls,
             rules_approving,
             alarms: self.standing_alarms().await?,
             audit: audit::current_head(reader).await?,

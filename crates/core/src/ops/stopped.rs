@@ -1,16 +1,16 @@
-//! Denies what a stopped agent asks, until it is resumed (rules, "Brakes").
+//! Denies what a stopped agent asks, until it is resumed (rules, "Controls").
 //!
 //! A stop acts only while the shared policy is known: it may have been taken back. A pause leaves a stop in force.
 
 use std::collections::HashSet;
 use std::time::Duration;
 
-use countersign_wire::{AgentBrake, AgentKey, Origin, RequestKey, Verdict};
+use countersign_wire::{AgentControl, AgentKey, Origin, RequestKey, Verdict};
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use tokio::sync::oneshot;
 
-use super::brakes::BrakeValue;
+use super::controls::ControlValue;
 use super::decide;
 use super::decide::release_hold;
 use super::job::{Accepted, DecideCommand, Job};
@@ -44,9 +44,9 @@ pub(super) async fn deny(
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     let stopped: Vec<_> = {
-        let brakes = ledger.brakes.read();
-        let all = brakes.agents();
-        all.filter(|(agent, _)| brakes.stop_of(agent).is_some())
+        let controls = ledger.brakes.read();
+        let all = controls.agents();
+        all.filter(|(agent, _)| controls.stop_of(agent).is_some())
             .map(|(agent, set)| (agent.clone(), set.clone()))
             .collect()
     };
@@ -198,9 +198,9 @@ impl App {
     pub(super) async fn keeps_the_stop(
         &self,
         writer: &PolicyWriter<'_>,
-        said: &BrakeValue,
+        said: &ControlValue,
     ) -> Result<(), Fault> {
-        let BrakeValue::Agent(agent, AgentBrake::Paused) = said else {
+        let ControlValue::Agent(agent, AgentControl::Paused) = said else {
             return Ok(());
         };
         let key = said.key();
@@ -213,8 +213,8 @@ impl App {
         };
         let value = (current.value.as_ref(), place);
         let row = open(&self.inner.shared, &writer.realm, &key, value);
-        match row.and_then(|row| BrakeValue::read(&key, &row.payload)) {
-            Some((BrakeValue::Agent(_, AgentBrake::Stopped), _)) => {
+        match row.and_then(|row| ControlValue::read(&key, &row.payload)) {
+            Some((ControlValue::Agent(_, AgentControl::Stopped), _)) => {
                 let why = format!("{agent} is stopped; resume it first");
                 Err(Fault::invalid_args(why))
             }

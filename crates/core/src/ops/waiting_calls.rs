@@ -14,7 +14,7 @@ use super::trusted::TrustedKeys;
 use super::why::used_so_far;
 use crate::Fault;
 use crate::domain::Timestamp;
-use crate::domain::brakes::Brakes;
+use crate::domain::controls::Controls;
 use crate::policy::evaluate::amount;
 use crate::policy::{Asked, By, Conditions, Outcome, Setting, Uses, evaluate};
 use crate::runtime::{App, joined};
@@ -68,16 +68,16 @@ impl AcceptWaiting {
 /// What waiting calls are judged by, and what its limited rules have counted.
 pub(super) struct Trial {
     in_force: Arc<InForce>,
-    brakes: Brakes,
+    controls: Controls,
     uses: Uses,
     conditions: Conditions,
 }
 
 impl Trial {
-    pub(super) fn new(in_force: Arc<InForce>, brakes: Brakes) -> Self {
+    pub(super) fn new(in_force: Arc<InForce>, controls: Controls) -> Self {
         Self {
             in_force,
-            brakes,
+            controls,
             uses: Uses::new(),
             conditions: Conditions::default(),
         }
@@ -97,9 +97,9 @@ impl Trial {
         let found = loop {
             let setting = Setting {
                 now,
-                approves_off: self.brakes.may_approve(agent, true).err(),
+                approves_off: self.controls.may_approve(agent, true).err(),
                 author_may: self.in_force.may_allow(trusted, workspace, asked.risk),
-                bypass: bypass::standing(trusted, &self.brakes, (agent, asked.risk), now),
+                bypass: bypass::standing(trusted, &self.controls, (agent, asked.risk), now),
                 uses: &self.uses,
                 explain: false,
                 conditions: &self.conditions,

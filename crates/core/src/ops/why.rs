@@ -14,7 +14,7 @@ use super::scrutiny::{Code, Finding, findings_of, stops_of};
 use super::setup::schema_of;
 use crate::Fault;
 use crate::domain::Timestamp;
-use crate::domain::brakes::Braked;
+use crate::domain::controls::AutomaticOff;
 use crate::policy::commands::why_not;
 use crate::policy::evaluate::Instead;
 use crate::policy::{
@@ -114,10 +114,10 @@ impl App {
         let named = named.filter(|key| !key.is_empty());
         let in_force = self.policy_in_force(&key.workspace).await?;
         let now = self.now();
-        let brakes = self.brakes().await?;
+        let controls = self.controls().await?;
         let (agent, risk) = (key.agent_key(), parsed.request.effective_risk());
         let trusted = &self.inner.shared.trusted;
-        let bypass = bypass::standing(trusted, &brakes, (&agent, risk), now);
+        let bypass = bypass::standing(trusted, &controls, (&agent, risk), now);
         let nothing = in_force.set.rules().is_empty() && in_force.replaced.is_none();
         if nothing && named.is_none() && bypass.is_none() {
             return Ok(None);
@@ -125,7 +125,7 @@ impl App {
         let author_may = in_force.may_allow(trusted, &key.workspace, risk);
         let failed = |why: String| Fault::failed(format!("the rules: {why}"));
         let tool_changed_at = redefined::of_request(self.reader(), line.id).await?;
-        let approves_off = brakes.may_approve(&agent, true).err();
+        let approves_off = controls.may_approve(&agent, true).err();
         let judged = Arc::clone(&in_force);
         let (reader, runtime) = (self.reader().clone(), tokio::runtime::Handle::current());
         let workspace = key.workspace.clone();
@@ -243,7 +243,7 @@ fn replaced(set: &PolicySet, found: &Evaluation) -> Why {
         outcome: Effect::Ask,
         rule: rule.map(|of| of.rule.id.clone()),
         approvals,
-        held: Some(Braked::RulesUnreadable.to_string()),
+        held: Some(AutomaticOff::RulesUnreadable.to_string()),
         matched: Vec::new(),
         near_misses: Vec::new(),
         setup: None,

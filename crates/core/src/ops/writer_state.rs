@@ -23,7 +23,7 @@ use super::search_index;
 use super::trusted::{KeyStatus, TrustedKeys};
 use super::turns::{Peers, Turns};
 use crate::clock::Clock;
-use crate::domain::brakes::Brakes;
+use crate::domain::controls::Controls;
 use crate::domain::{AlarmCode, RequestRecord, StallLimits, Timestamp};
 use crate::identity::Identity;
 use crate::runtime::StreamPlace;
@@ -84,7 +84,7 @@ pub(crate) struct WriterState {
     /// Whether automatic decisions may be made.
     pub(crate) policy_known: PolicyKnown,
     /// Panic, pauses and stops.
-    pub(crate) brakes: Arc<RwLock<Brakes>>,
+    pub(crate) brakes: Arc<RwLock<Controls>>,
     /// What rules decide.
     pub(crate) judge: Judge,
     /// What people decided on tools before, and which calls are looked at with it.
@@ -120,7 +120,7 @@ pub(crate) struct WriterConfig {
     pub(crate) settlements: Settlements,
     pub(crate) peers: Peers,
     pub(crate) policy_known: PolicyKnown,
-    pub(crate) brakes: Arc<RwLock<Brakes>>,
+    pub(crate) controls: Arc<RwLock<Controls>>,
     pub(crate) judge: Judge,
     pub(crate) projects: bool,
 }
@@ -138,7 +138,7 @@ impl WriterState {
             settlements: with.settlements,
             peers: with.peers,
             policy_known: with.policy_known,
-            brakes: with.brakes,
+            brakes: with.controls,
             judge: with.judge,
             projects: with.projects,
             bus: None,
@@ -250,8 +250,8 @@ impl WriterState {
 
     /// Who stopped the agent of a request, while it is stopped; also while it is unknown whether it was resumed.
     pub(crate) fn stopped_by(&self, request: &RequestKey) -> Option<String> {
-        let brakes = self.brakes.read();
-        let stop = brakes.stop_of(&request.agent_key())?;
+        let controls = self.brakes.read();
+        let stop = controls.stop_of(&request.agent_key())?;
         Some(stop.by.clone())
     }
 

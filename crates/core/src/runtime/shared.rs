@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::bus::Bus;
 use crate::clock::Clock;
 use crate::domain::Timestamp;
-use crate::domain::brakes::Brakes;
+use crate::domain::controls::Controls;
 use crate::domain::presence::Consoles;
 use crate::identity::Identity;
 use crate::ops::job::Job;
@@ -113,7 +113,7 @@ pub(crate) struct Shared {
     /// As of when the shared policy is known.
     pub(crate) policy_known: PolicyKnown,
     /// Panic, pauses and stops as this console knows them.
-    pub(crate) brakes: Arc<RwLock<Brakes>>,
+    pub(crate) controls: Arc<RwLock<Controls>>,
     /// The rules of all workspaces as this console knows them.
     pub(crate) policies: Arc<Policies>,
     pub(crate) replicas: usize,
@@ -145,7 +145,7 @@ impl Shared {
         if known.as_deref() == Some(epoch) {
             return;
         }
-        self.brakes.write().forget_revisions();
+        self.controls.write().forget_revisions();
         self.policies.forget_revisions();
         self.forget_list_revision();
         *known = Some(epoch.to_owned());

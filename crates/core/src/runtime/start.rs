@@ -19,7 +19,7 @@ use crate::bus::{AgentAccess, EmbeddedConfig, EmbeddedServer, POLICY_STREAM, STR
 use crate::clock::{BusClock, Clock};
 use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo, no_console};
 use crate::identity::Identity;
-use crate::ops::brakes::remembered;
+use crate::ops::controls::remembered;
 use crate::ops::operators::{follow, settle};
 use crate::ops::{
     Freshness, KnownList, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues,
@@ -172,7 +172,7 @@ pub(super) async fn parts(
     let positions = bus_stream::all(&reader).await?;
     let bucket = positions.iter().find(|at| at.stream == POLICY_STREAM);
     let (senders, queues) = queues();
-    let brakes = remembered(&trusted, &policy_rows);
+    let controls = remembered(&trusted, &policy_rows);
     let shared = Arc::new(Shared {
         identity,
         clock,
@@ -193,7 +193,7 @@ pub(super) async fn parts(
         instance_id: uuid::Uuid::new_v4(),
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),
-        brakes: Arc::new(RwLock::new(brakes)),
+        controls: Arc::new(RwLock::new(controls)),
         policies: Arc::new(Policies::remembered(
             &with_last_good(&reader, &policy_rows).await?,
             &agents::setup_schemas(&reader).await?,

@@ -53,7 +53,7 @@ pub(super) async fn start_writer(
             consoles: Arc::clone(&shared.consoles),
         },
         policy_known: shared.policy_known.clone(),
-        brakes: Arc::clone(&shared.brakes),
+        controls: Arc::clone(&shared.controls),
         judge: Judge::new(Arc::clone(&shared.policies)),
         projects: role == Role::Console,
     });
@@ -96,7 +96,7 @@ pub(super) async fn start_writer(
         stop: app.inner.stop.clone(),
         clock: Arc::clone(&shared.clock),
         trusted: shared.trusted.clone(),
-        brakes: Arc::clone(&shared.brakes),
+        controls: Arc::clone(&shared.controls),
         policy_known: shared.policy_known.clone(),
         jobs: shared.jobs.clone(),
         settlements: shared.settlements.clone(),

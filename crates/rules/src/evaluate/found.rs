@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::arguments::Unsure;
 use crate::conditions::ConditionError;
-use crate::domain::brakes::Braked;
+use crate::domain::controls::AutomaticOff;
 use crate::rule::{Effect, Rule};
 
 /// What a rule looks at.
@@ -219,7 +219,7 @@ pub enum Outcome {
         /// How many operators must agree.
         approvals: u8,
         /// Why an approve does not count.
-        held: Option<Braked>,
+        held: Option<AutomaticOff>,
     },
 }
 

@@ -95,10 +95,10 @@ fn a_bypass_covers_no_more_than_a_rule_could() {
         assert_eq!(by_bypass(&none, &asked, up_to), "ask", "{what}");
     }
     for off in [
-        Braked::Panic,
-        Braked::Paused,
-        Braked::Stopped,
-        Braked::PolicyUnknown,
+        AutomaticOff::Panic,
+        AutomaticOff::Paused,
+        AutomaticOff::Stopped,
+        AutomaticOff::PolicyUnknown,
     ] {
         let held = |setting: &mut Setting<'_>| setting.approves_off = Some(off);
         assert_eq!(by_bypass(&none, &plain, held), "ask", "{off}");

@@ -111,7 +111,7 @@ fn a_cell_never_says_approve_where_the_console_would_ask() {
             .all(|word| word == "ask")
     );
     let paused = DescribedTool {
-        approves_off: Some(Braked::Paused),
+        approves_off: Some(AutomaticOff::Paused),
         ..PAY
     };
     assert!(
@@ -186,7 +186,7 @@ fn while_what_stands_in_the_rules_place_does_not_count_nothing_approves_and_only
             ),
         ]
     };
-    let held = Some(Braked::RulesUnreadable);
+    let held = Some(AutomaticOff::RulesUnreadable);
     let (one, two) = (("ask", 1, None, held), ("ask", 2, Some("two"), held));
     for (replaced, low) in [
         (Replaced::Unreadable, two),

@@ -168,7 +168,7 @@ fn a_bound_key_stands_beneath_every_deny_and_ask_and_reaches_critical_only_when_
         Some(SetupSays::NotCovered(Matcher::HiddenCharacters))
     );
     let paused = judge_in(&policy, &asked, |setting| {
-        setting.approves_off = Some(Braked::Paused)
+        setting.approves_off = Some(AutomaticOff::Paused)
     });
     assert_eq!(word(&policy, &paused), "ask");
 }

@@ -246,15 +246,19 @@ fn what_fails_for_sure_outweighs_what_is_unsure() {
 }
 
 #[test]
-fn under_a_brake_approves_do_not_count_and_denies_do() {
+fn under_a_control_approves_do_not_count_and_denies_do() {
     let args = json!({});
     let approve = rule("ok", "approve", json!({}));
-    for braked in [Braked::Panic, Braked::Paused, Braked::PolicyUnknown] {
+    for off in [
+        AutomaticOff::Panic,
+        AutomaticOff::Paused,
+        AutomaticOff::PolicyUnknown,
+    ] {
         let policy = set(vec![approve.clone()]);
         let found = judge_in(&policy, &pay(&args), |setting| {
-            setting.approves_off = Some(braked)
+            setting.approves_off = Some(off)
         });
-        let held = Some(braked);
+        let held = Some(off);
         assert_eq!(
             found.outcome,
             Outcome::Ask {
@@ -265,7 +269,7 @@ fn under_a_brake_approves_do_not_count_and_denies_do() {
         );
         let policy = set(vec![approve.clone(), rule("no", "deny", json!({}))]);
         let found = judge_in(&policy, &pay(&args), |setting| {
-            setting.approves_off = Some(braked)
+            setting.approves_off = Some(off)
         });
         assert_eq!(word(&policy, &found), "deny no");
     }

@@ -7,7 +7,7 @@ use countersign_core::ops::rules::RulesChange;
 use countersign_core::policy::Enabled;
 use countersign_core::store::request_list::RequestSummary;
 use countersign_testkit::TempData;
-use countersign_wire::{AgentBrake, AgentKey, ErrorCode, Risk, Verdict};
+use countersign_wire::{AgentControl, AgentKey, ErrorCode, Risk, Verdict};
 use serde_json::json;
 
 use crate::agent::{Desk, colleague, in_state, listed, troubles, until, verdict};
@@ -73,14 +73,14 @@ async fn a_bypass_lets_one_agents_calls_run_says_so_and_ends_by_itself() {
             .status()
             .await
             .unwrap()
-            .brakes
+            .controls
             .bypasses(desk.app.now())
             .count(),
         1
     );
     until("it is over", async || {
         desk.app
-            .brakes()
+            .controls()
             .await
             .unwrap()
             .bypass_of(&bot(), desk.app.now())
@@ -108,19 +108,19 @@ async fn a_bypass_lets_one_agents_calls_run_says_so_and_ends_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_brake_holds_a_bypass_back_and_its_end_is_seen_by_all() {
+async fn a_control_holds_a_bypass_back_and_its_end_is_seen_by_all() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
     desk.app
-        .set_brake(&bot(), AgentBrake::Paused)
+        .set_control(&bot(), AgentControl::Paused)
         .await
         .unwrap();
     second.set_bypass(&bot(), Risk::High, HOUR).await.unwrap();
     until("both know it", async || {
         desk.app
-            .brakes()
+            .controls()
             .await
             .unwrap()
             .bypass_of(&bot(), desk.app.now())
@@ -132,7 +132,7 @@ async fn a_brake_holds_a_bypass_back_and_its_end_is_seen_by_all() {
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(listed(&desk.app, "paused").await.state, "pending");
     desk.app
-        .set_brake(&bot(), AgentBrake::Running)
+        .set_control(&bot(), AgentControl::Running)
         .await
         .unwrap();
     assert_eq!(
@@ -141,7 +141,7 @@ async fn a_brake_holds_a_bypass_back_and_its_end_is_seen_by_all() {
     );
     desk.app.end_bypass(&bot()).await.unwrap();
     until("both know its end", async || {
-        let ended = second.brakes().await.unwrap();
+        let ended = second.controls().await.unwrap();
         ended.bypass_of(&bot(), second.now()).is_none()
     })
     .await;
@@ -241,7 +241,7 @@ async fn a_regret_suspends_what_decided_and_is_told_to_all() {
     assert_eq!(done.suspended, Suspended::Bypass);
     assert!(
         desk.app
-            .brakes()
+            .controls()
             .await
             .unwrap()
             .bypass_of(&bot(), desk.app.now())

@@ -10,7 +10,7 @@ use countersign_core::ops::rules::RulesChange;
 use countersign_core::ops::setup::SetupChange;
 use countersign_testkit::TempData;
 use countersign_wire::{
-    AgentBrake, AgentKey, Context, OperatorEntry, PolicyKey, Risk, SignedEnvelope, Timestamp,
+    AgentControl, AgentKey, Context, OperatorEntry, PolicyKey, Risk, SignedEnvelope, Timestamp,
     Verdict,
 };
 use serde_json::{Value, json};
@@ -73,17 +73,20 @@ pub(crate) async fn refuses<T: std::fmt::Debug>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stands_under_limits_lets_go_of_no_brake_that_holds_others_back() {
+async fn who_stands_under_limits_lets_go_of_no_control_that_holds_others_back() {
     let desk = Desk::open().await;
     let data = TempData::new();
     let junior = limited(&desk, &data, "other").await;
     junior.set_panic(true).await.unwrap();
-    junior.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+    junior
+        .set_control(&bot(), AgentControl::Stopped)
+        .await
+        .unwrap();
     refuses(junior.set_panic(false)).await;
-    refuses(junior.set_brake(&bot(), AgentBrake::Running)).await;
+    refuses(junior.set_control(&bot(), AgentControl::Running)).await;
     let elsewhere: AgentKey = "other/bot".parse().unwrap();
-    for state in [AgentBrake::Stopped, AgentBrake::Running] {
-        junior.set_brake(&elsewhere, state).await.unwrap();
+    for state in [AgentControl::Stopped, AgentControl::Running] {
+        junior.set_control(&elsewhere, state).await.unwrap();
     }
     let (panic, pause) = (PolicyKey::Panic, PolicyKey::Pause(bot()));
     put(&junior, &panic, json!({"v": 1, "on": false, "by": "Ada"})).await;
@@ -94,18 +97,18 @@ async fn who_stands_under_limits_lets_go_of_no_brake_that_holds_others_back() {
         for key in [panic.to_string(), pause.to_string()] {
             until("an alarm", || has_alarm(app, "brake_unverified", &key)).await;
         }
-        let brakes = app.brakes().await.unwrap();
-        assert!(brakes.panic().is_some());
-        assert!(brakes.stop_of(&bot()).is_some());
+        let controls = app.controls().await.unwrap();
+        assert!(controls.panic().is_some());
+        assert!(controls.stop_of(&bot()).is_some());
     }
     desk.app.set_panic(false).await.unwrap();
     desk.app
-        .set_brake(&bot(), AgentBrake::Running)
+        .set_control(&bot(), AgentControl::Running)
         .await
         .unwrap();
     until("all go on", || async {
-        let brakes = junior.brakes().await.unwrap();
-        brakes.panic().is_none() && brakes.stop_of(&bot()).is_none()
+        let controls = junior.controls().await.unwrap();
+        controls.panic().is_none() && controls.stop_of(&bot()).is_none()
     })
     .await;
     junior.shutdown().await;
@@ -122,8 +125,8 @@ async fn who_stands_under_limits_removes_nothing_from_the_bus() {
     listed(&junior, "waits").await;
     refuses(junior.purge(&bot())).await;
     // Nor is half of it done.
-    let brakes = junior.brakes().await.unwrap();
-    assert!(brakes.stop_of(&bot()).is_none());
+    let controls = junior.controls().await.unwrap();
+    assert!(controls.stop_of(&bot()).is_none());
     assert_eq!(listed(&desk.app, "waits").await.state, "pending");
     junior.shutdown().await;
     desk.app.shutdown().await;

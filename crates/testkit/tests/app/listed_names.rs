@@ -2,7 +2,7 @@
 
 use countersign_core::ops::listed_names::shown_name;
 use countersign_testkit::TempData;
-use countersign_wire::{AgentBrake, Verdict};
+use countersign_wire::{AgentControl, Verdict};
 use serde_json::Value;
 
 use crate::agent::{Desk, colleague, in_state, listed, until, verdict};
@@ -35,10 +35,10 @@ async fn who_signs_under_a_colleagues_name_is_told_by_the_name_on_the_list() {
         );
     }
     let bot = "acme/bot".parse().unwrap();
-    bea.set_brake(&bot, AgentBrake::Paused).await.unwrap();
+    bea.set_control(&bot, AgentControl::Paused).await.unwrap();
     until("the pause is reported", async || {
-        let brakes = desk.app.brakes().await.unwrap();
-        brakes
+        let controls = desk.app.controls().await.unwrap();
+        controls
             .agents()
             .any(|(_, set)| set.by == "Bea (signed as Ada)")
     })

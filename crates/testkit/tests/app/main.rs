@@ -4,13 +4,13 @@
 mod account_limit;
 mod agent;
 mod audit;
-mod brakes;
 mod bypass;
 mod calls;
 mod cluster;
 mod complete;
 mod conflict;
 mod consoles;
+mod controls;
 mod decide;
 mod delivery;
 mod disk;

@@ -1,7 +1,7 @@
 //! The bucket of the shared policy is lost, made anew, or put back to what it was.
 
 use countersign_core::App;
-use countersign_wire::AgentBrake;
+use countersign_wire::AgentControl;
 
 use crate::agent::{Desk, LIMIT, caught_up, listed, options, until};
 use crate::policy::{apply, delete_key};
@@ -30,8 +30,10 @@ async fn what_is_set_in_a_policy_that_was_made_anew_counts_at_once_and_after_a_r
     let app = &desk.app;
     many_revisions(app).await;
     let agent = "acme/other".parse().unwrap();
-    app.set_brake(&agent, AgentBrake::Paused).await.unwrap();
-    app.set_brake(&agent, AgentBrake::Running).await.unwrap();
+    app.set_control(&agent, AgentControl::Paused).await.unwrap();
+    app.set_control(&agent, AgentControl::Running)
+        .await
+        .unwrap();
     apply(app, APPROVES).await;
     bot.ask(&bot.request("before")).await;
     assert_eq!(bot.decision("before").await["origin"], "rule");
@@ -47,9 +49,11 @@ async fn what_is_set_in_a_policy_that_was_made_anew_counts_at_once_and_after_a_r
         revision < 20,
         "{revision} is not a revision of a new bucket"
     );
-    assert!(app.brakes().await.unwrap().panic().is_some());
-    app.set_brake(&agent, AgentBrake::Stopped).await.unwrap();
-    assert!(app.brakes().await.unwrap().stop_of(&agent).is_some());
+    assert!(app.controls().await.unwrap().panic().is_some());
+    app.set_control(&agent, AgentControl::Stopped)
+        .await
+        .unwrap();
+    assert!(app.controls().await.unwrap().stop_of(&agent).is_some());
     bot.ask(&bot.request("under-panic")).await;
     listed(app, "under-panic").await;
     let none = APPROVES
@@ -61,8 +65,8 @@ async fn what_is_set_in_a_policy_that_was_made_anew_counts_at_once_and_after_a_r
     app.shutdown().await;
     let app = App::start(options(&data)).await.unwrap();
     caught_up(&app).await;
-    assert!(app.brakes().await.unwrap().panic().is_none());
-    assert!(app.brakes().await.unwrap().stop_of(&agent).is_some());
+    assert!(app.controls().await.unwrap().panic().is_none());
+    assert!(app.controls().await.unwrap().stop_of(&agent).is_some());
     bot.ask(&bot.request("asks")).await;
     listed(&app, "asks").await;
     listed(&app, "under-panic").await;
@@ -91,9 +95,9 @@ async fn a_policy_that_was_put_back_is_noticed_and_recovers_to_what_was_set_last
     assert!(why.contains("rolled back"), "{why}");
     recovered(&app).await;
     caught_up(&app).await;
-    assert!(app.brakes().await.unwrap().panic().is_some(), "set last");
+    assert!(app.controls().await.unwrap().panic().is_some(), "set last");
     app.set_panic(false).await.unwrap();
-    assert!(app.brakes().await.unwrap().panic().is_none());
+    assert!(app.controls().await.unwrap().panic().is_none());
     app.shutdown().await;
 }
 

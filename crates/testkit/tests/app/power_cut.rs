@@ -48,7 +48,7 @@ async fn a_console_whose_machine_lost_its_power_has_its_own_bus_whole_again_and_
         assert!(*app.caught_up().borrow(), "before anybody could ask");
         assert_eq!(agent.decision("approved").await["verdict"], "approve");
         assert_eq!(inbox_ids(&app).await, ["waits"]);
-        assert!(app.brakes().await.unwrap().panic().is_some());
+        assert!(app.controls().await.unwrap().panic().is_some());
         decide(&app, &agent, "waits", Verdict::Deny).await;
         let alarms = app.alarms().await.unwrap();
         let codes: Vec<&str> = alarms.iter().map(|alarm| alarm.code.as_str()).collect();

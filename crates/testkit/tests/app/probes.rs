@@ -39,7 +39,7 @@ async fn arrived(app: &App) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_probe_is_denied_at_once_whatever_rules_and_brakes_say_and_counts_nowhere() {
+async fn a_probe_is_denied_at_once_whatever_rules_and_controls_say_and_counts_nowhere() {
     let desk = Desk::open().await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;

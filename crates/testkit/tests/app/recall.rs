@@ -1,4 +1,4 @@
-//! Automatic approvals that a brake meets before the bus has them.
+//! Automatic approvals that meet panic, a pause or a stop before the bus has them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use async_nats::jetstream;
 use countersign_core::App;
 use countersign_core::ops::operators::{Change, Limits};
 use countersign_testkit::TempData;
-use countersign_wire::{AgentBrake, Risk, Verdict, args_digest};
+use countersign_wire::{AgentControl, Risk, Verdict, args_digest};
 use serde_json::json;
 
 use crate::agent::{
@@ -127,11 +127,11 @@ async fn a_pause_a_stop_and_the_end_of_a_bypass_take_back_what_the_bus_does_not_
     .await;
     desk.app.end_bypass(&key(passed)).await.unwrap();
     desk.app
-        .set_brake(&key(paused), AgentBrake::Paused)
+        .set_control(&key(paused), AgentControl::Paused)
         .await
         .unwrap();
     desk.app
-        .set_brake(&key(stopped), AgentBrake::Stopped)
+        .set_control(&key(stopped), AgentControl::Stopped)
         .await
         .unwrap();
     for (id, why) in [

@@ -181,7 +181,7 @@ async fn a_panic_that_an_older_copy_of_the_shared_policy_lost_is_on_again_after_
                 apply(app, INVOICES).await;
                 apply(app, "schema = 1\n").await;
             }
-            assert!(app.brakes().await.unwrap().panic().is_none());
+            assert!(app.controls().await.unwrap().panic().is_none());
         })
         .await;
     older.put_back(&data);
@@ -191,7 +191,7 @@ async fn a_panic_that_an_older_copy_of_the_shared_policy_lost_is_on_again_after_
     let done = recovered(&app).await;
     assert!(done.changed.contains(&"KV_CS_POLICY"), "{done:?}");
     caught_up(&app).await;
-    assert!(app.brakes().await.unwrap().panic().is_some());
+    assert!(app.controls().await.unwrap().panic().is_some());
     app.shutdown().await;
     let data = &data;
     let app = App::start(options(data)).await.unwrap();
@@ -236,7 +236,7 @@ async fn an_older_copy_of_the_shared_policy_is_noticed_when_what_took_the_place_
     caught_up(&app).await;
     let current = app.bus().unwrap().policy_get("panic").await.unwrap();
     assert!(current.is_some(), "whoever joins reads it too");
-    assert!(app.brakes().await.unwrap().panic().is_some());
+    assert!(app.controls().await.unwrap().panic().is_some());
     app.shutdown().await;
 }
 
@@ -253,7 +253,7 @@ async fn the_bypass_of_an_operator_who_was_retired_is_listed_no_more_and_no_reco
     second.set_bypass(&bot, Risk::High, hour).await.unwrap();
     let bypasses = async |app: &App| {
         let status = app.status().await.unwrap();
-        status.brakes.bypasses(app.now()).count()
+        status.controls.bypasses(app.now()).count()
     };
     until("the bypass is known", async || {
         bypasses(&desk.app).await == 1
@@ -301,13 +301,13 @@ async fn what_an_operator_signed_before_a_rotation_is_in_force_again_after_a_rec
     let joined = colleague(&desk, &data, "Grace").await;
     for app in [&desk.app, &joined] {
         let status = app.status().await.unwrap();
-        assert!(status.brakes.panic().is_none());
+        assert!(status.controls.panic().is_none());
         let codes: Vec<&str> = status
             .alarms
             .iter()
             .map(|alarm| alarm.code.as_str())
             .collect();
-        for wrong in [AlarmCode::BrakeUnverified, AlarmCode::RulesUnusable] {
+        for wrong in [AlarmCode::ControlUnverified, AlarmCode::RulesUnusable] {
             assert!(!codes.contains(&wrong.as_str()), "{codes:?}");
         }
         assert_eq!(app.rules(&acme()).await.unwrap().rules.len(), 1);

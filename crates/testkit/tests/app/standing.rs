@@ -12,7 +12,7 @@ use countersign_core::policy::read_file;
 use countersign_core::store::request_list::RequestSummary;
 use countersign_testkit::TempData;
 use countersign_wire::{
-    AgentBrake, AgentKey, KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, SignedEnvelope,
+    AgentControl, AgentKey, KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, SignedEnvelope,
     Timestamp,
 };
 use nkeys::KeyPair;
@@ -51,7 +51,7 @@ async fn signs_nothing(app: &App, decided: Option<&RequestSummary>) {
     let before = revisions(app).await;
     let key = || "confirm_hire".to_owned();
     let setup = async |change| app.change_setup(&bot(), &change).await.map(drop);
-    let brake = async |state| app.set_brake(&bot(), state).await.map(drop);
+    let control = async |state| app.set_control(&bot(), state).await.map(drop);
     let replace = RulesChange::Replace {
         rules: read_file("schema = 1").unwrap(),
         seen: None,
@@ -60,9 +60,9 @@ async fn signs_nothing(app: &App, decided: Option<&RequestSummary>) {
     let mut tried: Vec<(&str, Result<(), Fault>)> = vec![
         ("panic on", app.set_panic(true).await.map(drop)),
         ("panic off", app.set_panic(false).await.map(drop)),
-        ("pause", brake(AgentBrake::Paused).await),
-        ("stop", brake(AgentBrake::Stopped).await),
-        ("resume", brake(AgentBrake::Running).await),
+        ("pause", control(AgentControl::Paused).await),
+        ("stop", control(AgentControl::Stopped).await),
+        ("resume", control(AgentControl::Running).await),
         (
             "bypass",
             app.set_bypass(&bot(), Risk::Low, HOUR).await.map(drop),
@@ -147,7 +147,7 @@ async fn the_first_word_of_a_new_folder_can_be_panic() {
     let data = TempData::new();
     let app = App::attach(options(&data)).await.unwrap();
     assert!(app.set_panic(true).await.unwrap().revision > 0);
-    assert!(app.brakes().await.unwrap().panic().is_some());
+    assert!(app.controls().await.unwrap().panic().is_some());
     app.shutdown().await;
 }
 

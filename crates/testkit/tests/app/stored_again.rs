@@ -6,7 +6,7 @@ use countersign_core::ops::operators::{Change, Limits, ListedState};
 use countersign_core::store::audit::Row;
 use countersign_testkit::TempData;
 use countersign_wire::{
-    AgentBrake, AgentKey, OperatorList, PublicKey, Risk, SignedEnvelope, Timestamp, read_json,
+    AgentControl, AgentKey, OperatorList, PublicKey, Risk, SignedEnvelope, Timestamp, read_json,
 };
 use nkeys::KeyPair;
 
@@ -133,14 +133,16 @@ fn bot() -> AgentKey {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_brake_is_let_go_of_by_an_older_value() {
+async fn no_control_is_let_go_of_by_an_older_value() {
     let desk = Desk::open().await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
     let app = &desk.app;
     let (off, running, grant) = {
         app.set_panic(false).await.unwrap();
-        app.set_brake(&bot(), AgentBrake::Running).await.unwrap();
+        app.set_control(&bot(), AgentControl::Running)
+            .await
+            .unwrap();
         app.set_bypass(&bot(), Risk::Low, HOUR).await.unwrap();
         (
             present(app, "panic").await.1,
@@ -150,7 +152,9 @@ async fn no_brake_is_let_go_of_by_an_older_value() {
     };
     // Set by a console of its own: whoever signs replaces what anybody signed.
     second.set_panic(true).await.unwrap();
-    app.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+    app.set_control(&bot(), AgentControl::Stopped)
+        .await
+        .unwrap();
     second.end_bypass(&bot()).await.unwrap();
     let replay = async |app: &App| {
         store(app, "panic", &off).await;
@@ -161,10 +165,10 @@ async fn no_brake_is_let_go_of_by_an_older_value() {
         for key in ["panic", "pause.acme.bot", "bypass.acme.bot"] {
             until("an alarm", || async { alarms(app, key).await >= times }).await;
         }
-        let brakes = app.brakes().await.unwrap();
-        assert!(brakes.panic().is_some());
-        assert!(brakes.stop_of(&bot()).is_some(), "a stop stays one");
-        assert!(brakes.bypass_of(&bot(), app.now()).is_none());
+        let controls = app.controls().await.unwrap();
+        assert!(controls.panic().is_some());
+        assert!(controls.stop_of(&bot()).is_some(), "a stop stays one");
+        assert!(controls.bypass_of(&bot(), app.now()).is_none());
     };
     replay(app).await;
     for app in [app, &second] {
@@ -176,14 +180,18 @@ async fn no_brake_is_let_go_of_by_an_older_value() {
     beside.shutdown().await;
     // Whoever signs for it lets it go.
     app.set_panic(false).await.unwrap();
-    app.set_brake(&bot(), AgentBrake::Running).await.unwrap();
+    app.set_control(&bot(), AgentControl::Running)
+        .await
+        .unwrap();
     app.end_bypass(&bot()).await.unwrap();
     for app in [app, &second] {
         until("no alarm", || async { troubles(app).await.is_empty() }).await;
-        assert!(app.brakes().await.unwrap().none());
+        assert!(app.controls().await.unwrap().none());
     }
     app.set_panic(true).await.unwrap();
-    app.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+    app.set_control(&bot(), AgentControl::Stopped)
+        .await
+        .unwrap();
     second.shutdown().await;
     let Desk { data, app } = desk;
     app.shutdown().await;
@@ -266,7 +274,7 @@ async fn who_joins_after_a_flood_of_an_older_value_takes_the_one_in_force() {
     }
     let data = TempData::new();
     let late = colleague(&desk, &data, "Grace").await;
-    assert!(late.brakes().await.unwrap().panic().is_some());
+    assert!(late.controls().await.unwrap().panic().is_some());
     let rules = late.rules(&"acme".parse().unwrap()).await.unwrap();
     assert_eq!(rules.rules, []);
     for app in [app, &late] {
@@ -293,8 +301,8 @@ async fn what_an_operator_signed_who_is_retired_since_is_not_written_back() {
     store(&desk.app, "panic", &off).await;
     // What is looked at after it is back: this one would be, too.
     let key = "pause.acme.bot";
-    for state in [AgentBrake::Running, AgentBrake::Paused] {
-        desk.app.set_brake(&bot(), state).await.unwrap();
+    for state in [AgentControl::Running, AgentControl::Paused] {
+        desk.app.set_control(&bot(), state).await.unwrap();
     }
     let (_, paused) = present(&desk.app, key).await;
     let mut before = desk.app.bus().unwrap().policy_watch(1);
@@ -311,7 +319,7 @@ async fn what_an_operator_signed_who_is_retired_since_is_not_written_back() {
     .await;
     let (_, now) = present(&desk.app, "panic").await;
     assert!(now == off && now != on, "it would count nowhere");
-    assert!(desk.app.brakes().await.unwrap().panic().is_some());
+    assert!(desk.app.controls().await.unwrap().panic().is_some());
     assert!(has_alarm(&desk.app, "brake_unverified", "panic").await);
     second.shutdown().await;
     desk.app.shutdown().await;

@@ -180,13 +180,14 @@ async fn arguments_of_another_shape_are_refused_and_say_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_brake_on_haste_is_on_until_it_is_turned_off_and_the_log_says_so() {
+async fn the_slowdown_of_haste_is_on_until_it_is_turned_off_and_the_log_says_so() {
     let page = Page::open().await;
-    let brake = async |on: Value| page.call("haste_brake", json!({ "on": on })).await["on"].clone();
-    assert_eq!(brake(json!(null)).await, true);
-    assert_eq!(brake(json!(false)).await, false);
-    assert_eq!(brake(json!(false)).await, false);
-    assert_eq!(brake(json!(null)).await, false);
+    let control =
+        async |on: Value| page.call("haste_brake", json!({ "on": on })).await["on"].clone();
+    assert_eq!(control(json!(null)).await, true);
+    assert_eq!(control(json!(false)).await, false);
+    assert_eq!(control(json!(false)).await, false);
+    assert_eq!(control(json!(null)).await, false);
     let log = page.desk.app.audit_after(0, 1_000).await.unwrap();
     let rows = log.iter().filter(|row| row.action == "haste_brake");
     let rows: Vec<_> = rows.map(|row| row.detail.as_str()).collect();

@@ -2,7 +2,7 @@
 
 mod agents;
 mod alarms;
-mod brakes;
+mod controls;
 mod decide;
 mod edit;
 mod exports;
@@ -27,7 +27,7 @@ mod why;
 
 pub(crate) use agents::{agents_list, choose_target};
 pub(crate) use alarms::{acknowledge_alarm, alarms_list};
-pub(crate) use brakes::{brake, bypass, panic};
+pub(crate) use controls::{brake, bypass, panic};
 pub(crate) use decide::{decide, undo};
 pub(crate) use edit::{check_answer, check_edit, editable};
 pub(crate) use exports::{export, start_export, stop_export};

@@ -1,9 +1,7 @@
 //! The settings with which this console was started, read-only: flags, environment and file change them. And the one
 //! that the audit log must know of.
 
-use countersign_view::{
-    FolderView, HasteBrakeArgs, HasteBrakeView, IpcError, Nothing, SettingsView,
-};
+use countersign_view::{FolderView, HasteArgs, HasteView, IpcError, Nothing, SettingsView};
 use serde_json::json;
 
 use crate::cli::CONFIG_FILE;
@@ -11,8 +9,8 @@ use crate::gui::desk::Desk;
 use crate::gui::fault::fault;
 use crate::gui::view::settings_view;
 
-/// What the console remembers of the brake, and its word in the audit log.
-const HASTE_BRAKE: &str = "haste_brake";
+/// What the console remembers of the slowdown, and its word in the audit log.
+const HASTE: &str = "haste_brake";
 const OFF: &str = "off";
 
 pub(crate) async fn settings(desk: &Desk, _: Nothing) -> Result<SettingsView, IpcError> {
@@ -34,21 +32,18 @@ pub(crate) async fn settings(desk: &Desk, _: Nothing) -> Result<SettingsView, Ip
     Ok(settings_view(&desk.app, folders, desk.otlp.clone(), marked))
 }
 
-pub(crate) async fn haste_brake(
-    desk: &Desk,
-    args: HasteBrakeArgs,
-) -> Result<HasteBrakeView, IpcError> {
-    let kept = desk.app.remembered(HASTE_BRAKE).await.map_err(fault)?;
+pub(crate) async fn haste_brake(desk: &Desk, args: HasteArgs) -> Result<HasteView, IpcError> {
+    let kept = desk.app.remembered(HASTE).await.map_err(fault)?;
     let is_on = kept.as_deref() != Some(OFF);
     let wanted = args.on.unwrap_or(is_on);
     if wanted != is_on {
         // Written first: nothing is switched that the log does not know of.
         let detail = json!({ "on": wanted });
-        let logged = desk.app.record(HASTE_BRAKE, "console".to_owned(), detail);
+        let logged = desk.app.record(HASTE, "console".to_owned(), detail);
         logged.await.map_err(fault)?;
         let word = if wanted { "on" } else { OFF };
-        let kept = desk.app.remember(HASTE_BRAKE, word.to_owned());
+        let kept = desk.app.remember(HASTE, word.to_owned());
         kept.await.map_err(fault)?;
     }
-    Ok(HasteBrakeView { on: wanted })
+    Ok(HasteView { on: wanted })
 }

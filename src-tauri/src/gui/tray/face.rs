@@ -1,12 +1,12 @@
-//! Texts of the tray: how many wait, and which brakes are on.
+//! Texts of the tray: how many wait, and which controls are on.
 //!
 //! It shows operators' names through the escaper, and leaves out everything that an agent wrote.
 
 use countersign_core::domain::Timestamp;
-use countersign_core::domain::brakes::Brakes;
-use countersign_wire::{AgentBrake, escape};
+use countersign_core::domain::controls::Controls;
+use countersign_wire::{AgentControl, escape};
 
-/// Brakes that are named; a menu must not become a list to scroll.
+/// Controls that are named; a menu must not become a list to scroll.
 const NAMED: usize = 8;
 /// Characters of an operator's name: a menu is as wide as its longest line.
 const NAME: usize = 40;
@@ -20,22 +20,22 @@ pub(super) struct Face {
     pub(super) stopped: i64,
     /// Nothing is approved automatically.
     pub(super) panic: bool,
-    /// One line for each brake and bypass, panic first.
-    pub(super) brakes: Vec<String>,
+    /// One line for each control and bypass, panic first.
+    pub(super) controls: Vec<String>,
 }
 
 impl Face {
-    pub(super) fn of(waiting: i64, brakes: &Brakes, now: Timestamp) -> Self {
-        let panic = brakes.panic().map(|set| {
+    pub(super) fn of(waiting: i64, controls: &Controls, now: Timestamp) -> Self {
+        let panic = controls.panic().map(|set| {
             let by = name(&set.by);
             format!("Panic, by {by}: nothing is approved automatically")
         });
-        let held = brakes.agents().map(|(agent, set)| {
-            let stopped = set.state == AgentBrake::Stopped;
+        let held = controls.agents().map(|(agent, set)| {
+            let stopped = set.state == AgentControl::Stopped;
             let what = if stopped { "stopped" } else { "paused" };
             format!("{agent} {what} by {}", name(&set.by))
         });
-        let bypasses = brakes.bypasses(now).map(|(agent, set, bypass)| {
+        let bypasses = controls.bypasses(now).map(|(agent, set, bypass)| {
             let minutes = (bypass.until.0 - now.0 + 59_999) / 60_000;
             let (up_to, by) = (bypass.up_to.as_str(), name(&set.by));
             format!("Bypass: {agent}, up to {up_to}, {minutes} min left, by {by}")
@@ -50,7 +50,7 @@ impl Face {
             waiting,
             stopped: 0,
             panic: panic.is_some(),
-            brakes: lines,
+            controls: lines,
         }
     }
 
@@ -76,13 +76,13 @@ fn name(by: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use countersign_core::domain::brakes::{Bypass, SetBrake};
+    use countersign_core::domain::controls::{Bypass, ControlSetting};
     use countersign_wire::Risk;
 
     use super::*;
 
-    fn set<T>(state: T, by: &str) -> SetBrake<T> {
-        SetBrake {
+    fn set<T>(state: T, by: &str) -> ControlSetting<T> {
+        ControlSetting {
             state,
             by: by.to_owned(),
             revision: 1,
@@ -95,17 +95,17 @@ mod tests {
     }
 
     #[test]
-    fn every_brake_is_named_with_who_set_it_and_a_bypass_with_the_time_left() {
+    fn every_control_is_named_with_who_set_it_and_a_bypass_with_the_time_left() {
         let now = Timestamp(1_000_000);
-        let mut brakes = Brakes::default();
-        assert_eq!(Face::of(0, &brakes, now), Face::default());
-        brakes.set_agent(agent("bill_er"), set(AgentBrake::Paused, "maria"));
-        brakes.set_agent(agent("infra"), set(AgentBrake::Stopped, "a\u{202e}b"));
+        let mut controls = Controls::default();
+        assert_eq!(Face::of(0, &controls, now), Face::default());
+        controls.set_agent(agent("bill_er"), set(AgentControl::Paused, "maria"));
+        controls.set_agent(agent("infra"), set(AgentControl::Stopped, "a\u{202e}b"));
         let until = now.plus_ms(14 * 60_000 + 1);
         let bypass = Bypass::new(Risk::Low, until, "UKEY".to_owned(), now);
-        brakes.set_bypass(agent("crm"), set(Some(bypass), "ann"));
-        brakes.set_panic(set(true, "maria"));
-        let face = Face::of(3, &brakes, now);
+        controls.set_bypass(agent("crm"), set(Some(bypass), "ann"));
+        controls.set_panic(set(true, "maria"));
+        let face = Face::of(3, &controls, now);
         assert!(face.panic);
         assert_eq!(face.headline(), "3 waiting");
         let stopped = Face {
@@ -114,7 +114,7 @@ mod tests {
         };
         assert_eq!(stopped.headline(), "3 waiting, 1 stopped by a finding");
         assert_eq!(
-            face.brakes,
+            face.controls,
             [
                 "Panic, by maria: nothing is approved automatically".to_owned(),
                 "acme/bill_er paused by maria".to_owned(),
@@ -122,21 +122,21 @@ mod tests {
                 "Bypass: acme/crm, up to low, 15 min left, by ann".to_owned(),
             ]
         );
-        assert!(!face.brakes[2].contains('\u{202e}'));
-        let over = Face::of(3, &brakes, until);
-        assert_eq!(over.brakes.len(), 3, "a bypass that is over");
+        assert!(!face.controls[2].contains('\u{202e}'));
+        let over = Face::of(3, &controls, until);
+        assert_eq!(over.controls.len(), 3, "a bypass that is over");
     }
 
     #[test]
     fn a_long_list_and_a_long_name_are_cut() {
-        let mut brakes = Brakes::default();
+        let mut controls = Controls::default();
         for number in 0..12 {
             let by = "x".repeat(200);
-            brakes.set_agent(agent(&format!("a{number}")), set(AgentBrake::Paused, &by));
+            controls.set_agent(agent(&format!("a{number}")), set(AgentControl::Paused, &by));
         }
-        let face = Face::of(0, &brakes, Timestamp(0));
-        assert_eq!(face.brakes.len(), NAMED + 1);
-        assert_eq!(face.brakes.last().unwrap(), "and 4 more");
-        assert!(face.brakes.iter().all(|line| line.chars().count() < 80));
+        let face = Face::of(0, &controls, Timestamp(0));
+        assert_eq!(face.controls.len(), NAMED + 1);
+        assert_eq!(face.controls.last().unwrap(), "and 4 more");
+        assert!(face.controls.iter().all(|line| line.chars().count() < 80));
     }
 }

@@ -54,7 +54,7 @@ impl ksni::Tray for Item {
         ToolTip {
             title: format!("Countersign: {}", self.face.headline()),
             // Hosts may read markup here.
-            description: marked(&self.face.brakes.join("\n")),
+            description: marked(&self.face.controls.join("\n")),
             ..ToolTip::default()
         }
     }
@@ -65,7 +65,7 @@ impl ksni::Tray for Item {
 
     fn menu(&self) -> Vec<MenuItem<Self>> {
         let mut items = vec![entry(&self.face.headline(), Some(Click::Open))];
-        items.extend(self.face.brakes.iter().map(|line| entry(line, None)));
+        items.extend(self.face.controls.iter().map(|line| entry(line, None)));
         items.push(MenuItem::Separator);
         items.push(entry("Open Countersign", Some(Click::Open)));
         let panic = match self.face.panic {

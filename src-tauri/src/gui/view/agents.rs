@@ -3,10 +3,10 @@
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::agents::{AgentReport, Presence, ToolReport};
 use countersign_view::{
-    AgentPresence, AgentToolView, AgentView, BrakeView, CredentialView, GateView, HelloFaultView,
+    AgentPresence, AgentToolView, AgentView, ControlView, CredentialView, GateView, HelloFaultView,
     InstanceView, ToolTarget,
 };
-use countersign_wire::{AgentBrake, Risk, Shown, is_hostile, json_value, read_definition};
+use countersign_wire::{AgentControl, Risk, Shown, is_hostile, json_value, read_definition};
 
 use super::hidden::{escape, escape_lines, json_shown};
 use super::target::offered;
@@ -21,9 +21,9 @@ pub(crate) fn agent_view(agent: &AgentReport) -> AgentView {
     });
     let ms = |at: Option<Timestamp>| at.map(|at| at.0);
     AgentView {
-        brake: agent.brake.as_ref().map(|(state, by, _)| BrakeView {
+        brake: agent.control.as_ref().map(|(state, by, _)| ControlView {
             agent: key.clone(),
-            stopped: *state == AgentBrake::Stopped,
+            stopped: *state == AgentControl::Stopped,
             by: escape(by),
         }),
         key,

@@ -4,8 +4,8 @@ use countersign_core::App;
 use countersign_core::domain::alarm::sentence;
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::hex;
-use countersign_view::{AlarmView, AuditView, BrakeView, BusView, BypassView, StatusView};
-use countersign_wire::{AgentBrake, escape};
+use countersign_view::{AlarmView, AuditView, BusView, BypassView, ControlView, StatusView};
+use countersign_wire::{AgentControl, escape};
 
 use super::progress::key_tail;
 
@@ -31,18 +31,18 @@ pub(crate) fn status_view(app: &App, status: Status, locked: bool) -> StatusView
         rejected: status.rejected,
         outbox: status.outbox,
         agents: status.agents,
-        panic: status.brakes.panic().map(|set| escape(&set.by)),
+        panic: status.controls.panic().map(|set| escape(&set.by)),
         brakes: status
-            .brakes
+            .controls
             .agents()
-            .map(|(agent, set)| BrakeView {
+            .map(|(agent, set)| ControlView {
                 agent: agent.to_string(),
-                stopped: set.state == AgentBrake::Stopped,
+                stopped: set.state == AgentControl::Stopped,
                 by: escape(&set.by),
             })
             .collect(),
         bypasses: status
-            .brakes
+            .controls
             .bypasses(app.now())
             .map(|(agent, set, bypass)| BypassView {
                 agent: agent.to_string(),

@@ -5,7 +5,7 @@ use nkeys::KeyPair;
 use serde_json::{Value, json};
 
 use super::{
-    Change, NAME, UNDER_A_BRAKE, at, audited, brake, broken, by_a_rule, by_itself,
+    Change, NAME, UNDER_PANIC_OR_PAUSE, at, audited, broken, by_a_rule, by_itself, control,
     every_one_is_found, sound,
 };
 use crate::facts::Facts;
@@ -64,9 +64,9 @@ fn bound() -> Value {
 
 const CHANGES: [(&str, Change); 15] = [
     // A key that spares the question has the same limits as a rule.
-    (UNDER_A_BRAKE, |facts, _| {
+    (UNDER_PANIC_OR_PAUSE, |facts, _| {
         by_a_key(facts, &bound());
-        brake(facts, -4, Some("acme/bot"), true);
+        control(facts, -4, Some("acme/bot"), true);
     }),
     (BYPASS, |facts, _| bypassed(facts, (-20, -3), 1)),
     (BYPASS, |facts, _| bypassed(facts, (3, 20), 4)),

@@ -60,10 +60,10 @@ pub(in crate::ops) async fn judge(
     let agent = record.key.agent_key();
     let fresh = ledger.policy_known.is_fresh();
     let (approves_off, bypass) = {
-        let brakes = ledger.brakes.read();
+        let controls = ledger.brakes.read();
         (
-            brakes.may_approve(&agent, fresh).err(),
-            bypass::standing(&ledger.trusted, &brakes, (&agent, record.risk), batch.now),
+            controls.may_approve(&agent, fresh).err(),
+            bypass::standing(&ledger.trusted, &controls, (&agent, record.risk), batch.now),
         )
     };
     let workspace = &record.key.workspace;
@@ -145,8 +145,8 @@ pub(super) fn decision(
             (Verdict::Approve, Origin::SetupKey, rule, None)
         }
         Outcome::Approve(By::Bypass) => {
-            let brakes = ledger.brakes.read();
-            let rule = bypass::reference(&brakes, &record.key.agent_key(), now)?;
+            let controls = ledger.brakes.read();
+            let rule = bypass::reference(&controls, &record.key.agent_key(), now)?;
             (Verdict::Approve, Origin::Rule, rule, None)
         }
         Outcome::Deny(place) => {

@@ -164,7 +164,7 @@ impl Console {
                 consoles: Arc::new(RwLock::new(Consoles::default())),
             },
             policy_known,
-            brakes: Arc::default(),
+            controls: Arc::default(),
             judge: Judge::new(Arc::default()),
             projects: true,
         })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use countersign_wire::{
-    AgentBrake, KeyRole, OperatorList, Stream, Verdict, WaitingKey, args_digest,
+    AgentControl, KeyRole, OperatorList, Stream, Verdict, WaitingKey, args_digest,
 };
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -14,7 +14,7 @@ use super::console::{Console, Death, ModelClock, identity};
 use super::world::entries;
 use crate::clock::Clock;
 use crate::domain::Timestamp;
-use crate::domain::brakes::SetBrake;
+use crate::domain::controls::ControlSetting;
 use crate::ops::job::Job;
 use crate::ops::policies::Policies;
 use crate::ops::turns::Turn;
@@ -172,8 +172,8 @@ async fn a_console_whose_key_waits_keeps_no_request_for_its_rules_and_judges_all
 #[tokio::test]
 async fn a_console_whose_key_waits_leaves_what_a_stopped_agent_asks_to_others_without_looking_on() {
     let mut desk = Desk::waits().await;
-    let stop = SetBrake {
-        state: AgentBrake::Stopped,
+    let stop = ControlSetting {
+        state: AgentControl::Stopped,
         revision: 1,
         by: "Grace".to_owned(),
         at: desk.clock.now(),
@@ -194,8 +194,8 @@ async fn what_waited_is_left_to_the_operator_as_long_as_one_call_after_the_other
     let mut desk = Desk::waits().await;
     desk.is_accepted().await;
     desk.asks_for(60_000, 0..4).await;
-    let stop = SetBrake {
-        state: AgentBrake::Stopped,
+    let stop = ControlSetting {
+        state: AgentControl::Stopped,
         revision: 1,
         by: "Grace".to_owned(),
         at: desk.clock.now().plus_ms(1),

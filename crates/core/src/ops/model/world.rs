@@ -277,7 +277,7 @@ impl World {
         }
     }
 
-    /// What a brake makes of what was not sent; here of any verdict.
+    /// What panic, a pause or a stop does to what was not sent; here of any verdict.
     async fn take_back(&mut self, console: usize, which: usize, arrives: bool, death: Death) {
         let waiting = &mut self.consoles[console].outgoing;
         if waiting.is_empty() {

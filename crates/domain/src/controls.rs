@@ -1,16 +1,16 @@
-//! What holds automatic approvals back (rules, "Brakes").
+//! What holds automatic approvals back (rules, "Controls").
 //!
-//! An automatic approval passes only while it is known that no brake applies.
+//! An automatic approval passes only while it is known that no panic, pause or stop applies.
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{AgentBrake, AgentKey, Risk};
+use countersign_wire::{AgentControl, AgentKey, Risk};
 
 use super::Timestamp;
 
-/// A brake that somebody set, with its place in the shared policy.
+/// A control that somebody set, with its place in the shared policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetBrake<T> {
+pub struct ControlSetting<T> {
     /// What is set.
     pub state: T,
     /// Revision of the key: a lower one is older.
@@ -21,7 +21,7 @@ pub struct SetBrake<T> {
     pub at: Timestamp,
 }
 
-impl<T: PartialEq> SetBrake<T> {
+impl<T: PartialEq> ControlSetting<T> {
     /// Whether this is newer than what is known, or completes the same revision: a store keeps no stamp of the server,
     /// the bus does.
     fn is_news_to(&self, known: &Self) -> bool {
@@ -29,7 +29,7 @@ impl<T: PartialEq> SetBrake<T> {
     }
 }
 
-/// The longest bypass: 8 hours (rules, "Brakes").
+/// The longest bypass: 8 hours (rules, "Controls").
 pub const BYPASS_MAX_MS: i64 = 8 * 3_600_000;
 /// Where the server's stamp of a bypass is not known, its signer's estimate of that time is used.
 const CLOCK_SLACK_MS: i64 = 60_000;
@@ -65,17 +65,17 @@ impl Bypass {
     }
 }
 
-/// Every brake of the realm as this console knows them.
+/// Every control of the realm as this console knows them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Brakes {
-    panic: Option<SetBrake<bool>>,
-    agents: BTreeMap<AgentKey, SetBrake<AgentBrake>>,
-    bypasses: BTreeMap<AgentKey, SetBrake<Option<Bypass>>>,
+pub struct Controls {
+    panic: Option<ControlSetting<bool>>,
+    agents: BTreeMap<AgentKey, ControlSetting<AgentControl>>,
+    bypasses: BTreeMap<AgentKey, ControlSetting<Option<Bypass>>>,
 }
 
 /// Why an automatic approval is off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
-pub enum Braked {
+pub enum AutomaticOff {
     /// The shared policy is not known as of the last seconds.
     #[error("the shared policy is not known well enough")]
     PolicyUnknown,
@@ -93,7 +93,7 @@ pub enum Braked {
     RulesUnreadable,
 }
 
-impl Brakes {
+impl Controls {
     /// The bucket counts its revisions anew: whatever it brings is newer than what is known, which stays in force until
     /// then.
     pub fn forget_revisions(&mut self) {
@@ -106,7 +106,7 @@ impl Brakes {
     }
 
     /// Takes a value of `panic` over, unless it or a newer one is known. Returns whether it did.
-    pub fn set_panic(&mut self, set: SetBrake<bool>) -> bool {
+    pub fn set_panic(&mut self, set: ControlSetting<bool>) -> bool {
         let news = self
             .panic
             .as_ref()
@@ -118,7 +118,7 @@ impl Brakes {
     }
 
     /// Takes a value of an agent's `pause` over, unless it or a newer one is known. Returns whether it did.
-    pub fn set_agent(&mut self, agent: AgentKey, set: SetBrake<AgentBrake>) -> bool {
+    pub fn set_agent(&mut self, agent: AgentKey, set: ControlSetting<AgentControl>) -> bool {
         let known = self.agents.get(&agent);
         let news = known.is_none_or(|known| set.is_news_to(known));
         if news {
@@ -128,7 +128,7 @@ impl Brakes {
     }
 
     /// Takes a value of an agent's `bypass` over, unless it or a newer one is known. Returns whether it did.
-    pub fn set_bypass(&mut self, agent: AgentKey, set: SetBrake<Option<Bypass>>) -> bool {
+    pub fn set_bypass(&mut self, agent: AgentKey, set: ControlSetting<Option<Bypass>>) -> bool {
         let known = self.bypasses.get(&agent);
         let news = known.is_none_or(|known| set.is_news_to(known));
         if news {
@@ -142,7 +142,7 @@ impl Brakes {
     pub fn bypasses(
         &self,
         now: Timestamp,
-    ) -> impl Iterator<Item = (&AgentKey, &SetBrake<Option<Bypass>>, &Bypass)> {
+    ) -> impl Iterator<Item = (&AgentKey, &ControlSetting<Option<Bypass>>, &Bypass)> {
         self.bypasses.iter().filter_map(move |(agent, set)| {
             let bypass = set.state.as_ref().filter(|bypass| bypass.lasts_at(now))?;
             Some((agent, set, bypass))
@@ -162,7 +162,7 @@ impl Brakes {
         &self,
         agent: &AgentKey,
         now: Timestamp,
-    ) -> Option<(&SetBrake<Option<Bypass>>, &Bypass)> {
+    ) -> Option<(&ControlSetting<Option<Bypass>>, &Bypass)> {
         let set = self.bypasses.get(agent)?;
         let bypass = set.state.as_ref().filter(|bypass| bypass.lasts_at(now))?;
         Some((set, bypass))
@@ -170,15 +170,15 @@ impl Brakes {
 
     /// Panic, while it is on.
     #[must_use]
-    pub fn panic(&self) -> Option<&SetBrake<bool>> {
+    pub fn panic(&self) -> Option<&ControlSetting<bool>> {
         self.panic.as_ref().filter(|set| set.state)
     }
 
     /// The agents that are paused or stopped.
-    pub fn agents(&self) -> impl Iterator<Item = (&AgentKey, &SetBrake<AgentBrake>)> {
+    pub fn agents(&self) -> impl Iterator<Item = (&AgentKey, &ControlSetting<AgentControl>)> {
         self.agents
             .iter()
-            .filter(|(_, set)| set.state != AgentBrake::Running)
+            .filter(|(_, set)| set.state != AgentControl::Running)
     }
 
     /// Whether no panic is on and no agent is paused or stopped.
@@ -189,10 +189,10 @@ impl Brakes {
 
     /// The stop that is in force for an agent.
     #[must_use]
-    pub fn stop_of(&self, agent: &AgentKey) -> Option<&SetBrake<AgentBrake>> {
+    pub fn stop_of(&self, agent: &AgentKey) -> Option<&ControlSetting<AgentControl>> {
         self.agents
             .get(agent)
-            .filter(|set| set.state == AgentBrake::Stopped)
+            .filter(|set| set.state == AgentControl::Stopped)
     }
 
     /// The one gate of every automatic approval: rules, setup keys and bypasses ask here. Denials do not:
@@ -201,17 +201,17 @@ impl Brakes {
     ///
     /// # Errors
     /// The strongest reason for which none may be given for this agent now.
-    pub fn may_approve(&self, agent: &AgentKey, policy_known: bool) -> Result<(), Braked> {
+    pub fn may_approve(&self, agent: &AgentKey, policy_known: bool) -> Result<(), AutomaticOff> {
         if !policy_known {
-            return Err(Braked::PolicyUnknown);
+            return Err(AutomaticOff::PolicyUnknown);
         }
         if self.panic().is_some() {
-            return Err(Braked::Panic);
+            return Err(AutomaticOff::Panic);
         }
         match self.agents.get(agent).map(|set| set.state) {
-            None | Some(AgentBrake::Running) => Ok(()),
-            Some(AgentBrake::Paused) => Err(Braked::Paused),
-            Some(AgentBrake::Stopped) => Err(Braked::Stopped),
+            None | Some(AgentControl::Running) => Ok(()),
+            Some(AgentControl::Paused) => Err(AutomaticOff::Paused),
+            Some(AgentControl::Stopped) => Err(AutomaticOff::Stopped),
         }
     }
 }
@@ -222,8 +222,8 @@ mod tests {
 
     use super::*;
 
-    fn set<T>(state: T, revision: u64) -> SetBrake<T> {
-        SetBrake {
+    fn set<T>(state: T, revision: u64) -> ControlSetting<T> {
+        ControlSetting {
             state,
             revision,
             by: "Ada".into(),
@@ -232,77 +232,80 @@ mod tests {
     }
 
     #[test]
-    fn every_brake_turns_automatic_approvals_off_for_whom_it_is_set() {
+    fn every_control_turns_automatic_approvals_off_for_whom_it_is_set() {
         let (bot, other): (AgentKey, AgentKey) =
             ("acme/bot".parse().unwrap(), "acme/other".parse().unwrap());
-        let mut brakes = Brakes::default();
-        assert_eq!(brakes.may_approve(&bot, true), Ok(()));
-        assert_eq!(brakes.may_approve(&bot, false), Err(Braked::PolicyUnknown));
+        let mut controls = Controls::default();
+        assert_eq!(controls.may_approve(&bot, true), Ok(()));
+        assert_eq!(
+            controls.may_approve(&bot, false),
+            Err(AutomaticOff::PolicyUnknown)
+        );
         for (state, expected) in [
-            (AgentBrake::Paused, Err(Braked::Paused)),
-            (AgentBrake::Stopped, Err(Braked::Stopped)),
-            (AgentBrake::Running, Ok(())),
+            (AgentControl::Paused, Err(AutomaticOff::Paused)),
+            (AgentControl::Stopped, Err(AutomaticOff::Stopped)),
+            (AgentControl::Running, Ok(())),
         ] {
-            let revision = brakes
+            let revision = controls
                 .agents
                 .get(&bot)
                 .map_or(1, |known| known.revision + 1);
-            assert!(brakes.set_agent(bot.clone(), set(state, revision)));
-            assert_eq!(brakes.may_approve(&bot, true), expected);
-            assert_eq!(brakes.may_approve(&other, true), Ok(()));
+            assert!(controls.set_agent(bot.clone(), set(state, revision)));
+            assert_eq!(controls.may_approve(&bot, true), expected);
+            assert_eq!(controls.may_approve(&other, true), Ok(()));
         }
-        brakes.set_panic(set(true, 9));
-        assert_eq!(brakes.may_approve(&other, true), Err(Braked::Panic));
-        brakes.set_panic(set(false, 10));
-        assert_eq!(brakes.may_approve(&other, true), Ok(()));
+        controls.set_panic(set(true, 9));
+        assert_eq!(controls.may_approve(&other, true), Err(AutomaticOff::Panic));
+        controls.set_panic(set(false, 10));
+        assert_eq!(controls.may_approve(&other, true), Ok(()));
     }
 
     #[test]
     fn an_older_value_that_is_read_again_changes_nothing() {
-        let mut brakes = Brakes::default();
-        assert!(brakes.set_panic(set(true, 5)));
-        assert!(!brakes.set_panic(set(false, 4)));
-        assert!(!brakes.set_panic(set(true, 5)));
-        assert!(brakes.panic().is_some());
+        let mut controls = Controls::default();
+        assert!(controls.set_panic(set(true, 5)));
+        assert!(!controls.set_panic(set(false, 4)));
+        assert!(!controls.set_panic(set(true, 5)));
+        assert!(controls.panic().is_some());
         let bot: AgentKey = "acme/bot".parse().unwrap();
-        assert!(brakes.set_agent(bot.clone(), set(AgentBrake::Stopped, 7)));
-        assert!(!brakes.set_agent(bot.clone(), set(AgentBrake::Running, 6)));
-        assert!(brakes.stop_of(&bot).is_some());
+        assert!(controls.set_agent(bot.clone(), set(AgentControl::Stopped, 7)));
+        assert!(!controls.set_agent(bot.clone(), set(AgentControl::Running, 6)));
+        assert!(controls.stop_of(&bot).is_some());
     }
 
     #[test]
     fn what_a_bucket_says_that_counts_its_revisions_anew_is_newer_than_what_is_known() {
         let bot: AgentKey = "acme/bot".parse().unwrap();
-        let mut brakes = Brakes::default();
+        let mut controls = Controls::default();
         let bypass = Bypass::new(Risk::Low, Timestamp(9), "U".into(), Timestamp(0));
-        brakes.set_panic(set(false, 5_000));
-        brakes.set_agent(bot.clone(), set(AgentBrake::Paused, 5_001));
-        brakes.set_bypass(bot.clone(), set(Some(bypass), 5_002));
-        brakes.forget_revisions();
-        assert_eq!(brakes.may_approve(&bot, true), Err(Braked::Paused));
-        assert!(brakes.bypass_of(&bot, Timestamp(0)).is_some());
-        assert!(brakes.set_panic(set(true, 57)));
-        assert!(brakes.set_agent(bot.clone(), set(AgentBrake::Stopped, 58)));
-        assert!(brakes.set_bypass(bot.clone(), set(None, 59)));
-        assert!(brakes.panic().is_some() && brakes.stop_of(&bot).is_some());
-        assert!(brakes.bypass_of(&bot, Timestamp(0)).is_none());
+        controls.set_panic(set(false, 5_000));
+        controls.set_agent(bot.clone(), set(AgentControl::Paused, 5_001));
+        controls.set_bypass(bot.clone(), set(Some(bypass), 5_002));
+        controls.forget_revisions();
+        assert_eq!(controls.may_approve(&bot, true), Err(AutomaticOff::Paused));
+        assert!(controls.bypass_of(&bot, Timestamp(0)).is_some());
+        assert!(controls.set_panic(set(true, 57)));
+        assert!(controls.set_agent(bot.clone(), set(AgentControl::Stopped, 58)));
+        assert!(controls.set_bypass(bot.clone(), set(None, 59)));
+        assert!(controls.panic().is_some() && controls.stop_of(&bot).is_some());
+        assert!(controls.bypass_of(&bot, Timestamp(0)).is_none());
     }
 
     #[test]
     fn the_bus_tells_when_a_remembered_value_was_stored() {
         let bot: AgentKey = "acme/bot".parse().unwrap();
         let hours = |n: i64| Timestamp(n * 3_600_000);
-        let stored = |at: Timestamp| SetBrake {
+        let stored = |at: Timestamp| ControlSetting {
             at,
             ..set(Some(Bypass::new(Risk::Low, hours(30), "U".into(), at)), 5)
         };
-        let mut brakes = Brakes::default();
+        let mut controls = Controls::default();
         // What was signed said that it was made 20 hours later than the bus has it.
-        assert!(brakes.set_bypass(bot.clone(), stored(hours(20))));
-        assert!(brakes.set_bypass(bot.clone(), stored(hours(0))));
-        assert!(brakes.bypass_of(&bot, hours(8)).is_none());
+        assert!(controls.set_bypass(bot.clone(), stored(hours(20))));
+        assert!(controls.set_bypass(bot.clone(), stored(hours(0))));
+        assert!(controls.bypass_of(&bot, hours(8)).is_none());
         assert!(
-            !brakes.set_bypass(bot.clone(), stored(hours(0))),
+            !controls.set_bypass(bot.clone(), stored(hours(0))),
             "the same again"
         );
     }
@@ -318,20 +321,20 @@ mod tests {
         ] {
             let bypass = Bypass::new(Risk::Medium, asked, "U".into(), Timestamp(0));
             assert_eq!(bypass.until, ends);
-            let mut brakes = Brakes::default();
-            assert!(brakes.set_bypass(bot.clone(), set(Some(bypass), 1)));
-            assert!(brakes.bypass_of(&bot, ends.plus_ms(-1)).is_some());
+            let mut controls = Controls::default();
+            assert!(controls.set_bypass(bot.clone(), set(Some(bypass), 1)));
+            assert!(controls.bypass_of(&bot, ends.plus_ms(-1)).is_some());
             let set_back =
-                [-59_000, -61_000].map(|ms| brakes.bypass_of(&bot, Timestamp(ms)).is_some());
+                [-59_000, -61_000].map(|ms| controls.bypass_of(&bot, Timestamp(ms)).is_some());
             assert_eq!(
                 set_back,
                 [true, false],
                 "a server's clock that was set back"
             );
-            assert!(brakes.bypass_of(&bot, ends).is_none());
-            assert_eq!(brakes.bypasses(ends).count(), 0);
-            assert!(brakes.set_bypass(bot.clone(), set(None, 2)));
-            assert!(brakes.bypass_of(&bot, Timestamp(0)).is_none());
+            assert!(controls.bypass_of(&bot, ends).is_none());
+            assert_eq!(controls.bypasses(ends).count(), 0);
+            assert!(controls.set_bypass(bot.clone(), set(None, 2)));
+            assert!(controls.bypass_of(&bot, Timestamp(0)).is_none());
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Panic, pause, stop and bypasses, shared through `CS_POLICY` (rules, "Brakes").
+//! Panic, pause, stop and bypasses, shared through `CS_POLICY` (rules, "Controls").
 //!
-//! A brake that does not verify, or was signed before the one in force, keeps automatic approvals off. Such a bypass
+//! A panic, pause or stop that does not verify, or was signed before the one in force, keeps automatic approvals off. Such a bypass
 //! allows nothing.
 
 mod value;
@@ -8,9 +8,9 @@ mod value;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use countersign_wire::{AgentBrake, AgentKey, PolicyKey};
+use countersign_wire::{AgentControl, AgentKey, PolicyKey};
 
-pub(super) use self::value::BrakeValue;
+pub(super) use self::value::ControlValue;
 use self::value::Setting;
 use super::listed_names::words;
 use super::policy_intake::{BucketEntry, Incoming, Taken};
@@ -18,19 +18,19 @@ use super::policy_value::{self, Put, TRIES};
 use super::trusted::{KeyStatus, TrustedKeys};
 use super::waiting_calls::{Trial, WaitingCall};
 use crate::Fault;
-use crate::domain::brakes::Brakes;
+use crate::domain::controls::Controls;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::runtime::{App, Role, Shared};
 use crate::store::agents_waiting;
 use crate::store::policy::{self, PolicyRow};
 
-/// Who set a brake that does not verify, for display.
+/// Who set a control that does not verify, for display.
 const UNVERIFIED: &str = "unverified";
 const OVERTAKEN: &str = "the bus did not answer, and somebody else has changed this since; check `countersign status` and set it again if it is still needed";
 
-/// A brake as it was set.
+/// A panic, pause, stop or bypass as it was set.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BrakeSet {
+pub struct ControlSet {
     /// Revision of the key.
     pub revision: u64,
     /// Waiting calls that got the operator's own answer: terminated, or denied where the agent cannot end its run.
@@ -39,15 +39,15 @@ pub struct BrakeSet {
     pub left: u64,
 }
 
-/// The brakes that this folder's console knew in its earlier life.
-pub(crate) fn remembered(trusted: &TrustedKeys, rows: &[PolicyRow]) -> Brakes {
-    let mut brakes = Brakes::default();
+/// The controls that this folder's console knew before its restart.
+pub(crate) fn remembered(trusted: &TrustedKeys, rows: &[PolicyRow]) -> Controls {
+    let mut controls = Controls::default();
     for row in rows {
         let Some(key) = PolicyKey::parse(&row.key) else {
             continue;
         };
-        let said = BrakeValue::read(&key, &row.payload);
-        let cautious = || BrakeValue::cautious(&key).map(|said| (said, String::new()));
+        let said = ControlValue::read(&key, &row.payload);
+        let cautious = || ControlValue::cautious(&key).map(|said| (said, String::new()));
         if let Some((said, by)) = said.or_else(cautious) {
             let at = stamp_of(&row.payload);
             let setting = Setting {
@@ -56,10 +56,10 @@ pub(crate) fn remembered(trusted: &TrustedKeys, rows: &[PolicyRow]) -> Brakes {
                 signer: row.signer.clone(),
                 at,
             };
-            said.set(&mut brakes, setting);
+            said.set(&mut controls, setting);
         }
     }
-    brakes
+    controls
 }
 
 /// The operator's clock, where the server's stamp is not kept.
@@ -75,14 +75,14 @@ fn named(trusted: &TrustedKeys, row: &PolicyRow, by: &str, at: Timestamp) -> Str
     listed.map_or_else(|| by.to_owned(), |listed| words(by, &listed))
 }
 
-/// Takes a brake over. None when it or a later one is known.
+/// Takes a value over. None when it or a later one is known.
 pub(super) fn take(
     shared: &Shared,
     key: &PolicyKey,
     came: &Incoming,
     place: BucketEntry,
 ) -> Option<Taken> {
-    let read = |row: &PolicyRow| BrakeValue::read(key, &row.payload);
+    let read = |row: &PolicyRow| ControlValue::read(key, &row.payload);
     let signed = match came {
         Incoming::Valid(row) => read(row).map(|(said, by)| {
             let by = named(&shared.trusted, row, &by, place.stored_at);
@@ -91,14 +91,14 @@ pub(super) fn take(
         _ => None,
     };
     let good = signed.is_some();
-    let mut brakes = shared.brakes.write();
+    let mut controls = shared.controls.write();
     let (said, by, signer) = signed.or_else(|| {
         let older = match came {
             Incoming::Stale(row) => read(row).map(|(said, _)| said),
             _ => None,
         };
         // A deletion too: nobody signs it, and only a signed value relaxes what holds back.
-        let said = BrakeValue::careful(key, &brakes, older.as_ref())?;
+        let said = ControlValue::careful(key, &controls, older.as_ref())?;
         Some((said, UNVERIFIED.to_owned(), String::new()))
     })?;
     let detail = said.audited();
@@ -108,7 +108,7 @@ pub(super) fn take(
         signer,
         at: place.stored_at,
     };
-    let newer = said.set(&mut brakes, setting);
+    let newer = said.set(&mut controls, setting);
     newer.then_some(Taken { good, detail })
 }
 
@@ -117,9 +117,9 @@ impl App {
     ///
     /// # Errors
     /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`; nothing is changed then.
-    pub async fn set_panic(&self, on: bool) -> Result<BrakeSet, Fault> {
-        let revision = self.put_brake(&BrakeValue::Panic(on)).await?;
-        Ok(BrakeSet {
+    pub async fn set_panic(&self, on: bool) -> Result<ControlSet, Fault> {
+        let revision = self.put_control(&ControlValue::Panic(on)).await?;
+        Ok(ControlSet {
             revision,
             terminated: 0,
             left: 0,
@@ -132,14 +132,18 @@ impl App {
     /// # Errors
     /// `ErrorCode::InvalidArgs` for a pause of a stopped agent, `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`;
     /// nothing is changed then.
-    pub async fn set_brake(&self, agent: &AgentKey, state: AgentBrake) -> Result<BrakeSet, Fault> {
-        let said = BrakeValue::Agent(agent.clone(), state);
-        let revision = self.put_brake(&said).await?;
+    pub async fn set_control(
+        &self,
+        agent: &AgentKey,
+        state: AgentControl,
+    ) -> Result<ControlSet, Fault> {
+        let said = ControlValue::Agent(agent.clone(), state);
+        let revision = self.put_control(&said).await?;
         let (terminated, left) = match state {
-            AgentBrake::Stopped => self.terminate_waiting(agent).await?,
-            AgentBrake::Running | AgentBrake::Paused => (0, 0),
+            AgentControl::Stopped => self.terminate_waiting(agent).await?,
+            AgentControl::Running | AgentControl::Paused => (0, 0),
         };
-        Ok(BrakeSet {
+        Ok(ControlSet {
             revision,
             terminated,
             left,
@@ -151,10 +155,10 @@ impl App {
         &self,
         agent: Option<&AgentKey>,
     ) -> Result<Vec<WaitingCall>, Fault> {
-        let before = self.brakes().await?;
+        let before = self.controls().await?;
         let said = match agent {
-            Some(agent) => BrakeValue::Agent(agent.clone(), AgentBrake::Running),
-            None => BrakeValue::Panic(false),
+            Some(agent) => ControlValue::Agent(agent.clone(), AgentControl::Running),
+            None => ControlValue::Panic(false),
         };
         let mut after = before.clone();
         let setting = Setting {
@@ -177,28 +181,28 @@ impl App {
         Ok(calls)
     }
 
-    /// The brakes as this folder's console knows them, without the bypasses of those who count no longer: they let
+    /// The controls as this folder's console knows them, without the bypasses of those who count no longer: they let
     /// nothing run.
-    pub async fn brakes(&self) -> Result<Brakes, Fault> {
-        let mut brakes = match self.role() {
-            Role::Console => self.inner.shared.brakes.read().clone(),
-            _ => self.brakes_of_the_store().await?,
+    pub async fn controls(&self) -> Result<Controls, Fault> {
+        let mut controls = match self.role() {
+            Role::Console => self.inner.shared.controls.read().clone(),
+            _ => self.controls_of_the_store().await?,
         };
         let (trusted, now) = (&self.inner.shared.trusted, self.now());
-        brakes.end_bypasses(|signer| trusted.standing(signer, now) == KeyStatus::Active);
-        Ok(brakes)
+        controls.end_bypasses(|signer| trusted.standing(signer, now) == KeyStatus::Active);
+        Ok(controls)
     }
 
-    async fn brakes_of_the_store(&self) -> Result<Brakes, Fault> {
-        let mut brakes = remembered(
+    async fn controls_of_the_store(&self) -> Result<Controls, Fault> {
+        let mut controls = remembered(
             &self.inner.shared.trusted,
-            &policy::brakes(self.reader()).await?,
+            &policy::controls(self.reader()).await?,
         );
         // What does not verify leaves no row; the console of this folder reported it, and counts it as set.
         for alarm in self.alarms().await? {
-            if alarm.code == AlarmCode::BrakeUnverified.as_str()
+            if alarm.code == AlarmCode::ControlUnverified.as_str()
                 && let Some(said) = PolicyKey::parse(&alarm.subject)
-                    .and_then(|key| BrakeValue::careful(&key, &brakes, None))
+                    .and_then(|key| ControlValue::careful(&key, &controls, None))
             {
                 let setting = Setting {
                     revision: u64::MAX,
@@ -206,15 +210,15 @@ impl App {
                     signer: String::new(),
                     at: Timestamp(alarm.at),
                 };
-                said.set(&mut brakes, setting);
+                said.set(&mut controls, setting);
             }
         }
-        Ok(brakes)
+        Ok(controls)
     }
 
     /// Writes over the current revision: the last operator decides. A value that was not seen, or that came after a try
     /// which the bus did not answer, is never overwritten.
-    pub(super) async fn put_brake(&self, said: &BrakeValue) -> Result<u64, Fault> {
+    pub(super) async fn put_control(&self, said: &ControlValue) -> Result<u64, Fault> {
         let writer = self.policy_writer().await?;
         self.may_grant(said)?;
         self.may_end(said)?;

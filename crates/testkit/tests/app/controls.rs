@@ -5,7 +5,7 @@ use countersign_core::domain::history::HistoryFilter;
 use countersign_core::ops::DecideCommand;
 use countersign_testkit::TempData;
 use countersign_wire::{
-    AgentBrake, AgentKey, Context, ErrorCode, PolicyKey, Response, SignedEnvelope, Verdict,
+    AgentControl, AgentKey, Context, ErrorCode, PolicyKey, Response, SignedEnvelope, Verdict,
 };
 use serde_json::json;
 
@@ -15,15 +15,18 @@ use crate::agent::{
 };
 use crate::faults::room;
 
-async fn braked(app: &App, holds: impl Fn(&countersign_core::domain::brakes::Brakes) -> bool) {
+async fn controls_are(
+    app: &App,
+    holds: impl Fn(&countersign_core::domain::controls::Controls) -> bool,
+) {
     let wait = async {
-        while !holds(&app.brakes().await.unwrap()) {
+        while !holds(&app.controls().await.unwrap()) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     tokio::time::timeout(LIMIT, wait)
         .await
-        .expect("the brake in time");
+        .expect("the control in time");
 }
 
 fn bot() -> AgentKey {
@@ -40,20 +43,23 @@ async fn panic_holds_in_every_console_and_outlives_them() {
     assert!(first.revision > 0);
     beside.shutdown().await;
     // When the command returns, the console of its folder knows.
-    assert_eq!(desk.app.brakes().await.unwrap().panic().unwrap().by, "Ada");
-    braked(&second, |brakes| brakes.panic().is_some()).await;
-    assert!(second.status().await.unwrap().brakes.panic().is_some());
-    let refused = second.brakes().await.unwrap().may_approve(&bot(), true);
+    assert_eq!(
+        desk.app.controls().await.unwrap().panic().unwrap().by,
+        "Ada"
+    );
+    controls_are(&second, |controls| controls.panic().is_some()).await;
+    assert!(second.status().await.unwrap().controls.panic().is_some());
+    let refused = second.controls().await.unwrap().may_approve(&bot(), true);
     assert!(refused.is_err());
     second.shutdown().await;
     desk.app.shutdown().await;
     let app = App::start(options(&desk.data)).await.unwrap();
-    assert!(app.brakes().await.unwrap().panic().is_some());
+    assert!(app.controls().await.unwrap().panic().is_some());
     caught_up(&app).await;
     app.set_panic(false).await.unwrap();
-    assert!(app.brakes().await.unwrap().panic().is_none());
+    assert!(app.controls().await.unwrap().panic().is_none());
     let reader = App::read(options(&desk.data), false).await.unwrap();
-    assert!(reader.brakes().await.unwrap().panic().is_none());
+    assert!(reader.controls().await.unwrap().panic().is_none());
     let rows = app.audit_after(0, 1_000).await.unwrap();
     let announced: Vec<_> = rows
         .iter()
@@ -65,21 +71,21 @@ async fn panic_holds_in_every_console_and_outlives_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_consoles_that_edit_a_brake_at_once_both_are_written_and_all_agree() {
+async fn of_two_consoles_that_edit_a_control_at_once_both_are_written_and_all_agree() {
     let desk = Desk::open().await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
     let agent = bot();
     for _ in 0..5 {
         let (ours, theirs) = tokio::join!(
-            desk.app.set_brake(&agent, AgentBrake::Paused),
-            second.set_brake(&agent, AgentBrake::Running),
+            desk.app.set_control(&agent, AgentControl::Paused),
+            second.set_control(&agent, AgentControl::Running),
         );
         let (ours, theirs) = (ours.unwrap().revision, theirs.unwrap().revision);
         assert_ne!(ours, theirs);
         let paused = ours > theirs;
         for app in [&desk.app, &second] {
-            braked(app, |brakes| (brakes.agents().count() == 1) == paused).await;
+            controls_are(app, |controls| (controls.agents().count() == 1) == paused).await;
         }
     }
     second.shutdown().await;
@@ -107,7 +113,7 @@ async fn a_stopped_agent_loses_what_waits_and_is_denied_until_it_is_resumed() {
     desk.app.decide(held).await.unwrap();
     let set = desk
         .app
-        .set_brake(&bot(), AgentBrake::Stopped)
+        .set_control(&bot(), AgentControl::Stopped)
         .await
         .unwrap();
     assert_eq!(set.terminated, 3);
@@ -121,7 +127,7 @@ async fn a_stopped_agent_loses_what_waits_and_is_denied_until_it_is_resumed() {
         assert_eq!(decision["origin"], "operator", "{id}");
     }
     assert_eq!(inbox_ids(&desk.app).await, ["unharmed"]);
-    braked(&second, |brakes| brakes.stop_of(&bot()).is_some()).await;
+    controls_are(&second, |controls| controls.stop_of(&bot()).is_some()).await;
     agent.ask(&agent.request("new")).await;
     let decision = agent.decision("new").await;
     assert_eq!(decision["verdict"], "deny");
@@ -132,10 +138,10 @@ async fn a_stopped_agent_loses_what_waits_and_is_denied_until_it_is_resumed() {
         assert_eq!(row.verdict.as_deref(), Some("deny"));
     }
     desk.app
-        .set_brake(&bot(), AgentBrake::Running)
+        .set_control(&bot(), AgentControl::Running)
         .await
         .unwrap();
-    braked(&second, |brakes| brakes.agents().count() == 0).await;
+    controls_are(&second, |controls| controls.agents().count() == 0).await;
     agent.ask(&agent.request("after")).await;
     in_state(&desk.app, "after", "pending").await;
     tokio::time::sleep(Duration::from_millis(900)).await;
@@ -158,7 +164,10 @@ async fn a_command_that_stops_an_agent_ends_all_that_waits_before_the_console_de
     })
     .await;
     let beside = App::attach(options(&desk.data)).await.unwrap();
-    let set = beside.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+    let set = beside
+        .set_control(&bot(), AgentControl::Stopped)
+        .await
+        .unwrap();
     assert_eq!((set.terminated, set.left), (WAITING as u64, 0));
     until("nothing waits", async || {
         desk.app.waiting().await.unwrap() == 0
@@ -183,16 +192,25 @@ async fn a_pause_lets_go_of_no_stop_whichever_console_set_it() {
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
     for stops in [&desk.app, &second] {
-        stops.set_brake(&bot(), AgentBrake::Stopped).await.unwrap();
+        stops
+            .set_control(&bot(), AgentControl::Stopped)
+            .await
+            .unwrap();
         for pauses in [&desk.app, &second] {
-            let refused = pauses.set_brake(&bot(), AgentBrake::Paused).await;
+            let refused = pauses.set_control(&bot(), AgentControl::Paused).await;
             let refused = refused.unwrap_err();
             assert_eq!(refused.code, ErrorCode::InvalidArgs, "{refused}");
             assert!(refused.to_string().contains("resume it first"), "{refused}");
-            braked(pauses, |brakes| brakes.stop_of(&bot()).is_some()).await;
+            controls_are(pauses, |controls| controls.stop_of(&bot()).is_some()).await;
         }
-        stops.set_brake(&bot(), AgentBrake::Running).await.unwrap();
-        stops.set_brake(&bot(), AgentBrake::Paused).await.unwrap();
+        stops
+            .set_control(&bot(), AgentControl::Running)
+            .await
+            .unwrap();
+        stops
+            .set_control(&bot(), AgentControl::Paused)
+            .await
+            .unwrap();
     }
     second.shutdown().await;
     desk.app.shutdown().await;
@@ -237,7 +255,7 @@ async fn a_call_of_a_stopped_agent_can_be_ended_and_nothing_lets_it_go_on() {
     held.hold = true;
     desk.app.decide(held).await.unwrap();
     said(&second, "stopped", "Grace").await;
-    braked(&desk.app, |brakes| brakes.stop_of(&bot()).is_some()).await;
+    controls_are(&desk.app, |controls| controls.stop_of(&bot()).is_some()).await;
 
     let wanted = [
         Verdict::Approve,
@@ -269,7 +287,7 @@ async fn a_call_of_a_stopped_agent_can_be_ended_and_nothing_lets_it_go_on() {
                 refused.to_string(),
                 format!(
                     "acme/bot/{id}: Grace stopped this agent, so its calls can only be denied, terminated or \
-                     skipped; `countersign resume acme/bot` lets it go on"
+                     skipped; `countersign resume acme/bot` resumes it"
                 )
             );
         }
@@ -319,7 +337,7 @@ async fn a_persons_approval_that_a_stop_meets_before_the_bus_does_not_go_out() {
     })
     .await;
     desk.app
-        .set_brake(&bot(), AgentBrake::Stopped)
+        .set_control(&bot(), AgentControl::Stopped)
         .await
         .unwrap();
     let [stopped, unharmed] = given;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use countersign_core::ops::waiting_calls::AcceptWaiting;
 use countersign_view::{
-    BrakeArgs, BrakeOutcome, BrakeState, BypassArgs, IpcError, IpcErrorCode, PanicArgs,
+    BypassArgs, ControlArgs, ControlOutcome, ControlState, IpcError, IpcErrorCode, PanicArgs,
     WaitingCalls,
 };
 use countersign_wire::AgentKey;
@@ -13,21 +13,21 @@ use super::previews::waiting_calls;
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 
-pub(crate) async fn brake(desk: &Desk, args: BrakeArgs) -> Result<BrakeOutcome, IpcError> {
+pub(crate) async fn brake(desk: &Desk, args: ControlArgs) -> Result<ControlOutcome, IpcError> {
     let agent = agent(&args.agent)?;
     let waiting = match args.state {
-        BrakeState::Running => waiting(desk, Some(&agent), args.accept_waiting).await?,
-        BrakeState::Paused | BrakeState::Stopped => None,
+        ControlState::Running => waiting(desk, Some(&agent), args.accept_waiting).await?,
+        ControlState::Paused | ControlState::Stopped => None,
     };
     if waiting.is_some() {
         return Ok(outcome(0, waiting));
     }
-    let set = desk.app.set_brake(&agent, args.state.into()).await;
+    let set = desk.app.set_control(&agent, args.state.into()).await;
     Ok(outcome(set.map_err(fault)?.terminated, None))
 }
 
-fn outcome(terminated: u64, waiting: Option<WaitingCalls>) -> BrakeOutcome {
-    BrakeOutcome {
+fn outcome(terminated: u64, waiting: Option<WaitingCalls>) -> ControlOutcome {
+    ControlOutcome {
         terminated,
         waiting,
     }
@@ -46,7 +46,7 @@ async fn waiting(
     }
 }
 
-pub(crate) async fn panic(desk: &Desk, args: PanicArgs) -> Result<BrakeOutcome, IpcError> {
+pub(crate) async fn panic(desk: &Desk, args: PanicArgs) -> Result<ControlOutcome, IpcError> {
     if !args.on
         && let Some(waiting) = waiting(desk, None, args.accept_waiting).await?
     {
@@ -56,7 +56,7 @@ pub(crate) async fn panic(desk: &Desk, args: PanicArgs) -> Result<BrakeOutcome, 
     Ok(outcome(set.terminated, None))
 }
 
-pub(crate) async fn bypass(desk: &Desk, args: BypassArgs) -> Result<BrakeOutcome, IpcError> {
+pub(crate) async fn bypass(desk: &Desk, args: BypassArgs) -> Result<ControlOutcome, IpcError> {
     let agent = agent(&args.agent)?;
     let set = match args.grant {
         Some(grant) => {

@@ -1,11 +1,11 @@
 //! `panic`, `pause`, `resume` and `stop`.
 //!
-//! A brake is reported as set once the bus has stored it.
+//! A control is reported as set once the bus has stored it.
 
 use countersign_core::App;
 use countersign_core::ops::agents::AgentReport;
 use countersign_core::ops::waiting_calls::WaitingCall;
-use countersign_wire::{AgentBrake, AgentKey};
+use countersign_wire::{AgentControl, AgentKey};
 use serde_json::json;
 
 use super::args::{AcceptWaiting, Agent, OnOff};
@@ -53,7 +53,7 @@ fn accepted(calls: Vec<WaitingCall>, accept: AcceptWaiting) -> Result<Vec<Waitin
 
 /// Turns one agent's automatic approvals off.
 pub(crate) async fn pause(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
-    set(settings, out, agent, (AgentBrake::Paused, None)).await
+    set(settings, out, agent, (AgentControl::Paused, None)).await
 }
 
 /// Ends a pause or a stop.
@@ -63,16 +63,16 @@ pub(crate) async fn resume(
     agent: &Agent,
     accept: AcceptWaiting,
 ) -> Result<(), Failure> {
-    set(settings, out, agent, (AgentBrake::Running, Some(accept))).await
+    set(settings, out, agent, (AgentControl::Running, Some(accept))).await
 }
 
 /// Terminates what waits of an agent and denies what comes.
 pub(crate) async fn stop(settings: &Settings, out: Output, agent: &Agent) -> Result<(), Failure> {
-    set(settings, out, agent, (AgentBrake::Stopped, None)).await
+    set(settings, out, agent, (AgentControl::Stopped, None)).await
 }
 
-/// A brake can be meant for an agent that is yet to come, and be a slip of the pen in an emergency. When the agents
-/// cannot be read, the brake is set.
+/// A control can be meant for an agent that is yet to come, and be a slip of the pen in an emergency. When the agents
+/// cannot be read, the control is set.
 pub(super) async fn is_known(app: &App, agent: &AgentKey) -> bool {
     let is = |at: &AgentReport| {
         at.workspace == agent.workspace.as_ref() && at.agent == agent.agent.as_ref()
@@ -91,7 +91,7 @@ async fn set(
     settings: &Settings,
     out: Output,
     agent: &Agent,
-    (state, accept): (AgentBrake, Option<AcceptWaiting>),
+    (state, accept): (AgentControl, Option<AcceptWaiting>),
 ) -> Result<(), Failure> {
     let agent = key(settings, agent)?;
     let (waiting, set, known, idle) = deciding_here(settings, async |app| {
@@ -99,12 +99,12 @@ async fn set(
             Some(accept) => accepted(app.waiting_calls_without(Some(&agent)).await?, accept)?,
             None => Vec::new(),
         };
-        let set = app.set_brake(&agent, state).await?;
+        let set = app.set_control(&agent, state).await?;
         let known = is_known(app, &agent).await;
         Ok((waiting, set, known, app.why_not_by_itself()))
     })
     .await?;
-    let idle = idle.filter(|_| state == AgentBrake::Stopped);
+    let idle = idle.filter(|_| state == AgentControl::Stopped);
     if out.json {
         let (workspace, name) = (agent.workspace.to_string(), agent.agent.to_string());
         return Ok(out.json_line(&json!({
@@ -126,11 +126,11 @@ async fn set(
         ));
     }
     let text = match state {
-        AgentBrake::Running => format!("{agent} is resumed"),
-        AgentBrake::Paused => {
+        AgentControl::Running => format!("{agent} is resumed"),
+        AgentControl::Paused => {
             format!("{agent} is paused: none of its calls is approved automatically")
         }
-        AgentBrake::Stopped => format!(
+        AgentControl::Stopped => format!(
             "{agent} is stopped: {} waiting calls were ended, new ones are denied until `countersign resume {agent}`",
             set.terminated
         ),

@@ -1,21 +1,21 @@
-//! The value in a payload of a brake, and the value that counts where the payload cannot be trusted.
+//! The value in the payload of a control, and the value that counts where the payload cannot be trusted.
 //!
 //! An untrusted payload is never read as "off".
 
 use countersign_wire::{
-    AgentBrake, AgentKey, BypassGrant, BypassValue, PanicValue, PauseValue, PolicyKey,
+    AgentControl, AgentKey, BypassGrant, BypassValue, PanicValue, PauseValue, PolicyKey,
     parse_bypass, parse_panic, parse_pause,
 };
 use serde_json::json;
 
 use crate::domain::Timestamp;
-use crate::domain::brakes::{Brakes, Bypass, SetBrake};
+use crate::domain::controls::{Bypass, ControlSetting, Controls};
 
 /// What a payload sets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::ops) enum BrakeValue {
+pub(in crate::ops) enum ControlValue {
     Panic(bool),
-    Agent(AgentKey, AgentBrake),
+    Agent(AgentKey, AgentControl),
     Bypass(AgentKey, Option<BypassGrant>),
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Setting {
     pub(super) at: Timestamp,
 }
 
-impl BrakeValue {
+impl ControlValue {
     /// The key of the shared policy that holds it.
     pub(in crate::ops) fn key(&self) -> PolicyKey {
         match self {
@@ -41,9 +41,9 @@ impl BrakeValue {
         match self {
             Self::Panic(true) | Self::Bypass(_, Some(_)) => "on",
             Self::Panic(false) | Self::Bypass(_, None) => "off",
-            Self::Agent(_, AgentBrake::Running) => "running",
-            Self::Agent(_, AgentBrake::Paused) => "paused",
-            Self::Agent(_, AgentBrake::Stopped) => "stopped",
+            Self::Agent(_, AgentControl::Running) => "running",
+            Self::Agent(_, AgentControl::Paused) => "paused",
+            Self::Agent(_, AgentControl::Stopped) => "stopped",
         }
     }
 
@@ -90,15 +90,15 @@ impl BrakeValue {
     /// too old to count. A stop stays one.
     pub(super) fn careful(
         key: &PolicyKey,
-        brakes: &Brakes,
+        controls: &Controls,
         refused: Option<&Self>,
     ) -> Option<Self> {
         match (Self::cautious(key)?, refused) {
-            (Self::Agent(agent, _), Some(Self::Agent(_, AgentBrake::Stopped))) => {
-                Some(Self::Agent(agent, AgentBrake::Stopped))
+            (Self::Agent(agent, _), Some(Self::Agent(_, AgentControl::Stopped))) => {
+                Some(Self::Agent(agent, AgentControl::Stopped))
             }
-            (Self::Agent(agent, _), _) if brakes.stop_of(&agent).is_some() => {
-                Some(Self::Agent(agent, AgentBrake::Stopped))
+            (Self::Agent(agent, _), _) if controls.stop_of(&agent).is_some() => {
+                Some(Self::Agent(agent, AgentControl::Stopped))
             }
             (cautious, _) => Some(cautious),
         }
@@ -108,7 +108,7 @@ impl BrakeValue {
     pub(super) fn cautious(key: &PolicyKey) -> Option<Self> {
         match key {
             PolicyKey::Panic => Some(Self::Panic(true)),
-            PolicyKey::Pause(agent) => Some(Self::Agent(agent.clone(), AgentBrake::Paused)),
+            PolicyKey::Pause(agent) => Some(Self::Agent(agent.clone(), AgentControl::Paused)),
             PolicyKey::Bypass(agent) => Some(Self::Bypass(agent.clone(), None)),
             _ => None,
         }
@@ -125,25 +125,25 @@ impl BrakeValue {
     }
 
     /// Sets it. False when it or a later one is known.
-    pub(super) fn set(self, brakes: &mut Brakes, setting: Setting) -> bool {
+    pub(super) fn set(self, controls: &mut Controls, setting: Setting) -> bool {
         match self {
-            Self::Panic(state) => brakes.set_panic(setting.of(state)),
-            Self::Agent(agent, state) => brakes.set_agent(agent, setting.of(state)),
+            Self::Panic(state) => controls.set_panic(setting.of(state)),
+            Self::Agent(agent, state) => controls.set_agent(agent, setting.of(state)),
             Self::Bypass(agent, grant) => {
                 let (signer, at) = (setting.signer.clone(), setting.at);
                 let bypass = grant.map(|grant| {
                     let until = Timestamp::from(grant.until.get());
                     Bypass::new(grant.up_to, until, signer, at)
                 });
-                brakes.set_bypass(agent, setting.of(bypass))
+                controls.set_bypass(agent, setting.of(bypass))
             }
         }
     }
 }
 
 impl Setting {
-    fn of<T>(self, state: T) -> SetBrake<T> {
-        SetBrake {
+    fn of<T>(self, state: T) -> ControlSetting<T> {
+        ControlSetting {
             state,
             revision: self.revision,
             by: self.by,

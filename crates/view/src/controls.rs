@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use countersign_wire::{AgentBrake, Risk};
+use countersign_wire::{AgentControl, Risk};
 
 use super::WaitingCalls;
 
 /// Whether an agent runs, is paused or is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-pub enum BrakeState {
+pub enum ControlState {
     /// It runs.
     Running,
     /// Its automatic approvals are off.
@@ -19,23 +19,23 @@ pub enum BrakeState {
     Stopped,
 }
 
-impl From<BrakeState> for AgentBrake {
-    fn from(state: BrakeState) -> Self {
+impl From<ControlState> for AgentControl {
+    fn from(state: ControlState) -> Self {
         match state {
-            BrakeState::Running => Self::Running,
-            BrakeState::Paused => Self::Paused,
-            BrakeState::Stopped => Self::Stopped,
+            ControlState::Running => Self::Running,
+            ControlState::Paused => Self::Paused,
+            ControlState::Stopped => Self::Stopped,
         }
     }
 }
 
 /// Pauses or stops an agent, or releases it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct BrakeArgs {
+pub struct ControlArgs {
     /// `WORKSPACE/AGENT`.
     pub agent: String,
     /// From now on.
-    pub state: BrakeState,
+    pub state: ControlState,
     /// As in [`super::SaveRuleArgs`].
     #[serde(rename = "acceptWaiting")]
     pub accept_waiting: Vec<String>,
@@ -70,9 +70,9 @@ pub struct BypassArgs {
     pub grant: Option<BypassFor>,
 }
 
-/// A brake on the bus.
+/// A panic, pause, stop or bypass that was stored on the bus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
-pub struct BrakeOutcome {
+pub struct ControlOutcome {
     /// Waiting calls that were terminated or denied.
     #[ts(type = "number")]
     pub terminated: u64,

@@ -1,7 +1,7 @@
-//! Values of the brakes in the shared policy (protocol, section 8): `panic`, `pause.{ws}.{agent}` and
+//! Values of the controls in the shared policy (protocol, section 8): `panic`, `pause.{ws}.{agent}` and
 //! `bypass.{ws}.{agent}`.
 //!
-//! An unknown word is an error: a brake that cannot be read must not read as none, and a bypass that cannot be read
+//! An unknown word is an error: a panic, pause or stop that cannot be read must not read as none, and a bypass that cannot be read
 //! approves nothing.
 
 use schemars::JsonSchema;
@@ -33,7 +33,7 @@ pub struct PanicValue {
 /// Whether an agent runs, is paused or is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum AgentBrake {
+pub enum AgentControl {
     /// It runs.
     Running,
     /// Its automatic approvals are off.
@@ -49,7 +49,7 @@ pub struct PauseValue {
     #[schemars(schema_with = "crate::heartbeat::version_schema")]
     pub v: u8,
     /// Whether the agent is paused or stopped from now on.
-    pub state: AgentBrake,
+    pub state: AgentControl,
     /// The operator's name, for display.
     pub by: String,
     /// When, by the operator's console.
@@ -117,10 +117,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_brake_reads_back_and_an_unknown_word_does_not_read() {
+    fn a_control_reads_back_and_an_unknown_word_does_not_read() {
         let value = br#"{"v":1,"state":"stopped","by":"Ada","at":"2026-11-22T12:00:00.000Z"}"#;
         let read = parse_pause(value).unwrap();
-        assert_eq!(read.state, AgentBrake::Stopped);
+        assert_eq!(read.state, AgentControl::Stopped);
         assert_eq!(serde_json::to_vec(&read).unwrap(), value);
         for bad in [
             r#"{"v":1,"state":"fast","by":"Ada","at":"2026-11-22T12:00:00.000Z"}"#,
