@@ -4,8 +4,8 @@ import { onDesk } from "./support/desk.mjs";
 import { KEYS, until } from "./support/webdriver.mjs";
 
 const button = async (page, text) => {
-  await until(`the button ${text}`, () => page.run("return [...document.querySelectorAll('[data-testid=brake-bar] button')].some((b) => b.textContent.startsWith(arguments[0]) && !b.disabled)", text));
-  await page.run("[...document.querySelectorAll('[data-testid=brake-bar] button')].find((b) => b.textContent.startsWith(arguments[0])).click(); return 1", text);
+  await until(`the button ${text}`, () => page.run("return [...document.querySelectorAll('[data-testid=control-bar] button')].some((b) => b.textContent.startsWith(arguments[0]) && !b.disabled)", text));
+  await page.run("[...document.querySelectorAll('[data-testid=control-bar] button')].find((b) => b.textContent.startsWith(arguments[0])).click(); return 1", text);
   await page.sees('[data-testid="confirm"]');
 };
 
@@ -20,19 +20,19 @@ onDesk("an agent that asks is live; a pause is reported everywhere, and a stop e
   // Enter takes the way out: the focus starts there.
   await page.press(KEYS.enter);
   await until("the question is gone", async () => (await page.text('[data-testid="confirm"]')) === null);
-  assert.equal(await page.text('[data-testid="brake"]'), null);
+  assert.equal(await page.text('[data-testid="control"]'), null);
   await button(page, "Pause");
   await page.click('[data-testid="confirm-yes"]');
-  await page.reads("paused by maria", '[data-testid="brake"]');
-  await page.reads("Paused by maria", '[data-testid="brake-bar"]');
+  await page.reads("paused by maria", '[data-testid="control"]');
+  await page.reads("Paused by maria", '[data-testid="control-bar"]');
   await button(page, "Stop");
   await page.click('[data-testid="confirm-yes"]');
-  await page.reads("stopped by maria", '[data-testid="brake"]');
+  await page.reads("stopped by maria", '[data-testid="control"]');
   const { out } = await agent.done;
   assert.match(JSON.parse(out.trim()).verdict, /terminate|deny/);
   await button(page, "Resume");
   await page.click('[data-testid="confirm-yes"]');
-  await until("the brake is gone", async () => (await page.text('[data-testid="brake"]')) === null);
+  await until("the pause is gone", async () => (await page.text('[data-testid="control"]')) === null);
 });
 
 onDesk("panic is on with one chord, shown everywhere, and off only after one more question", async (desk, page) => {
@@ -68,7 +68,7 @@ onDesk("a timed bypass lets what waits up to its risk run, is reported with its 
   const line = out.trim().split("\n").map((text) => JSON.parse(text)).find((row) => row.tool === "read");
   assert.match(JSON.stringify(line), /bypass/, "the call is recorded under it");
   await until("the bypass can be ended", () => page.run(
-    "const found = [...document.querySelectorAll('[data-testid=brake-bar] button')].find((b) => b.textContent.startsWith('End')); found?.click(); return found !== undefined",
+    "const found = [...document.querySelectorAll('[data-testid=control-bar] button')].find((b) => b.textContent.startsWith('End')); found?.click(); return found !== undefined",
   ));
   await until("the bypass is over", async () => (await page.text('[data-testid="bypass"]')) === null);
   await desk.agent("asks.py", low("read_again"));

@@ -19,7 +19,7 @@ const click = async (bus, tray, start) => {
 const tooltip = (bus, tray) =>
   bus.call(tray, "/StatusNotifierItem", "org.freedesktop.DBus.Properties.Get", "string:org.kde.StatusNotifierItem", "string:ToolTip");
 
-test("the tray says what waits and which brakes are on, turns panic on at once, and off only in the window", { timeout: 120_000 }, async () => {
+test("the tray says what waits and which controls are on, turns panic on at once, and off only in the window", { timeout: 120_000 }, async () => {
   const bus = await SessionBus.open();
   const desk = await Desk.open({ DBUS_SESSION_BUS_ADDRESS: bus.address });
   const page = desk.browser;

@@ -18,4 +18,4 @@ export const open = async (agents: AgentView[], more: { status?: StatusView } = 
   await screen.findByTestId(agents.length > 0 ? "agent" : "agents-empty");
   return console;
 };
-export const brakes = (): HTMLElement => screen.getByTestId("brake-bar");
+export const controls = (): HTMLElement => screen.getByTestId("control-bar");

@@ -130,7 +130,7 @@ export async function setup(desk, page) {
   await page.sees('[data-testid="agent-row"][data-key="acme-prod/local"]');
   await page.press("j");
   await page.sees('[data-testid="agent-bypass"]');
-  await page.run("[...document.querySelectorAll('[data-testid=brake-bar] button')].find((b) => b.textContent.startsWith('End')).click(); return 1");
+  await page.run("[...document.querySelectorAll('[data-testid=control-bar] button')].find((b) => b.textContent.startsWith('End')).click(); return 1");
   await page.press("g");
   await page.press(",");
   await page.reads("config.toml", 'main[aria-label="Settings"]');

@@ -57,7 +57,7 @@ export async function agents(desk, page) {
   await page.reads("web_search", '[data-testid="agent"]');
   await settled();
   await save(desk, "agents");
-  await page.run("[...document.querySelectorAll('[data-testid=brake-bar] button')].find((b) => b.textContent.startsWith('Stop')).click(); return 1");
+  await page.run("[...document.querySelectorAll('[data-testid=control-bar] button')].find((b) => b.textContent.startsWith('Stop')).click(); return 1");
   await page.sees('[data-testid="confirm"]');
   await save(desk, "agents-stop");
 }

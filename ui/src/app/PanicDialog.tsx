@@ -54,7 +54,7 @@ const PanicOn = ({ onClose, isLast }: PanicProps) => {
   );
 };
 
-/** The brake for everything: on at once, off only after one more question. */
+/** Panic: on at once, off only after one more question. */
 export const PanicDialog = ({ onClose, isLast }: PanicProps) => {
   const desk = useDesk();
   const [wasOn] = useState((useStatus()?.panic ?? null) !== null);

@@ -5,7 +5,7 @@ import { plainText } from "../components/shown";
 import { ShownText } from "../components/ShownText";
 import { useStatus } from "../desk/DeskContext";
 import { Approving } from "./status/Approving";
-import { Brakes, Panic } from "./status/Brakes";
+import { Controls, Panic } from "./status/Controls";
 import { Connection, Insecure } from "./status/Connection";
 import { Today } from "./status/Today";
 
@@ -107,7 +107,7 @@ export const StatusBar = () => {
             {status.outbox > 0 ? <span className="text-warn">{status.outbox} held or being sent</span> : null}
             <Panic panic={status.panic} />
             <Approving status={status} />
-            <Brakes brakes={status.brakes} />
+            <Controls brakes={status.brakes} />
             {singleKeys === "off" ? <span className="text-warn">Single keys are off</span> : null}
             {status.lag === 0 ? null : <span>Queue lag {status.lag}</span>}
           </>

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { agent, agentTool, shown, waitingCalls } from "../../test/build";
 import { CallError } from "../ipc/transport";
 import { press } from "../../test/hands";
-import { open, brakes } from "../../test/agents";
+import { open, controls } from "../../test/agents";
 
 describe("agents", () => {
   it("are listed with what is wrong with them, and found by their tools", async () => {
@@ -95,7 +95,7 @@ describe("agents", () => {
       terminated: 0,
       waiting: acceptWaiting.length === 2 ? null : held,
     });
-    fireEvent.click(within(brakes()).getByText("Resume…"));
+    fireEvent.click(within(controls()).getByText("Resume…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await screen.findByTestId("waiting-calls");
     fireEvent.click(screen.getByText("Resume and approve all 2"));
@@ -114,7 +114,7 @@ describe("agents", () => {
     [{ presence: "unheard" as const, lastSeenMs: null }, "Not paused, never heard. Rules and setup keys apply."],
   ])("that nobody holds back say how long they were silent: %o", async (more, words) => {
     await open([agent(more)]);
-    expect(brakes().textContent).toContain(words);
+    expect(controls().textContent).toContain(words);
   });
 
   it("mark a tool that a later hello left out, in full contrast, and no other", async () => {
@@ -138,14 +138,14 @@ describe("agents", () => {
           done({ terminated: 0, waiting: null });
         };
       });
-    fireEvent.click(within(brakes()).getByText("Pause…"));
+    fireEvent.click(within(controls()).getByText("Pause…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await screen.findByText("Sending to the bus…");
     press("Escape");
     await waitFor(() => {
       expect(screen.queryByTestId("confirm")).toBeNull();
     });
-    fireEvent.click(within(brakes()).getByText("Stop…"));
+    fireEvent.click(within(controls()).getByText("Stop…"));
     await screen.findByText("Stop acme/bot?");
     await act(async () => {
       answer();
@@ -165,7 +165,7 @@ describe("agents", () => {
           reject(new CallError("bus_unreachable", "the bus cannot be reached"));
         };
       });
-    fireEvent.click(within(brakes()).getByText("Stop…"));
+    fireEvent.click(within(controls()).getByText("Stop…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await screen.findByText("Sending to the bus…");
     press("Escape");
@@ -225,7 +225,7 @@ describe("agents", () => {
 
   it("are paused and stopped only after one more question, whose focus is on the way out", async () => {
     const console = await open([agent({ key: "acme/bot" })]);
-    fireEvent.click(within(brakes()).getByText("Stop…"));
+    fireEvent.click(within(controls()).getByText("Stop…"));
     expect((await screen.findByTestId("confirm")).textContent).toContain("terminated now");
     expect(document.activeElement?.textContent).toContain("Cancel");
     expect(console.argsOf("brake")).toEqual([]);
@@ -240,7 +240,7 @@ describe("agents", () => {
 
   it("give the keyboard back to what had it before they were asked about", async () => {
     await open([agent({ key: "acme/bot" })]);
-    const button = within(brakes()).getByText("Pause…");
+    const button = within(controls()).getByText("Pause…");
     button.focus();
     fireEvent.click(button);
     await screen.findByTestId("confirm");
@@ -251,14 +251,14 @@ describe("agents", () => {
     });
   });
 
-  it("say why a brake could not be set, and keep asking", async () => {
+  it("say why a pause or stop could not be set, and keep asking", async () => {
     const console = await open([agent({ brake: { agent: "acme/bot", stopped: false, by: shown("maria") } })]);
     console.answers.brake = () => {
       throw new CallError("bus_unreachable", "the bus cannot be reached");
     };
-    expect(brakes().textContent).toContain("Paused by maria");
-    expect(within(brakes()).queryByText("Pause…")).toBeNull();
-    fireEvent.click(within(brakes()).getByText("Resume…"));
+    expect(controls().textContent).toContain("Paused by maria");
+    expect(within(controls()).queryByText("Pause…")).toBeNull();
+    fireEvent.click(within(controls()).getByText("Resume…"));
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await screen.findByText("the bus cannot be reached");
   });

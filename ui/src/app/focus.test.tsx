@@ -204,7 +204,7 @@ describe("the focus", () => {
     fireEvent.click(await screen.findByTestId("confirm-yes"));
     await screen.findByRole("button", { name: "Resume…" });
     await waitFor(() => {
-      expect(document.activeElement).toBe(screen.getByTestId("brake-bar"));
+      expect(document.activeElement).toBe(screen.getByTestId("control-bar"));
     });
   });
 

@@ -65,7 +65,7 @@ describe("after five cards that were decided in haste", () => {
     expect(frontMs).toBeGreaterThanOrEqual(1_500);
   });
 
-  it("nothing is slowed down where the brake is off", { timeout: 60_000 }, async () => {
+  it("nothing is slowed down where that is off", { timeout: 60_000 }, async () => {
     const console = await open({ haste_brake: () => ({ on: false }) });
     await decideFive(console);
     await armed(KEYS[5] ?? "");

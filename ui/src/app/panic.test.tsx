@@ -4,13 +4,13 @@ import { agent, batch, shown, status, waitingCalls } from "../../test/build";
 import { type FakeConsole } from "../../test/fakeTransport";
 import { CallError } from "../ipc/transport";
 import { press } from "../../test/hands";
-import { open, brakes } from "../../test/agents";
+import { open, controls } from "../../test/agents";
 
 describe("a bypass", () => {
   it("is started for a risk and a time after one more question", async () => {
     const console = await open([agent({ key: "acme/bot" })]);
     console.answers.bypass = () => ({ terminated: 0, waiting: null });
-    fireEvent.click(within(brakes()).getByText("Bypass…"));
+    fireEvent.click(within(controls()).getByText("Bypass…"));
     expect((await screen.findByTestId("confirm")).textContent).toContain("critical calls always ask");
     fireEvent.change(screen.getByTestId("bypass-risk"), { target: { value: "medium" } });
     fireEvent.change(screen.getByTestId("bypass-time"), { target: { value: "3600" } });
@@ -35,7 +35,7 @@ describe("a bypass", () => {
     console.answers.bypass = () => {
       throw new CallError("bus_unreachable", "the bus cannot be reached");
     };
-    fireEvent.click(within(brakes()).getByText("End the bypass"));
+    fireEvent.click(within(controls()).getByText("End the bypass"));
     await screen.findByText("the bus cannot be reached");
     expect(console.argsOf("bypass")).toEqual([{ agent: "acme/bot", grant: null }]);
   });
@@ -50,7 +50,7 @@ describe("a bypass", () => {
           reject(new CallError("bus_unreachable", "the bus cannot be reached"));
         };
       });
-    fireEvent.click(within(brakes()).getByText("End the bypass"));
+    fireEvent.click(within(controls()).getByText("End the bypass"));
     for (const key of ["g", "h"]) press(key);
     await screen.findByTestId("history-count");
     act(() => {

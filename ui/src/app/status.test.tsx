@@ -84,8 +84,8 @@ describe("the status bar", () => {
   it("names one agent that is held back, and counts several", async () => {
     const brake = { agent: "acme/bot", stopped: true, by: shown("ann") };
     await open({ brakes: [brake, { ...brake, agent: "acme/erp", stopped: false }] });
-    expect(screen.getByTestId("brake").textContent).toBe("2 agents paused or stopped");
-    expect(screen.getByTestId("brake").title).toBe("acme/bot stopped\nacme/erp paused");
+    expect(screen.getByTestId("control").textContent).toBe("2 agents paused or stopped");
+    expect(screen.getByTestId("control").title).toBe("acme/bot stopped\nacme/erp paused");
   });
 });
 

@@ -3,7 +3,7 @@ import { Section } from "../../components/Section";
 import { Moment } from "../../components/Moment";
 import { formatAgo } from "../../desk/clock";
 import type { AgentView } from "../../ipc/generated";
-import { BrakeBar } from "./BrakeBar";
+import { ControlBar } from "./ControlBar";
 import { Gate } from "./Gate";
 import { Tools } from "./Tools";
 import { Region } from "../../components/Region";
@@ -101,7 +101,7 @@ const Faults = ({ agent }: { readonly agent: AgentView }) => (
   </div>
 );
 
-/** One agent: how it is, what brakes it, its tools and credentials. */
+/** One agent: how it is, whether it is paused, its tools and credentials. */
 export const AgentDetail = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: number }) => (
   <article className="flex min-h-0 flex-1 flex-col" aria-label="Agent" data-testid="agent" data-key={agent.key}>
     <header className="border-b border-line px-7 pt-[18px] pb-3.5">
@@ -159,6 +159,6 @@ export const AgentDetail = ({ agent, nowMs }: { readonly agent: AgentView; reado
         </Section>
       )}
     </Region>
-    <BrakeBar agent={agent} nowMs={nowMs} />
+    <ControlBar agent={agent} nowMs={nowMs} />
   </article>
 );

@@ -67,7 +67,7 @@ const Choices = <N extends SettingName>(props: ChoicesProps<N>) => {
 };
 
 /** Of the console, not of the window: the audit log says who changed it. */
-const HasteBrake = () => {
+const HasteLimit = () => {
   const desk = useDesk();
   const queries = useQueryClient();
   const { data } = useQuery({ queryKey: ["haste_brake"], queryFn: () => desk.call("haste_brake", { on: null }) });
@@ -138,6 +138,6 @@ export const WindowSettings = () => (
         { value: "off", label: "Off" },
       ]}
     />
-    <HasteBrake />
+    <HasteLimit />
   </Part>
 );

@@ -61,8 +61,7 @@ impl Approvals {
             more => format!("{more} votes are"),
         };
         Some(format!(
-            "{votes} for something else and not counted here: another operator has to approve the same as one of them, \
-             or somebody denies it"
+            "{votes} for a different answer and not counted here. Another operator must agree, or somebody denies it"
         ))
     }
 }

@@ -29,12 +29,12 @@ export const Panic = ({ panic }: { readonly panic: StatusView["panic"] }) => {
 };
 
 /** Paused and stopped agents: one by its name, several by their number. */
-export const Brakes = ({ brakes }: { readonly brakes: StatusView["brakes"] }) => {
+export const Controls = ({ brakes }: { readonly brakes: StatusView["brakes"] }) => {
   const [first] = brakes;
   if (first === undefined) return null;
   const all = brakes.map((brake) => `${brake.agent} ${brake.stopped ? "stopped" : "paused"}`).join("\n");
   return (
-    <span className="min-w-16 !shrink truncate font-semibold text-warn" data-testid="brake" title={all}>
+    <span className="min-w-16 !shrink truncate font-semibold text-warn" data-testid="control" title={all}>
       {brakes.length === 1 ? (
         <>
           {first.agent} {first.stopped ? "stopped" : "paused"} by <ShownText text={first.by} />

@@ -9,34 +9,34 @@ import { ShownText } from "../../components/ShownText";
 import type { Here } from "../../components/useHere";
 import { formatFor } from "../../desk/clock";
 import { useDesk, useLost, useStatus } from "../../desk/DeskContext";
-import type { AgentView, BrakeState, WaitingCalls } from "../../ipc/generated";
+import type { AgentView, ControlState, WaitingCalls } from "../../ipc/generated";
 import { BypassBar } from "./BypassBar";
 
-interface Brake {
-  readonly state: BrakeState;
+interface Control {
+  readonly state: ControlState;
   readonly verb: string;
   readonly means: string;
 }
 
-const PAUSE: Brake = {
+const PAUSE: Control = {
   state: "paused",
   verb: "Pause",
   means: "No console approves its calls automatically. Its requests still reach people.",
 };
-const STOP: Brake = {
+const STOP: Control = {
   state: "stopped",
   verb: "Stop",
   means:
     "Its waiting calls are terminated now, and new calls are denied until you resume it. Calls that already run " +
     "cannot be recalled.",
 };
-const RESUME: Brake = {
+const RESUME: Control = {
   state: "running",
   verb: "Resume",
   means: "Rules and setup keys may approve its calls again, and its new calls reach the inbox.",
 };
 
-/** The state of an agent that nobody brakes. */
+/** The state of an agent that nobody paused. */
 const restState = ({ presence, lastSeenMs }: AgentView, nowMs: number): string => {
   if (presence === "unheard") return "Not paused, never heard. Rules and setup keys apply.";
   if (presence === "live" || lastSeenMs === null) return "Not paused. Rules and setup keys apply.";
@@ -44,16 +44,16 @@ const restState = ({ presence, lastSeenMs }: AgentView, nowMs: number): string =
 };
 
 /** Pauses, stops and resumes, each asked once more. */
-export const BrakeBar = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: number }) => {
+export const ControlBar = ({ agent, nowMs }: { readonly agent: AgentView; readonly nowMs: number }) => {
   const desk = useDesk();
   const queries = useQueryClient();
   const lost = useLost();
   const readOnly = useStatus()?.readOnly ?? null;
-  const [asked, setAsked] = useState<Brake | null>(null);
+  const [asked, setAsked] = useState<Control | null>(null);
   const { brake } = agent;
   const offered = brake === null ? [PAUSE, STOP] : brake.stopped ? [RESUME] : [RESUME, STOP];
   const [waiting, setWaiting] = useState<WaitingCalls | null>(null);
-  const set = async (wanted: Brake, acceptWaiting: string[], here: Here): Promise<unknown> => {
+  const set = async (wanted: Control, acceptWaiting: string[], here: Here): Promise<unknown> => {
     const { waiting: calls } = await desk.call("brake", { agent: agent.key, state: wanted.state, acceptWaiting });
     if (calls !== null) {
       if (here.current) setWaiting(calls);
@@ -72,7 +72,7 @@ export const BrakeBar = ({ agent, nowMs }: { readonly agent: AgentView; readonly
       className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3"
       role="toolbar"
       aria-label="Pause or stop the agent"
-      data-testid="brake-bar"
+      data-testid="control-bar"
     >
       <span className="mr-auto text-text-2">
         {brake === null ? (
