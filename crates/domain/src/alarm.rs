@@ -364,6 +364,8 @@ mod tests {
         let (_, next) = words("unreadable_message", "acme/bot");
         assert!(next.contains("`countersign revoke acme/bot`"), "{next}");
         let (happened, next) = words("executed_without_approval", "acme/bot");
-        assert!(happened.contains("keeps happening") && next.contains("`countersign stop acme/bot`"));
+        assert!(
+            happened.contains("keeps happening") && next.contains("`countersign stop acme/bot`")
+        );
     }
 }

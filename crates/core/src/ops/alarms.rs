@@ -27,22 +27,22 @@ pub enum Acknowledged {
 
 /// Raises an alarm of this console's own.
 pub(super) async fn raise(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     code: AlarmCode,
     subject: &str,
 ) -> Result<(), StoreError> {
-    let auto = ledger.identity.auto_key().to_string();
+    let auto = writer.identity.auto_key().to_string();
     batch.alarm(&auto, code, subject).await
 }
 
 /// Somebody sends what no client can read: raised once, however often it comes.
 pub(super) async fn raise_unreadable(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     sender: &str,
 ) -> Result<(), StoreError> {
-    let auto = ledger.identity.auto_key().to_string();
+    let auto = writer.identity.auto_key().to_string();
     batch
         .alarm_unseen(&auto, AlarmCode::UnreadableMessage, sender)
         .await
@@ -67,23 +67,23 @@ pub(super) async fn keep_to(shared: &Shared, code: AlarmCode, now: &[String]) ->
 
 /// Ends an alarm whose cause is gone.
 pub(super) async fn lower(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     code: AlarmCode,
     subject: &str,
 ) -> Result<(), StoreError> {
-    let auto = ledger.identity.auto_key().to_string();
+    let auto = writer.identity.auto_key().to_string();
     batch.clear_alarm(&auto, code, subject).await
 }
 
 /// Notes that this console's operator has seen an alarm.
 pub(super) async fn acknowledge(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     id: i64,
     done: oneshot::Sender<Acknowledged>,
 ) -> Result<(), StoreError> {
-    let me = ledger.identity.human_key().to_string();
+    let me = writer.identity.human_key().to_string();
     let seen = acknowledge_as(batch, &me, id).await?;
     batch.answer(done, seen);
     Ok(())

@@ -29,11 +29,11 @@ use crate::store::tombstones::{self, TombstoneKind};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingRequest],
 ) -> Result<(), StoreError> {
-    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages).await? else {
         return Ok(());
     };
     let mut rows = Vec::with_capacity(unread.len());
@@ -42,10 +42,10 @@ pub(crate) async fn apply(
         let (at, raw) = (message.at, &message.raw);
         match &message.what {
             RequestMessage::Request(parsed) => {
-                let mut row = row_of_request(ledger, &unread.epoch, batch.now, at, raw, parsed);
+                let mut row = row_of_request(writer, &unread.epoch, batch.now, at, raw, parsed);
                 // While the past is read, most are decided already: what still waits is looked at when it is known.
-                if ledger.caught_up && row.state == State::Pending {
-                    let (habits, agent) = (&mut ledger.habits, parsed.key.agent_key());
+                if writer.caught_up && row.state == State::Pending {
+                    let (habits, agent) = (&mut writer.habits, parsed.key.agent_key());
                     let found =
                         habits::look(habits, batch.tx, batch.now, &agent, &parsed.request).await?;
                     row.findings = Some(found.text());
@@ -66,22 +66,22 @@ pub(crate) async fn apply(
             }
         }
     }
-    insert(ledger, batch, rows).await?;
+    insert(writer, batch, rows).await?;
     for message in follow {
         let (raw, at) = (&message.raw, message.at.stamp);
         match &message.what {
-            RequestMessage::Withdraw(key) => withdraw(ledger, batch, key, raw, at).await?,
+            RequestMessage::Withdraw(key) => withdraw(writer, batch, key, raw, at).await?,
             RequestMessage::Tighten(key, body) => {
-                tighten(ledger, batch, key, body.as_ref(), raw, at).await?;
+                tighten(writer, batch, key, body.as_ref(), raw, at).await?;
             }
             _ => {}
         }
     }
-    ledger.projected(batch, unread).await
+    writer.projected(batch, unread).await
 }
 
 fn row_of_request<'m>(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     epoch: &str,
     now: Timestamp,
     at: At,
@@ -89,18 +89,18 @@ fn row_of_request<'m>(
     parsed: &ParsedRequest,
 ) -> NewRequest<'m> {
     let agent = parsed.key.agent_key();
-    let waiting = ledger.counts.waiting.entry(agent).or_default();
+    let waiting = writer.counts.waiting.entry(agent).or_default();
     // While the past is read again, decisions lag behind their requests and the count is not true.
-    let full = ledger.caught_up && *waiting >= ledger.waiting_limit;
+    let full = writer.caught_up && *waiting >= writer.waiting_limit;
     let lifetime_ms =
         i64::try_from(parsed.request.lifetime().whole_milliseconds()).unwrap_or(i64::MAX);
     if !full {
         *waiting += 1;
         let agent = parsed.key.agent_key();
-        if ledger.brakes.read().stop_of(&agent).is_some() {
-            ledger.due_at(now);
+        if writer.brakes.read().stop_of(&agent).is_some() {
+            writer.due_at(now);
         }
-        ledger.due_at(at.stamp.plus_ms(lifetime_ms));
+        writer.due_at(at.stamp.plus_ms(lifetime_ms));
     }
     let request = &parsed.request;
     let trace = request.trace_context();
@@ -136,7 +136,7 @@ fn row_of_request<'m>(
         } else {
             State::Pending
         },
-        error: full.then(|| too_many(ledger.waiting_limit)),
+        error: full.then(|| too_many(writer.waiting_limit)),
         tightened_at: None,
         tool_digest: parsed.tool_digest.map(|digest| digest.to_string()),
         findings: None,
@@ -206,7 +206,7 @@ fn subject_of(row: &NewRequest<'_>) -> String {
 type Arrival<'m> = (&'m str, NewRequest<'m>, Option<&'m Arc<ParsedRequest>>);
 
 async fn insert(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     arrived: Vec<Arrival<'_>>,
 ) -> Result<(), StoreError> {
@@ -228,7 +228,7 @@ async fn insert(
     for (row, (subject, parsed)) in rows.into_iter().zip(sources) {
         let name = subject_of(&row);
         let Some(id) = ids.get(&row.stream_seq) else {
-            conflict(ledger, batch, row, subject, name).await?;
+            conflict(writer, batch, row, subject, name).await?;
             continue;
         };
         batch.effects.touched.push(*id);
@@ -260,7 +260,7 @@ async fn insert(
                 Some(_) => rejected.push(*id),
                 None if row.state == State::Pending => {
                     if let Some(parsed) = parsed {
-                        ledger.judge.arrived(*id, Arc::clone(parsed));
+                        writer.judge.arrived(*id, Arc::clone(parsed));
                     }
                     // A probe is not announced as a card.
                     if !is_probe(row.tool.as_deref()) {
@@ -272,10 +272,10 @@ async fn insert(
             keys.push(key);
         }
     }
-    let answered = follow_up(ledger, batch, &keys).await?;
+    let answered = follow_up(writer, batch, &keys).await?;
     rejected.retain(|id| !answered.contains(id));
-    if ledger.caught_up {
-        automatic_answers::answer(ledger, batch, &rejected).await?;
+    if writer.caught_up {
+        automatic_answers::answer(writer, batch, &rejected).await?;
     }
     Ok(())
 }
@@ -283,41 +283,41 @@ async fn insert(
 /// Applies what came before its request, a rejected one too: first what moves the deadline, then votes and a
 /// decision, then a withdraw. Returns the rows that have a decision.
 async fn follow_up(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<HashSet<i64>, StoreError> {
     let mut withdrawn = Vec::new();
-    if ledger.counts.tombstones > 0 {
+    if writer.counts.tombstones > 0 {
         for key in keys {
             let kind = TombstoneKind::Tighten;
             if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
                 let body = countersign_wire::parse_tighten(&tighten_subject(key), &stone.raw).ok();
-                tighten(ledger, batch, key, body.as_ref(), &stone.raw, stone.at).await?;
+                tighten(writer, batch, key, body.as_ref(), &stone.raw, stone.at).await?;
             }
             let kind = TombstoneKind::Withdraw;
             if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
                 withdrawn.push((key, stone));
             }
-            ledger.counts.tombstones -= tombstones::drop_used(batch.tx, key).await?;
+            writer.counts.tombstones -= tombstones::drop_used(batch.tx, key).await?;
         }
     }
-    if ledger.counts.orphaned_votes > 0 {
-        votes::join_orphans(ledger, batch, keys).await?;
+    if writer.counts.orphaned_votes > 0 {
+        votes::join_orphans(writer, batch, keys).await?;
     }
-    let answered = match ledger.counts.orphans {
+    let answered = match writer.counts.orphans {
         0 => HashSet::new(),
-        _ => join_orphans(ledger, batch, keys).await?,
+        _ => join_orphans(writer, batch, keys).await?,
     };
     for (key, stone) in withdrawn {
-        withdraw(ledger, batch, key, &stone.raw, stone.at).await?;
+        withdraw(writer, batch, key, &stone.raw, stone.at).await?;
     }
     Ok(answered)
 }
 
 /// A second message where only one can be: kept, audited, left unanswered; the first one counts.
 async fn conflict(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     row: NewRequest<'_>,
     subject: &str,
@@ -326,7 +326,7 @@ async fn conflict(
     if row.error.is_none()
         && let Ok(key) = name.parse::<RequestKey>()
     {
-        ledger.counts.closed(&key.agent_key());
+        writer.counts.closed(&key.agent_key());
     }
     // Published again by its agent, or read again: it keeps the deadline that it had.
     if requests::moved(batch.tx, &row).await? {

@@ -32,17 +32,17 @@ impl StoredAt {
 }
 
 /// The moment of a message of the stream's present epoch.
-pub(super) fn stored_at(ledger: &WriterState, epoch: &str, message: &IncomingDecision) -> StoredAt {
+pub(super) fn stored_at(writer: &WriterState, epoch: &str, message: &IncomingDecision) -> StoredAt {
     let stamp = message.at.stamp;
     let said = message.attestation.as_deref().and_then(|header| {
-        let realm = ledger.bus.as_ref()?.realm;
+        let realm = writer.bus.as_ref()?.realm;
         let place = Location {
             realm: &realm,
             epoch,
             subject: &message.subject,
             stamp,
         };
-        accepted(&ledger.trusted, place, header, &message.raw)
+        accepted(&writer.trusted, place, header, &message.raw)
     });
     match said {
         Some((by, at)) => StoredAt { at, by: Some(by) },

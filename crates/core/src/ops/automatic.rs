@@ -96,43 +96,43 @@ impl Judge {
 }
 
 /// Judges what came, what is owed, and what other consoles were left and did not decide.
-pub(crate) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    let judge = &mut ledger.judge;
+pub(crate) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    let judge = &mut writer.judge;
     judge.amounts.begin();
-    if !ledger.projects || !ledger.caught_up || ledger.read_only.is_some() || ledger.bus.is_none() {
+    if !writer.projects || !writer.caught_up || writer.read_only.is_some() || writer.bus.is_none() {
         judge.forget();
         return Ok(());
     }
-    probes::deny(ledger, batch).await?;
-    let judge = &mut ledger.judge;
+    probes::deny(writer, batch).await?;
+    let judge = &mut writer.judge;
     let generation = judge.policies.generation();
-    let bypassed = ledger.brakes.read().bypasses(batch.now).next().is_some();
+    let bypassed = writer.brakes.read().bypasses(batch.now).next().is_some();
     if judge.policies.is_empty() && !bypassed {
         let gone = judge.generation != generation;
         judge.forget();
         judge.owed = None;
         judge.generation = generation;
         if gone {
-            quorum::forget(ledger, batch).await?;
+            quorum::forget(writer, batch).await?;
         }
         return Ok(());
     }
-    if !ledger.policy_known.is_fresh() {
+    if !writer.policy_known.is_fresh() {
         let new = !judge.arrived.is_empty() || !judge.again.is_empty();
         let left = judge.turns.next().or(judge.limited.next()).is_some();
         if judge.owed.is_some() || new || left {
             judge.forget();
-            ledger.due_at(batch.now.plus_ms(UNKNOWN_LOOK_MS));
+            writer.due_at(batch.now.plus_ms(UNKNOWN_LOOK_MS));
         }
         return Ok(());
     }
     // A pending or retired key would put a void decision there, in the place of another console's answer.
-    if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
+    if !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
         // Once it counts, everything that waits then is judged.
-        ledger.judge.forget();
+        writer.judge.forget();
         return Ok(());
     }
-    let judge = &mut ledger.judge;
+    let judge = &mut writer.judge;
     if judge.generation != generation {
         judge.generation = generation;
         judge.owed = Some(0);
@@ -141,7 +141,7 @@ pub(crate) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<
         std::mem::take(&mut judge.arrived).into_iter().collect();
     let mut ids: Vec<i64> = arrived.keys().copied().collect();
     ids.append(&mut judge.again);
-    if let Some(bus) = &ledger.bus {
+    if let Some(bus) = &writer.bus {
         let known = |as_of: &i64| bus.hellos.reach(*as_of);
         let sure = judge.unsure.iter().filter(|(_, as_of)| known(as_of));
         ids.extend(sure.map(|(id, _)| *id));
@@ -157,8 +157,8 @@ pub(crate) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<
     }
     ids.sort_unstable();
     ids.dedup();
-    decide(ledger, batch, &ids, &arrived).await?;
-    let judge = &ledger.judge;
+    decide(writer, batch, &ids, &arrived).await?;
+    let judge = &writer.judge;
     let next = judge
         .turns
         .next()
@@ -167,13 +167,13 @@ pub(crate) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<
         .min();
     let more = judge.owed.map(|_| batch.now);
     if let Some(at) = next.into_iter().chain(more).min() {
-        ledger.due_at(at);
+        writer.due_at(at);
     }
     Ok(())
 }
 
 async fn decide(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     ids: &[i64],
     arrived: &HashMap<i64, Arc<ParsedRequest>>,
@@ -187,18 +187,18 @@ async fn decide(
     let rows = pending_evaluation::read(batch.tx, &rows).await?;
     for (mut record, row) in records.into_iter().zip(rows) {
         let open = record.state == State::Pending && batch.now < record.deadline_at;
-        let bypassed = is_bypassed(ledger, &record, batch.now);
-        let in_force = ledger.judge.policies.of(&record.key.workspace);
+        let bypassed = is_bypassed(writer, &record, batch.now);
+        let in_force = writer.judge.policies.of(&record.key.workspace);
         let in_force = in_force.or_else(|| bypassed.then(Policies::nothing).flatten());
         let judged = |of: &Arc<InForce>| open && of.decides() && (bypassed || !of.set.is_empty());
         let replaced = in_force.as_ref().is_some_and(|of| of.replaced.is_some());
         let Some(in_force) = in_force.filter(judged) else {
             match (open, replaced) {
-                (true, true) => quorum::look(ledger, batch, &mut record).await?,
-                (true, false) => quorum::note(ledger, batch, &mut record, None).await?,
+                (true, true) => quorum::look(writer, batch, &mut record).await?,
+                (true, false) => quorum::note(writer, batch, &mut record, None).await?,
                 (false, _) => {}
             }
-            settled(ledger, record.id);
+            settled(writer, record.id);
             continue;
         };
         let parsed = match arrived.get(&record.id) {
@@ -206,62 +206,62 @@ async fn decide(
             None => row.as_ref().and_then(|row| read(&record, row)),
         };
         let (Some(parsed), Some(row)) = (parsed, row) else {
-            settled(ledger, record.id);
+            settled(writer, record.id);
             continue;
         };
         let asked = Asked {
             tool_changed_at: row.redefined_at,
             ..Asked::of(&parsed)
         };
-        let mut judged = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
+        let mut judged = judge(writer, batch, &record, &asked, &in_force, &in_hand).await?;
         if judged.approves() {
             // Looked for now: what was kept with the request may be older than the last decision of a person.
-            let stops = habits::stops(ledger, batch, &parsed).await?;
+            let stops = habits::stops(writer, batch, &parsed).await?;
             if !stops.is_empty() {
                 let asked = Asked {
                     stops: &stops,
                     ..asked
                 };
-                judged = judge(ledger, batch, &record, &asked, &in_force, &in_hand).await?;
+                judged = judge(writer, batch, &record, &asked, &in_force, &in_hand).await?;
             }
         }
         if judged.reads_on {
-            ledger.judge.again(record.id);
-            ledger.due_at(batch.now);
+            writer.judge.again(record.id);
+            writer.due_at(batch.now);
             continue;
         }
         let found = judged.found;
         if in_force.replaced.is_some() && !matches!(found.outcome, Outcome::Deny(_)) {
-            quorum::look(ledger, batch, &mut record).await?;
-            settled(ledger, record.id);
+            quorum::look(writer, batch, &mut record).await?;
+            settled(writer, record.id);
             continue;
         }
-        rule_notes::keep(ledger, batch, &record, &in_force, &found).await?;
-        quorum::note(ledger, batch, &mut record, Some((&in_force, &found))).await?;
-        let Some(one) = decision(ledger, &record, &parsed, (&in_force, &found), batch.now) else {
-            settled(ledger, record.id);
+        rule_notes::keep(writer, batch, &record, &in_force, &found).await?;
+        quorum::note(writer, batch, &mut record, Some((&in_force, &found))).await?;
+        let Some(one) = decision(writer, &record, &parsed, (&in_force, &found), batch.now) else {
+            settled(writer, record.id);
             continue;
         };
         // Beyond the limits of this console's operator: another console answers, or a person.
-        let own = ledger.identity.auto_key();
-        if !ledger.may_allow(own.as_str(), one.verdict, &record, batch.now) {
-            settled(ledger, record.id);
+        let own = writer.identity.auto_key();
+        if !writer.may_allow(own.as_str(), one.verdict, &record, batch.now) {
+            settled(writer, record.id);
             continue;
         }
-        if one.verdict == Verdict::Approve && !knows_hellos(ledger, batch, one.id).await? {
+        if one.verdict == Verdict::Approve && !knows_hellos(writer, batch, one.id).await? {
             continue;
         }
-        let rank = ledger.peers.rank(&record.key, batch.now, |_| true);
-        if let Turn::Later(_) = ledger.judge.turns.of(record.id, rank, batch.now) {
+        let rank = writer.peers.rank(&record.key, batch.now, |_| true);
+        if let Turn::Later(_) = writer.judge.turns.of(record.id, rank, batch.now) {
             continue;
         }
         if let Outcome::Approve(By::Rule(place)) = found.outcome {
             let rule = &in_force.set.rules()[place].rule;
             if is_limited(rule) {
-                let counting = ledger
+                let counting = writer
                     .peers
                     .rank(&counter(&record.key, rule), batch.now, |_| true);
-                if let Turn::Later(_) = ledger.judge.limited.of(record.id, counting, batch.now) {
+                if let Turn::Later(_) = writer.judge.limited.of(record.id, counting, batch.now) {
                     continue;
                 }
                 let name = (record.key.workspace.to_string(), rule.id.clone());
@@ -271,46 +271,46 @@ async fn decide(
                     && let Some(amount) = amount(asked.args, asked.effective, &sum.pointer)
                 {
                     used.sum += amount;
-                    ledger.judge.amounts.note(record.id, &sum.pointer, amount);
+                    writer.judge.amounts.note(record.id, &sum.pointer, amount);
                 }
             }
         }
-        settled(ledger, record.id);
+        settled(writer, record.id);
         decided.push(one);
     }
-    enqueue(ledger, batch, decided).await
+    enqueue(writer, batch, decided).await
 }
 
 /// Whether every hello is known that was stored before this request: one of them may define its tool otherwise. Where
 /// not, it is judged again when they are.
 async fn knows_hellos(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     id: i64,
 ) -> Result<bool, StoreError> {
-    let as_of = match ledger.judge.unsure.get(&id) {
+    let as_of = match writer.judge.unsure.get(&id) {
         Some(as_of) => *as_of,
-        None => ledger.place(batch.tx, Stream::Requests).await?.1,
+        None => writer.place(batch.tx, Stream::Requests).await?.1,
     };
-    let bus = ledger.bus.as_ref();
+    let bus = writer.bus.as_ref();
     let known = bus.is_some_and(|bus| bus.hellos.reach(as_of));
     match known {
-        true => ledger.judge.unsure.remove(&id),
-        false => ledger.judge.unsure.insert(id, as_of),
+        true => writer.judge.unsure.remove(&id),
+        false => writer.judge.unsure.insert(id, as_of),
     };
     Ok(known)
 }
 
 /// It needs no second look.
-fn settled(ledger: &mut WriterState, id: i64) {
-    ledger.judge.unsure.remove(&id);
-    ledger.judge.turns.forget(&[id]);
-    ledger.judge.limited.forget(&[id]);
+fn settled(writer: &mut WriterState, id: i64) {
+    writer.judge.unsure.remove(&id);
+    writer.judge.turns.forget(&[id]);
+    writer.judge.limited.forget(&[id]);
 }
 
 /// Takes what was decided into the outbox.
 async fn enqueue(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     decided: Vec<Decided>,
 ) -> Result<(), StoreError> {
@@ -321,9 +321,9 @@ async fn enqueue(
     for one in &decided {
         let digest = *one.in_force.set.digest();
         let name = digest.to_string();
-        if !ledger.judge.kept.contains(&name) {
+        if !writer.judge.kept.contains(&name) {
             policy_versions::keep(batch.tx, &name, one.in_force.set.body(), batch.now).await?;
-            ledger.judge.kept.insert(name);
+            writer.judge.kept.insert(name);
         }
         let command = DecideCommand {
             message: one.message.clone(),
@@ -340,8 +340,8 @@ async fn enqueue(
         let (reply, _) = oneshot::channel();
         commands.push((Box::new(command), reply));
     }
-    let settlements = ledger.settlements.clone();
-    decide::apply(ledger, batch, &settlements, commands).await?;
+    let settlements = writer.settlements.clone();
+    decide::apply(writer, batch, &settlements, commands).await?;
     let uses: Vec<RuleUse> = decided
         .into_iter()
         .map(|one| RuleUse {

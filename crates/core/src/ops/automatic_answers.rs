@@ -34,25 +34,25 @@ fn draft_for(state: State) -> Option<Draft> {
 /// The others are looked at again when their turn comes; all of them, while the policy is not known or this
 /// console's key does not count.
 pub(crate) async fn answer(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     ids: &[i64],
 ) -> Result<(), StoreError> {
-    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
+    let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
         return Ok(());
     };
-    if ids.is_empty() || ledger.read_only.is_some() || !ledger.projects {
+    if ids.is_empty() || writer.read_only.is_some() || !writer.projects {
         return Ok(());
     }
-    if !ledger.policy_known.is_fresh() {
-        ledger.answers_owed = Some(EndedCursor::default());
-        ledger.due_at(batch.now.plus_ms(OWED_LOOK_MS));
+    if !writer.policy_known.is_fresh() {
+        writer.answers_owed = Some(EndedCursor::default());
+        writer.due_at(batch.now.plus_ms(OWED_LOOK_MS));
         return Ok(());
     }
     // A pending or retired key would put a void answer there, in the place of another console's. The list of operators
     // that changes this asks for another look.
-    if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
-        ledger.answers_owed = Some(EndedCursor::default());
+    if !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
+        writer.answers_owed = Some(EndedCursor::default());
         return Ok(());
     }
     let mut rows = Vec::new();
@@ -60,18 +60,18 @@ pub(crate) async fn answer(
         let Some(mut draft) = draft_for(record.state) else {
             continue;
         };
-        let rank = ledger.peers.rank(&record.key, batch.now, |_| true);
-        if let Turn::Later(at) = ledger.turns.of(record.id, rank, batch.now) {
-            ledger.due_at(at);
+        let rank = writer.peers.rank(&record.key, batch.now, |_| true);
+        if let Turn::Later(at) = writer.turns.of(record.id, rank, batch.now) {
+            writer.due_at(at);
             continue;
         }
         if record.state == State::Rejected {
             // Only the author of the agent can fix it.
             draft.message = unanswered::why(batch.tx, record.id).await?;
         }
-        let written = write(&ledger.identity, &record, draft, batch.now).and_then(|unsigned| {
+        let written = write(&writer.identity, &record, draft, batch.now).and_then(|unsigned| {
             let (key, subject) = (unsigned.key.as_str(), unsigned.subject.as_str());
-            let sig = seal(&ledger.identity, &realm, key, subject, &unsigned.payload)?;
+            let sig = seal(&writer.identity, &realm, key, subject, &unsigned.payload)?;
             Ok((unsigned, sig))
         });
         let (unsigned, sig) = match written {
@@ -83,7 +83,7 @@ pub(crate) async fn answer(
         };
         outbox::clear_failed(batch.tx, record.id).await?;
         batch.record(
-            ledger.identity.auto_key().to_string(),
+            writer.identity.auto_key().to_string(),
             "answer",
             record.key.to_string(),
             json!({
@@ -110,38 +110,38 @@ pub(crate) async fn answer(
 /// Answers a page of what ended while nobody could: after a restart, while the policy was not known, or read again
 /// from the streams. Returns when to go on; none at the end, and while this console's key does not count.
 async fn catch_up(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let Some(place) = ledger.answers_owed else {
+    let Some(place) = writer.answers_owed else {
         return Ok(None);
     };
-    if !ledger.policy_known.is_fresh() {
+    if !writer.policy_known.is_fresh() {
         return Ok(Some(batch.now.plus_ms(OWED_LOOK_MS)));
     }
-    if !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
+    if !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
         return Ok(None);
     }
     if place == EndedCursor::default() {
-        close::catch_up(ledger, batch).await?;
+        close::catch_up(writer, batch).await?;
     }
     let (ids, next) = unanswered::page(batch.tx, place, AT_ONCE).await?;
-    ledger.answers_owed = next;
-    answer(ledger, batch, &ids).await?;
-    Ok(ledger.answers_owed.map(|_| batch.now))
+    writer.answers_owed = next;
+    answer(writer, batch, &ids).await?;
+    Ok(writer.answers_owed.map(|_| batch.now))
 }
 
 /// Gives the answers whose turn has come, unless something is stored by now, and those that could not
 /// be given before. Returns when to look next.
 pub(crate) async fn look_again(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let owed = catch_up(ledger, batch).await?;
+    let owed = catch_up(writer, batch).await?;
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
-    let due = ledger.turns.due(batch.now, at_once);
+    let due = writer.turns.due(batch.now, at_once);
     let open = unanswered::of(batch.tx, &due).await?;
-    answer(ledger, batch, &open).await?;
-    ledger.turns.forget(&due);
-    Ok(ledger.turns.next().into_iter().chain(owed).min())
+    answer(writer, batch, &open).await?;
+    writer.turns.forget(&due);
+    Ok(writer.turns.next().into_iter().chain(owed).min())
 }

@@ -28,7 +28,7 @@ use crate::store::{StoreError, findings, vote_outbox};
 
 /// Checks and queues verdicts; each caller is answered when all are committed.
 pub(crate) async fn apply(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     settlements: &Settlements,
     commands: Vec<(Box<DecideCommand>, DecideReply)>,
@@ -47,7 +47,7 @@ pub(crate) async fn apply(
             None => Err(Refused::NotFound),
             Some(record) => {
                 let taken = &mut taken;
-                take_verdict(ledger, batch, settlements, record, *command, taken).await?
+                take_verdict(writer, batch, settlements, record, *command, taken).await?
             }
         };
         batch.answer(reply, answer);
@@ -65,19 +65,19 @@ struct Taken {
 }
 
 async fn take_verdict(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     settlements: &Settlements,
     record: &mut RequestRecord,
     command: DecideCommand,
     taken: &mut Taken,
 ) -> Result<Result<Accepted, Refused>, StoreError> {
-    let (verdict, realm) = match check(ledger, record, &command, batch.now) {
+    let (verdict, realm) = match check(writer, record, &command, batch.now) {
         Ok(checked) => checked,
         Err(refused) => return Ok(Err(refused)),
     };
     if command.authority == Authority::Operator && verdict.lets_it_run() {
-        quorum::look(ledger, batch, record).await?;
+        quorum::look(writer, batch, record).await?;
     }
     match is_vote(record, verdict, command.authority) {
         Err(refusal) => Ok(Err(Refused::Domain(refusal))),
@@ -87,7 +87,7 @@ async fn take_verdict(
                 false => None,
             };
             let given = (verdict, realm, command, looked);
-            Ok(decision(ledger, batch, settlements, record, given, taken))
+            Ok(decision(writer, batch, settlements, record, given, taken))
         }
         Ok(true) if command.scope != Scope::Once => {
             let why = "several operators must agree, and a vote covers one call only: use the scope `once`";
@@ -104,7 +104,7 @@ async fn take_verdict(
                 },
                 Err(refused) => return Ok(Err(refused)),
             };
-            cast(ledger, batch, settlements, record, choice).await
+            cast(writer, batch, settlements, record, choice).await
         }
     }
 }
@@ -128,34 +128,34 @@ async fn looked_at(batch: &mut Tx<'_>, request: i64, look: &Look) -> Result<Look
 
 /// The verdict that may be given and the realm to sign for.
 fn check(
-    ledger: &WriterState,
+    writer: &WriterState,
     record: &RequestRecord,
     command: &DecideCommand,
     now: Timestamp,
 ) -> Result<(Verdict, Uuid), Refused> {
-    if let Some((_, why)) = &ledger.read_only {
+    if let Some((_, why)) = &writer.read_only {
         return Err(Refused::ReadOnly(why.clone()));
     }
-    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
+    let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
         let why = "this console has never connected to a bus, so it has no realm to sign for; start it with `countersign serve`";
         return Err(Refused::ReadOnly(why.to_owned()));
     };
     let seen = command.seen_args_digest.as_deref();
     let verdict = check_decide(record, command.verdict, seen, now).map_err(Refused::Domain)?;
     if !ends_the_call(verdict)
-        && let Some(by) = ledger.stopped_by(&record.key)
+        && let Some(by) = writer.stopped_by(&record.key)
     {
         let agent = record.key.agent_key().to_string();
         return Err(Refused::Domain(
             crate::domain::DecideRefusal::AgentStopped { agent, by },
         ));
     }
-    may_sign(ledger, record, verdict, command.authority, now)?;
+    may_sign(writer, record, verdict, command.authority, now)?;
     Ok((verdict, realm))
 }
 
 fn decision(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     settlements: &Settlements,
     record: &mut RequestRecord,
@@ -167,8 +167,8 @@ fn decision(
     let (authority, origin) = (command.authority, command.origin);
     let by_rule = command.automatic.clone();
     let draft = draft(record, verdict, command)?;
-    let unsigned = write(&ledger.identity, record, draft, now).map_err(refused)?;
-    fits(unsigned.payload.len(), (ledger.largest)()).map_err(refused)?;
+    let unsigned = write(&writer.identity, record, draft, now).map_err(refused)?;
+    fits(unsigned.payload.len(), (writer.largest)()).map_err(refused)?;
     let step = if held { Step::Hold } else { Step::Queue };
     let state = next(record.state, step)
         .map_err(|_| Refused::Domain(crate::domain::DecideRefusal::AlreadyDecided(record.state)))?;
@@ -179,7 +179,7 @@ fn decision(
     };
     let sig = match held {
         true => None,
-        false => Some(sign(ledger, &realm, &unsigned)?),
+        false => Some(sign(writer, &realm, &unsigned)?),
     };
     let decision_id = unsigned.decision_id;
     let mut detail = json!({
@@ -215,11 +215,11 @@ fn decision(
     batch.effects.touched.push(record.id);
     let accepted = match &sig {
         None => {
-            ledger.due_at(release_at);
+            writer.due_at(release_at);
             Accepted::Held { release_at }
         }
         Some(sig) => {
-            ledger.note_own(sig.clone(), unsigned.payload.clone());
+            writer.note_own(sig.clone(), unsigned.payload.clone());
             let (settle, settled) = oneshot::channel();
             settlements.expect(decision_id, settle);
             batch
@@ -242,21 +242,21 @@ fn decision(
 
 /// Refuses for a key that does not count now: on the stream its decision would be void for ever.
 fn may_sign(
-    ledger: &WriterState,
+    writer: &WriterState,
     record: &RequestRecord,
     verdict: Verdict,
     authority: Authority,
     now: Timestamp,
 ) -> Result<(), Refused> {
     let key = match authority {
-        Authority::Operator => ledger.identity.human_key(),
-        Authority::Console => ledger.identity.auto_key(),
+        Authority::Operator => writer.identity.human_key(),
+        Authority::Console => writer.identity.auto_key(),
     };
     let key = key.as_str();
-    if let Some(why) = why_not(ledger.trusted.standing(key, now), key) {
+    if let Some(why) = why_not(writer.trusted.standing(key, now), key) {
         return Err(Refused::ReadOnly(why));
     }
-    if ledger.may_allow(key, verdict, record, now) {
+    if writer.may_allow(key, verdict, record, now) {
         return Ok(());
     }
     Err(Refused::Domain(crate::domain::DecideRefusal::BeyondLimit {
@@ -334,9 +334,9 @@ fn refused(error: DraftError) -> Refused {
     Refused::InvalidArgs(error.to_string())
 }
 
-fn sign(ledger: &WriterState, realm: &Uuid, unsigned: &Unsigned) -> Result<String, Refused> {
+fn sign(writer: &WriterState, realm: &Uuid, unsigned: &Unsigned) -> Result<String, Refused> {
     seal(
-        &ledger.identity,
+        &writer.identity,
         realm,
         unsigned.key.as_str(),
         &unsigned.subject,
@@ -385,18 +385,18 @@ pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String)
 
 /// Takes a held approval back, and says so.
 pub(super) async fn undo(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     reply: oneshot::Sender<Result<(), Refused>>,
 ) -> Result<(), StoreError> {
-    let answer = undo_hold(ledger, batch, key).await?;
+    let answer = undo_hold(writer, batch, key).await?;
     batch.answer(reply, answer);
     Ok(())
 }
 
 async fn undo_hold(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
 ) -> Result<Result<(), Refused>, StoreError> {
@@ -410,7 +410,7 @@ async fn undo_hold(
         let refusal = crate::domain::DecideRefusal::AlreadyDecided(record.state);
         return Ok(Err(Refused::Domain(refusal)));
     }
-    release_hold(batch, &record, ledger.identity.human_key().as_str(), "undo").await?;
+    release_hold(batch, &record, writer.identity.human_key().as_str(), "undo").await?;
     Ok(Ok(()))
 }
 

@@ -31,11 +31,11 @@ use crate::store::{findings, outbox, rule_uses, unanswered, vote_outbox};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingDecision],
 ) -> Result<(), StoreError> {
-    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages).await? else {
         return Ok(());
     };
     let keys: Vec<RequestKey> = unread.iter().filter_map(|m| m.key.clone()).collect();
@@ -55,7 +55,7 @@ pub(crate) async fn apply(
             }
             continue;
         };
-        let stored_at = stored_at(ledger, &unread.epoch, message);
+        let stored_at = stored_at(writer, &unread.epoch, message);
         let reading = records.get(&key).map(|record| {
             let stored = Stored {
                 payload: &message.raw,
@@ -63,25 +63,25 @@ pub(crate) async fn apply(
                 sig: message.sig.as_deref(),
                 stored_at: stored_at.at,
             };
-            verify(ledger, record, stored)
+            verify(writer, record, stored)
         });
         rows.push((message, key, stored_at, reading));
     }
-    insert(ledger, batch, &unread.epoch, rows, &records).await?;
-    votes::apply(ledger, batch, &unread.epoch, &given).await?;
-    ledger.sweep_at(
+    insert(writer, batch, &unread.epoch, rows, &records).await?;
+    votes::apply(writer, batch, &unread.epoch, &given).await?;
+    writer.sweep_at(
         unread
             .last
             .stamp
-            .plus_ms(ladder::first_look_ms(&ledger.stall_limits)),
+            .plus_ms(ladder::first_look_ms(&writer.stall_limits)),
     );
-    ledger.projected(batch, unread).await
+    writer.projected(batch, unread).await
 }
 
 type Row<'m> = (&'m IncomingDecision, RequestKey, StoredAt, Option<Reading>);
 
 async fn insert(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     epoch: &str,
     rows: Vec<Row<'_>>,
@@ -152,7 +152,7 @@ async fn insert(
             detail["attested"] = stored_at.detail();
         }
         let (Some(record), Some(reading)) = (records.get(&key), reading) else {
-            ledger.counts.orphans += 1;
+            writer.counts.orphans += 1;
             batch.record(actor, "decision", key.to_string(), detail);
             continue;
         };
@@ -164,22 +164,22 @@ async fn insert(
             origin: message.body.origin.as_deref(),
             stored_at: stored_at.at,
         };
-        changes.extend(settle(ledger, batch, answer).await?);
-        let here = [ledger.identity.auto_key(), ledger.identity.human_key()];
+        changes.extend(settle(writer, batch, answer).await?);
+        let here = [writer.identity.auto_key(), writer.identity.human_key()];
         let is_ours = here
             .iter()
             .any(|key| Some(key.as_str()) == message.signer.as_deref());
         // The header alone says who signed nothing: anybody writes it on a decision that does not verify.
         if is_ours && reading.fault.is_none() {
-            ledger.outbox_moved_at = Some(batch.now);
+            writer.outbox_moved_at = Some(batch.now);
         } else {
             elsewhere.push(record.id);
         }
-        let own = message.sig.as_ref().and_then(|sig| ledger.own.remove(sig));
+        let own = message.sig.as_ref().and_then(|sig| writer.own.remove(sig));
         if own.is_none() && message.body.rule_id.is_some() {
             by_rules.push(record.id);
         }
-        report(ledger, batch, message, &reading);
+        report(writer, batch, message, &reading);
         settled.push((
             record.id,
             message.body.decision_id.clone().unwrap_or_default(),
@@ -188,17 +188,17 @@ async fn insert(
     outbox::settle(batch.tx, &settled, &changes).await?;
     rule_uses::take_up(batch.tx, &by_rules).await?;
     findings::forget(batch.tx, &elsewhere).await?;
-    execution::take_up(ledger, batch, &keys).await
+    execution::take_up(writer, batch, &keys).await
 }
 
 /// Answers who waits for a decision of this process, once its place on the stream is committed.
-fn report(ledger: &WriterState, batch: &mut Tx<'_>, message: &IncomingDecision, reading: &Reading) {
+fn report(writer: &WriterState, batch: &mut Tx<'_>, message: &IncomingDecision, reading: &Reading) {
     let id: Option<Uuid> = message
         .body
         .decision_id
         .as_deref()
         .and_then(|id| id.parse().ok());
-    let Some(id) = id.filter(|id| ledger.settlements.awaits(id)) else {
+    let Some(id) = id.filter(|id| writer.settlements.awaits(id)) else {
         return;
     };
     let seq = u64::try_from(message.at.seq).unwrap_or(0);
@@ -209,7 +209,7 @@ fn report(ledger: &WriterState, batch: &mut Tx<'_>, message: &IncomingDecision, 
         StoredAs::Rejected => State::Rejected,
         StoredAs::Void => State::Void,
     });
-    let settlements = ledger.settlements.clone();
+    let settlements = writer.settlements.clone();
     batch.reply(move || settlements.settle(&id, Settled::Stored { seq, reads }));
 }
 
@@ -228,7 +228,7 @@ struct Answer<'a> {
 
 /// What it changes of its request; none where that is over already.
 async fn settle(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     answer: Answer<'_>,
 ) -> Result<Option<StateChange>, StoreError> {
@@ -240,11 +240,11 @@ async fn settle(
     } = answer;
     if let Some(fault) = reading.fault {
         let key = record.key.to_string();
-        let actor = ledger.identity.auto_key().to_string();
+        let actor = writer.identity.auto_key().to_string();
         tracing::error!(request = %key, fault = fault.as_str(), "a stored decision does not verify");
         batch.alarm(&actor, AlarmCode::VoidDecision, &key).await?;
     }
-    put_back_deadline(ledger, batch, record, stored_at).await?;
+    put_back_deadline(writer, batch, record, stored_at).await?;
     let Ok(state) = next(record.state_on_the_bus(), Step::Stored(reading.stored_as)) else {
         return Ok(None);
     };
@@ -255,14 +255,14 @@ async fn settle(
         batch.effects.approved.push((record.id, stored_at));
     }
     if record.state.is_open() && !state.is_open() {
-        ledger.counts.closed(&record.key.agent_key());
+        writer.counts.closed(&record.key.agent_key());
     }
     if record.approvals_needed > 1 {
         // A vote that is held or on its way is of no use any more.
         vote_outbox::close_of(batch.tx, record.id).await?;
     }
     if origin == Some(Origin::Operator.as_str()) && state == State::Decided {
-        ledger.habits.decided(record.id);
+        writer.habits.decided(record.id);
     }
     batch.effects.touched.push(record.id);
     Ok(Some(StateChange {
@@ -277,7 +277,7 @@ async fn settle(
 
 /// A tighten that was stored after the decision and read before it: it moved a deadline that was kept.
 async fn put_back_deadline(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &RequestRecord,
     stored_at: Timestamp,
@@ -286,7 +286,7 @@ async fn put_back_deadline(
         return Ok(());
     }
     request_states::loosen(batch.tx, record).await?;
-    let actor = ledger.identity.auto_key().to_string();
+    let actor = writer.identity.auto_key().to_string();
     let detail = json!({ "code": AFTER_DECISION, "deadline_ms": record.first_deadline_at.0 });
     batch.record(actor, IGNORED, record.key.to_string(), detail);
     Ok(())
@@ -299,7 +299,7 @@ fn lets_run(effective: &str) -> bool {
 
 /// Judges a decision again: a withdraw or a tighten that was stored before it came later on its stream.
 pub(super) async fn judge_again(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
 ) -> Result<(), StoreError> {
@@ -312,7 +312,7 @@ pub(super) async fn judge_again(
     };
     let stored_at = Timestamp(stored.stored_at);
     let reading = verify(
-        ledger,
+        writer,
         record,
         Stored {
             payload: &stored.payload,
@@ -326,7 +326,7 @@ pub(super) async fn judge_again(
     }
     let fault = reading.fault.map(DecisionFault::as_str);
     decisions::change_effective(batch.tx, stored.id, &reading.effective, fault).await?;
-    let actor = ledger.identity.auto_key().to_string();
+    let actor = writer.identity.auto_key().to_string();
     let detail = json!({ "effective": reading.effective, "stream_seq": stored.stream_seq });
     batch.record(actor, "judged_again", key.to_string(), detail);
     let answer = Answer {
@@ -335,15 +335,15 @@ pub(super) async fn judge_again(
         origin: stored.origin.as_deref(),
         stored_at,
     };
-    if let Some(change) = settle(ledger, batch, answer).await? {
+    if let Some(change) = settle(writer, batch, answer).await? {
         request_states::change_states(batch.tx, &[change]).await?;
     }
-    execution::review(ledger, batch, std::slice::from_ref(key)).await
+    execution::review(writer, batch, std::slice::from_ref(key)).await
 }
 
 /// Joins decisions that came before their requests. Returns the requests' rows.
 pub(super) async fn join_orphans(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<HashSet<i64>, StoreError> {
@@ -364,7 +364,7 @@ pub(super) async fn join_orphans(
         };
         let stored_at = Timestamp(orphan.stored_at);
         let reading = verify(
-            ledger,
+            writer,
             record,
             Stored {
                 payload: &orphan.payload,
@@ -380,8 +380,8 @@ pub(super) async fn join_orphans(
             fault: reading.fault.map(DecisionFault::as_str),
         });
         settled.push((record.id, orphan.decision_id.unwrap_or_default()));
-        ledger.counts.orphans -= 1;
-        let actor = ledger.identity.auto_key().to_string();
+        writer.counts.orphans -= 1;
+        let actor = writer.identity.auto_key().to_string();
         let detail = json!({ "effective": reading.effective, "stream_seq": orphan.stream_seq });
         batch.record(actor, "judged", name, detail);
         let answer = Answer {
@@ -390,7 +390,7 @@ pub(super) async fn join_orphans(
             origin: orphan.origin.as_deref(),
             stored_at,
         };
-        changes.extend(settle(ledger, batch, answer).await?);
+        changes.extend(settle(writer, batch, answer).await?);
     }
     decisions::adopt(batch.tx, &adopted).await?;
     outbox::settle(batch.tx, &settled, &changes).await?;
@@ -398,9 +398,9 @@ pub(super) async fn join_orphans(
     rule_uses::take_up(batch.tx, &judged).await?;
     findings::forget(batch.tx, &judged).await?;
     for row in &adopted {
-        ladder::found_late(ledger, batch, row.id, row.request).await?;
+        ladder::found_late(writer, batch, row.id, row.request).await?;
     }
-    execution::review(ledger, batch, keys).await?;
+    execution::review(writer, batch, keys).await?;
     Ok(adopted.into_iter().map(|row| row.request).collect())
 }
 

@@ -36,51 +36,51 @@ const LONGEST_ASKED_MS: i64 = 2_000;
 const NEVER: Timestamp = Timestamp(i64::MAX);
 
 /// Does everything that is due, and notes when to look again.
-pub(crate) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    if !ledger.projects || ledger.read_only.is_some() {
-        ledger.next_due = Some(NEVER);
+pub(crate) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    if !writer.projects || writer.read_only.is_some() {
+        writer.next_due = Some(NEVER);
         return Ok(());
     }
-    if !ledger.caught_up {
+    if !writer.caught_up {
         // A decision that the bus does not take is reported also while the bus is away.
-        let sweep = ladder::sweep(ledger, batch).await?;
-        ledger.next_due = Some(sweep.unwrap_or(NEVER));
+        let sweep = ladder::sweep(writer, batch).await?;
+        writer.next_due = Some(sweep.unwrap_or(NEVER));
         return Ok(());
     }
-    release(ledger, batch).await?;
-    cast::release(ledger, batch).await?;
-    let overdue = overdue(ledger, batch).await?;
-    expire(ledger, batch, &overdue).await?;
-    let stop = stopped::deny(ledger, batch).await?;
-    let answer = automatic_answers::look_again(ledger, batch).await?;
-    let closing = close::look_again(ledger, batch).await?;
+    release(writer, batch).await?;
+    cast::release(writer, batch).await?;
+    let overdue = overdue(writer, batch).await?;
+    expire(writer, batch, &overdue).await?;
+    let stop = stopped::deny(writer, batch).await?;
+    let answer = automatic_answers::look_again(writer, batch).await?;
+    let closing = close::look_again(writer, batch).await?;
     let (release, vote) = next_releases(batch).await?;
     let deadline = requests::next_deadline(batch.tx).await?;
-    let deadline = deadline.map(|deadline| match ledger.overdue {
+    let deadline = deadline.map(|deadline| match writer.overdue {
         Some((since, _)) => deadline.max(batch.now.plus_ms(look_again_in(since.elapsed()))),
         None => deadline,
     });
-    let look = execution::look_again(ledger, batch).await?;
-    let sweep = ladder::sweep(ledger, batch).await?;
+    let look = execution::look_again(writer, batch).await?;
+    let sweep = ladder::sweep(writer, batch).await?;
     let waits = [deadline, release, vote, look, sweep, answer, closing, stop];
     let next = waits.into_iter().flatten().min();
-    ledger.next_due = Some(next.unwrap_or(NEVER));
+    writer.next_due = Some(next.unwrap_or(NEVER));
     Ok(())
 }
 
 /// The requests whose deadline has passed, also by a clock that was asked after they came: the server's may have been
 /// set back since it was asked before, and an answer is final.
-async fn overdue(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
+async fn overdue(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
     let mut overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
     let Some(last) = overdue.iter().max() else {
-        ledger.overdue = None;
+        writer.overdue = None;
         return Ok(overdue);
     };
-    let (since, up_to) = *ledger.overdue.get_or_insert((Instant::now(), *last));
-    if !ledger.clock.is_asked_since(since) {
+    let (since, up_to) = *writer.overdue.get_or_insert((Instant::now(), *last));
+    if !writer.clock.is_asked_since(since) {
         return Ok(Vec::new());
     }
-    ledger.overdue = None;
+    writer.overdue = None;
     overdue.retain(|id| *id <= up_to);
     Ok(overdue)
 }
@@ -110,12 +110,12 @@ async fn next_releases(
     Ok((release, vote))
 }
 
-async fn release(ledger: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+async fn release(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let due = outbox::due(batch.tx, batch.now).await?;
     if due.is_empty() {
         return Ok(());
     }
-    let Some(bus) = &ledger.bus else {
+    let Some(bus) = &writer.bus else {
         return Ok(());
     };
     let keys: Vec<RequestKey> = due
@@ -128,19 +128,19 @@ async fn release(ledger: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreEr
         let Some(row) = due.iter().find(|row| row.request == record.id) else {
             continue;
         };
-        quorum::look(ledger, batch, &mut record).await?;
-        let may = ledger.may_release(&row.key, &record, batch.now);
+        quorum::look(writer, batch, &mut record).await?;
+        let may = writer.may_release(&row.key, &record, batch.now);
         // Rules that came while it was held may ask for others too: then it is decided again, as a vote.
         let alone = record.approvals_needed <= 1;
         if !may || !alone {
-            let actor = ledger.identity.auto_key().to_string();
+            let actor = writer.identity.auto_key().to_string();
             release_hold(batch, &record, &actor, "hold_dropped").await?;
             continue;
         }
         let (Ok(state), Ok(sig), Ok(decision_id)) = (
             next(record.state, Step::Queue),
             seal(
-                &ledger.identity,
+                &writer.identity,
                 &bus.realm,
                 &row.key,
                 &row.subject,
@@ -183,7 +183,7 @@ fn released(
 }
 
 async fn expire(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     overdue: &[i64],
 ) -> Result<(), StoreError> {
@@ -195,8 +195,8 @@ async fn expire(
         let Ok(state) = next(record.state, Step::Expire) else {
             continue;
         };
-        ledger.counts.closed(&record.key.agent_key());
-        let actor = ledger.identity.auto_key().to_string();
+        writer.counts.closed(&record.key.agent_key());
+        let actor = writer.identity.auto_key().to_string();
         batch.record(
             actor,
             "expire",
@@ -209,7 +209,7 @@ async fn expire(
         batch.effects.touched.push(record.id);
     }
     request_states::change_states(batch.tx, &changes).await?;
-    automatic_answers::answer(ledger, batch, overdue).await
+    automatic_answers::answer(writer, batch, overdue).await
 }
 
 fn expired(id: i64, state: State, delivery: Delivery, now: Timestamp) -> StateChange {
@@ -225,13 +225,13 @@ fn expired(id: i64, state: State, delivery: Delivery, now: Timestamp) -> StateCh
 
 /// A queued decision missed the deadline before anything of it was stored: it expired.
 pub(crate) async fn late(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     decision_id: &str,
     request: i64,
 ) -> Result<(), StoreError> {
     // Beside a console, the console finds the row and lets it expire.
-    if !ledger.projects || !outbox::close_late(batch.tx, decision_id).await? {
+    if !writer.projects || !outbox::close_late(batch.tx, decision_id).await? {
         return Ok(());
     }
     rule_uses::forget(batch.tx, decision_id).await?;
@@ -241,8 +241,8 @@ pub(crate) async fn late(
     let Ok(state) = next(record.state, Step::Late) else {
         return Ok(());
     };
-    ledger.counts.closed(&record.key.agent_key());
-    let actor = ledger.identity.auto_key().to_string();
+    writer.counts.closed(&record.key.agent_key());
+    let actor = writer.identity.auto_key().to_string();
     batch.record(
         actor,
         "late",
@@ -255,7 +255,7 @@ pub(crate) async fn late(
     )
     .await?;
     batch.effects.touched.push(request);
-    automatic_answers::answer(ledger, batch, &[request]).await
+    automatic_answers::answer(writer, batch, &[request]).await
 }
 
 #[cfg(test)]

@@ -32,14 +32,14 @@ pub const LOCAL_AGENT: &str = "local";
 
 /// Keeps an agent's new login key.
 pub(super) async fn note_enrolled(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
     key: &str,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
     agents::enroll(batch.tx, agent, key, batch.now).await?;
-    let me = ledger.identity.human_key().to_string();
+    let me = writer.identity.human_key().to_string();
     batch.record(me, "enroll", agent.to_string(), json!({ "key": key }));
     batch.answer(done, ());
     Ok(())
@@ -47,14 +47,14 @@ pub(super) async fn note_enrolled(
 
 /// Forgets an agent's login key; answered with whether it had one.
 pub(super) async fn note_revoked(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
     done: oneshot::Sender<bool>,
 ) -> Result<(), StoreError> {
     let had_one = agents::revoke(batch.tx, agent, batch.now).await?;
     if had_one {
-        let me = ledger.identity.human_key().to_string();
+        let me = writer.identity.human_key().to_string();
         batch.record(me, "revoke", agent.to_string(), json!({}));
     }
     batch.answer(done, had_one);

@@ -32,49 +32,49 @@ pub(super) fn patience(at: Timestamp) -> Timestamp {
 
 /// Compares one execution with the decision that is here.
 pub(super) async fn compare(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     execution: &Execution<'_>,
     standing: &Outcome,
 ) -> Result<(), StoreError> {
     match incident(execution, Some(&standing.standing())) {
-        Some(found) => raise(ledger, batch, key, found, execution.at).await,
+        Some(found) => raise(writer, batch, key, found, execution.at).await,
         None => Ok(()),
     }
 }
 
 /// Looks again at executions whose patience is over; returns when to look next.
 pub(super) async fn look_again(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
-    if ledger.counts.early == 0 {
+    if writer.counts.early == 0 {
         return Ok(None);
     }
     let keys = receipts_before_decision::due(batch.tx, batch.now).await?;
-    review(ledger, batch, &keys).await?;
+    review(writer, batch, &keys).await?;
     receipts_before_decision::next_look(batch.tx).await
 }
 
 /// Takes up the receipts that came before these requests' decisions.
 pub(super) async fn take_up(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<(), StoreError> {
-    if ledger.counts.early == 0 {
+    if writer.counts.early == 0 {
         return Ok(());
     }
     let early = receipts_before_decision::take(batch.tx, keys).await?;
-    ledger.counts.early -= i64::try_from(early.len()).unwrap_or(0);
-    review(ledger, batch, &early).await
+    writer.counts.early -= i64::try_from(early.len()).unwrap_or(0);
+    review(writer, batch, &early).await
 }
 
 /// Compares everything that was reported about these requests with what is known now: raises their rungs, raises
 /// alarms, and takes back those that came too early.
 pub(super) async fn review(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<(), StoreError> {
@@ -100,8 +100,8 @@ pub(super) async fn review(
             .collect();
         for one in INCIDENTS {
             match found.get(&one) {
-                Some(at) => raise(ledger, batch, key, one, *at).await?,
-                None => take_back(ledger, batch, key, one).await?,
+                Some(at) => raise(writer, batch, key, one, *at).await?,
+                None => take_back(writer, batch, key, one).await?,
             }
         }
         let Some(record) = records.iter().find(|record| record.key == *key) else {
@@ -149,13 +149,13 @@ fn judge(key: &RequestKey, row: &Reported, standing: Option<&Outcome>) -> Option
 }
 
 async fn raise(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     found: Incident,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let actor = ledger.identity.auto_key().to_string();
+    let actor = writer.identity.auto_key().to_string();
     let code = found.code();
     if let Some(about) = batch.alarm_of_request(actor, code, key, at).await? {
         tracing::error!(about, code, "an agent ran what was not approved");
@@ -164,12 +164,12 @@ async fn raise(
 }
 
 async fn take_back(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     one: Incident,
 ) -> Result<(), StoreError> {
-    let actor = ledger.identity.auto_key().to_string();
+    let actor = writer.identity.auto_key().to_string();
     batch
         .clear_alarm(&actor, AlarmCode::Executed(one), &key.to_string())
         .await

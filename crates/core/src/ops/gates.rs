@@ -29,13 +29,13 @@ impl Gate {
 
 /// Keeps it. An open gate is an alarm until it holds again.
 pub(super) async fn keep(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
     open: Option<&str>,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    let (auto, subject) = (ledger.identity.auto_key().to_string(), agent.to_string());
+    let (auto, subject) = (writer.identity.auto_key().to_string(), agent.to_string());
     agents::note_gate(batch.tx, agent, open, batch.now).await?;
     let code = AlarmCode::GateOpen;
     match open {

@@ -108,7 +108,7 @@ pub(super) async fn look(
 
 /// What keeps a call from being approved automatically.
 pub(super) async fn stops(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     parsed: &ParsedRequest,
 ) -> Result<Vec<Stop>, StoreError> {
@@ -116,7 +116,7 @@ pub(super) async fn stops(
         return Ok(Vec::new());
     };
     let tool = tool_of(&parsed.key.agent_key(), &call);
-    let pasts = &mut ledger.habits.pasts;
+    let pasts = &mut writer.habits.pasts;
     let past = pasts.of(batch.tx, batch.now, &tool).await?;
     Ok(stops_of(&examine(&call, past)))
 }
@@ -132,42 +132,42 @@ fn tool_of(agent: &AgentKey, call: &Call<'_>) -> ToolName {
 }
 
 /// Learns what people decided, and looks again at what waits.
-pub(super) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    if !ledger.projects {
+pub(super) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    if !writer.projects {
         return Ok(());
     }
-    anew::notice(&mut ledger.habits, batch.tx).await?;
-    let decided = std::mem::take(&mut ledger.habits.decided);
-    let mut failed = std::mem::take(&mut ledger.habits.failed);
-    learn::decided(ledger, batch, &decided).await?;
+    anew::notice(&mut writer.habits, batch.tx).await?;
+    let decided = std::mem::take(&mut writer.habits.decided);
+    let mut failed = std::mem::take(&mut writer.habits.failed);
+    learn::decided(writer, batch, &decided).await?;
     // What was not learned is not taken back.
     failed.retain(|request| !decided.contains(request));
-    learn::failed(ledger, batch, failed).await?;
-    if !ledger.caught_up {
+    learn::failed(writer, batch, failed).await?;
+    if !writer.caught_up {
         return Ok(());
     }
-    let habits = &ledger.habits;
+    let habits = &writer.habits;
     if habits.unmade.is_none() && habits.again.is_empty() {
         return Ok(());
     }
     if let Some(until) = habits.rests_until.filter(|until| batch.now < *until) {
-        ledger.due_at(until);
+        writer.due_at(until);
         return Ok(());
     }
     let mut left = AT_ONCE;
-    if let Some(after) = ledger.habits.unmade {
+    if let Some(after) = writer.habits.unmade {
         let waiting = findings::not_made(batch.tx, after, left).await?;
-        ledger.habits.unmade = look_again(ledger, batch, &waiting, &mut left).await?;
+        writer.habits.unmade = look_again(writer, batch, &waiting, &mut left).await?;
     }
     while left > 0
-        && let Some((tool, after)) = ledger.habits.again.next()
+        && let Some((tool, after)) = writer.habits.again.next()
     {
         let waiting = findings::of_tool(batch.tx, tool.parts(), after, left).await?;
-        if let Some(after) = look_again(ledger, batch, &waiting, &mut left).await? {
-            ledger.habits.again.go_on(tool, after);
+        if let Some(after) = look_again(writer, batch, &waiting, &mut left).await? {
+            writer.habits.again.go_on(tool, after);
         }
     }
-    let habits = &mut ledger.habits;
+    let habits = &mut writer.habits;
     let rest = match habits.unmade {
         Some(_) => REST_MS,
         None => (AT_ONCE - left) * REST_AGAIN_MS,
@@ -175,14 +175,14 @@ pub(super) async fn run(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<
     let until = batch.now.plus_ms(rest);
     habits.rests_until = Some(until);
     if habits.unmade.is_some() || !habits.again.is_empty() {
-        ledger.due_at(until);
+        writer.due_at(until);
     }
     Ok(())
 }
 
 /// Looks at waiting calls, and keeps what has changed. Returns the last of them where there may be more.
 async fn look_again(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     waiting: &[Waiting],
     left: &mut i64,
@@ -194,7 +194,7 @@ async fn look_again(
         let (Some(agent), Some(request)) = (agent, request) else {
             continue;
         };
-        let found = look(&mut ledger.habits, batch.tx, batch.now, &agent, &request).await?;
+        let found = look(&mut writer.habits, batch.tx, batch.now, &agent, &request).await?;
         let text = found.text();
         if row.findings.as_ref() != Some(&text) {
             kept.push((row.id, text, found.effect));

@@ -72,11 +72,11 @@ fn has_gap(next: i64, mut sequences: impl Iterator<Item = i64>) -> bool {
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingHello],
 ) -> Result<(), StoreError> {
-    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages).await? else {
         return Ok(());
     };
     let mut heard: HashMap<&AgentKey, AgentHellos<'_>> = HashMap::new();
@@ -84,7 +84,7 @@ pub(crate) async fn apply(
     // that replaced it was stored by now.
     if has_gap(unread.next, unread.iter().map(|message| message.at.seq)) {
         let now = batch.now.max(Timestamp(unread.last.stamp.0 + 1));
-        ledger.hellos_missed_before = ledger.hellos_missed_before.max(Some(now));
+        writer.hellos_missed_before = writer.hellos_missed_before.max(Some(now));
     }
     for message in *unread {
         match &message.hello {
@@ -115,22 +115,22 @@ pub(crate) async fn apply(
         let count = said.readable.len();
         for (place, hello) in said.readable.into_iter().enumerate() {
             let after_others = said.left_out && place + 1 == count;
-            introduce(ledger, batch, agent, hello, after_others).await?;
+            introduce(writer, batch, agent, hello, after_others).await?;
             let declared = hello.1.hello.setup_schema.as_ref();
             let declared = declared.map(ToString::to_string);
-            ledger.judge.policies.declared(agent, declared.as_deref());
+            writer.judge.policies.declared(agent, declared.as_deref());
         }
         if let (Some(why), Some(at)) = (said.unreadable, said.unread_at) {
             agents::note_unreadable(batch.tx, agent, why, at).await?;
         }
     }
-    ledger.projected(batch, unread).await?;
+    writer.projected(batch, unread).await?;
     batch.effects.status = true;
     Ok(())
 }
 
 async fn introduce(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
     (message, report): (&IncomingHello, &HelloReport),
@@ -142,8 +142,8 @@ async fn introduce(
         at,
         now: batch.now,
         // The stream keeps one hello of an agent: what an earlier one said is not known.
-        missed: ledger.hellos_missed_before.is_none_or(|before| at < before)
-            || ledger
+        missed: writer.hellos_missed_before.is_none_or(|before| at < before)
+            || writer
                 .bus
                 .as_ref()
                 .is_none_or(|bus| message.at.seq <= bus.hellos_stored),

@@ -33,37 +33,37 @@ pub(super) fn first_look_ms(limits: &StallLimits) -> i64 {
 
 /// Looks at what is due; returns when to look next.
 pub(super) async fn sweep(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
-    if let Some(next) = ledger.next_sweep
+    if let Some(next) = writer.next_sweep
         && batch.now < next
     {
         return Ok(Some(next));
     }
-    let (now, limits) = (batch.now, ledger.stall_limits);
-    if !ledger.reports_known {
+    let (now, limits) = (batch.now, writer.stall_limits);
+    if !writer.reports_known {
         // What looks unsent may be stored and not read yet.
-        let since = *ledger.unknown_since.get_or_insert(now);
+        let since = *writer.unknown_since.get_or_insert(now);
         let due = since.plus_ms(limits.on_bus_ms);
         if now < due {
-            ledger.next_sweep = Some(due);
-            return Ok(ledger.next_sweep);
+            writer.next_sweep = Some(due);
+            return Ok(writer.next_sweep);
         }
     }
     let mut due = stalls::unsent(batch.tx, now.plus_ms(-limits.on_bus_ms), AT_ONCE).await?;
     let mut next_stored = None;
-    if ledger.reports_known {
-        let (waiting, next) = passed(ledger, batch).await?;
+    if writer.reports_known {
+        let (waiting, next) = passed(writer, batch).await?;
         next_stored = next;
         due.extend(waiting);
         due.extend(stalls::due(batch.tx, now, AT_ONCE).await?);
     }
     due.sort_unstable();
     due.dedup();
-    judge(ledger, batch, &due).await?;
+    judge(writer, batch, &due).await?;
     let oldest = stalls::oldest_unsent(batch.tx).await?;
-    let parked = match ledger.reports_known {
+    let parked = match writer.reports_known {
         true => stalls::next_look(batch.tx).await?,
         false => None,
     };
@@ -75,17 +75,17 @@ pub(super) async fn sweep(
     .into_iter()
     .flatten()
     .min();
-    ledger.next_sweep = Some(next.map_or(Timestamp(i64::MAX), |at| at.max(now.plus_ms(EVERY_MS))));
-    Ok(ledger.next_sweep)
+    writer.next_sweep = Some(next.map_or(Timestamp(i64::MAX), |at| at.max(now.plus_ms(EVERY_MS))));
+    Ok(writer.next_sweep)
 }
 
 /// Moves on along the stored decisions: those with a rung still to come, and when the next is to be looked at.
 async fn passed(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<(Vec<i64>, Option<Timestamp>), StoreError> {
-    let after = swept(ledger, batch).await?;
-    let wait = first_look_ms(&ledger.stall_limits);
+    let after = swept(writer, batch).await?;
+    let wait = first_look_ms(&writer.stall_limits);
     let rows = stalls::unswept(batch.tx, after, AT_ONCE).await?;
     let due = |stored_at: i64| Timestamp(stored_at).plus_ms(wait);
     let taken = rows
@@ -94,7 +94,7 @@ async fn passed(
         .count();
     let (taken, later) = rows.split_at(taken);
     if let Some(last) = taken.last() {
-        ledger.swept = Some(last.id);
+        writer.swept = Some(last.id);
         meta::put(batch.tx, meta::LADDER_SWEPT, &last.id.to_string()).await?;
     }
     let waiting = taken.iter().filter(|row| row.waits);
@@ -107,46 +107,46 @@ async fn passed(
     Ok((waiting.filter_map(|row| row.request).collect(), next))
 }
 
-async fn swept(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<i64, StoreError> {
-    if let Some(swept) = ledger.swept {
+async fn swept(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<i64, StoreError> {
+    if let Some(swept) = writer.swept {
         return Ok(swept);
     }
     let kept = meta::stored(batch.tx, meta::LADDER_SWEPT).await?;
     let swept = kept.and_then(|kept| kept.parse().ok()).unwrap_or(0);
-    ledger.swept = Some(swept);
+    writer.swept = Some(swept);
     Ok(swept)
 }
 
 /// Looks at one decision that found its request after the sweep had passed it.
 pub(super) async fn found_late(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     decision: i64,
     request: i64,
 ) -> Result<(), StoreError> {
-    if decision > swept(ledger, batch).await? {
+    if decision > swept(writer, batch).await? {
         return Ok(());
     }
     stalls::park(batch.tx, request, batch.now).await?;
-    ledger.counts.watched += 1;
-    ledger.sweep_at(batch.now);
+    writer.counts.watched += 1;
+    writer.sweep_at(batch.now);
     Ok(())
 }
 
 /// Looks again at those of the changed rows that are watched: what has moved is an alarm no longer.
-pub(super) async fn moved(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    if ledger.counts.watched == 0 || batch.effects.touched.is_empty() {
+pub(super) async fn moved(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    if writer.counts.watched == 0 || batch.effects.touched.is_empty() {
         return Ok(());
     }
     let mut touched = batch.effects.touched.clone();
     touched.sort_unstable();
     touched.dedup();
     let watched = stalls::watched_of(batch.tx, &touched).await?;
-    judge(ledger, batch, &watched).await
+    judge(writer, batch, &watched).await
 }
 
 async fn judge(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     ids: &[i64],
 ) -> Result<(), StoreError> {
@@ -155,7 +155,7 @@ async fn judge(
     }
     let (_, mut alarmed) = stalls::counts(batch.tx).await?;
     for watched in stalls::look_up(batch.tx, ids).await? {
-        let mut seen = judge_progress(&progress(ledger, &watched), &ledger.stall_limits, batch.now);
+        let mut seen = judge_progress(&progress(writer, &watched), &writer.stall_limits, batch.now);
         if let Look::Stalled(stall) = seen
             && (is_contradicted(batch, &watched).await?
                 || stall == Stall::NotExecuted
@@ -171,7 +171,7 @@ async fn judge(
         if let Some(stall) = watched.alarmed
             && !current
         {
-            let actor = ledger.identity.auto_key().to_string();
+            let actor = writer.identity.auto_key().to_string();
             batch
                 .clear_alarm(&actor, AlarmCode::Stalled(stall), &name(&watched))
                 .await?;
@@ -180,7 +180,7 @@ async fn judge(
         match seen {
             Look::Stalled(_) if current => {}
             Look::Stalled(stall) if alarmed < MOST => {
-                raise(ledger, batch, &watched, stall).await?;
+                raise(writer, batch, &watched, stall).await?;
                 alarmed += 1;
             }
             Look::Stalled(_) => {
@@ -190,14 +190,14 @@ async fn judge(
             Look::Done => stalls::forget(batch.tx, watched.request).await?,
         }
         if let Look::Again(at) = seen {
-            ledger.sweep_at(at);
+            writer.sweep_at(at);
         }
     }
-    ledger.counts.watched = stalls::counts(batch.tx).await?.0;
+    writer.counts.watched = stalls::counts(batch.tx).await?.0;
     Ok(())
 }
 
-fn progress(ledger: &WriterState, watched: &Watched) -> Progress {
+fn progress(writer: &WriterState, watched: &Watched) -> Progress {
     Progress {
         state: watched.state,
         delivery: watched.delivery,
@@ -213,7 +213,7 @@ fn progress(ledger: &WriterState, watched: &Watched) -> Progress {
         deadline_at: watched.deadline_at,
         heard_at: watched.heard_at,
         alive_since: watched.alive_since,
-        outbox_moved_at: ledger.outbox_moved_at,
+        outbox_moved_at: writer.outbox_moved_at,
         reports_execution: true,
     }
 }
@@ -254,7 +254,7 @@ fn name(watched: &Watched) -> String {
 }
 
 async fn raise(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     watched: &Watched,
     stall: Stall,
@@ -263,7 +263,7 @@ async fn raise(
     let Ok(key) = name(watched).parse() else {
         return Ok(());
     };
-    let (code, actor) = (stall.code(), ledger.identity.auto_key().to_string());
+    let (code, actor) = (stall.code(), writer.identity.auto_key().to_string());
     let raised = batch.alarm_of_request(actor, code, &key, batch.now);
     if let Some(about) = raised.await? {
         tracing::warn!(about, code, "an answer is stuck");

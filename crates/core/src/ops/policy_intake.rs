@@ -50,7 +50,7 @@ pub(super) struct Taken {
 
 /// Keeps a value that was taken over, with what the audit log says of it.
 pub(super) async fn keep(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     row: &PolicyRow,
     entries: Vec<Entry>,
@@ -62,7 +62,7 @@ pub(super) async fn keep(
     }
     batch.effects.status = true;
     // Who may answer, and what is to be denied, may hang on it.
-    ledger.next_due = None;
+    writer.next_due = None;
     Ok(())
 }
 

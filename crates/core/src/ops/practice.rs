@@ -51,12 +51,12 @@ pub struct OperatorPractice {
 
 /// Writes it. Only the switch is audited: a verdict on a practice card is not a decision.
 pub(super) async fn keep(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     note: PracticeNote,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    let operator = ledger.identity.human_key().to_string();
+    let operator = writer.identity.human_key().to_string();
     match note {
         PracticeNote::Switch(to) => {
             if practice::set(batch.tx, to).await? {
@@ -67,7 +67,7 @@ pub(super) async fn keep(
         PracticeNote::Answered(kind, outcome) => {
             let verdict = PracticeVerdict {
                 operator,
-                name: ledger.identity.operator.clone(),
+                name: writer.identity.operator.clone(),
                 kind: kind.map(ChangeKind::as_str),
                 outcome: outcome.as_str(),
                 at: batch.now.0,
@@ -84,12 +84,12 @@ pub(crate) type Examined = (String, Option<String>);
 
 /// Looks at the call of a card as at one that arrives; nothing of it is kept.
 pub(super) async fn examine(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     (agent, request): &(AgentKey, ApprovalRequest),
     done: oneshot::Sender<Examined>,
 ) -> Result<(), StoreError> {
-    let found = habits::look(&mut ledger.habits, batch.tx, batch.now, agent, request).await?;
+    let found = habits::look(&mut writer.habits, batch.tx, batch.now, agent, request).await?;
     batch.answer(done, (found.text(), found.effect));
     Ok(())
 }

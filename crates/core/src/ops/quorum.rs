@@ -30,7 +30,7 @@ fn asked_for(in_force: &InForce, found: &Evaluation) -> (u8, Option<usize>) {
 
 /// Keeps what the rules ask for. Once somebody has voted the number only rises.
 pub(super) async fn note(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &mut RequestRecord,
     judged: Option<(&InForce, &Evaluation)>,
@@ -55,17 +55,17 @@ pub(super) async fn note(
         detail["rule"] = json!({ "id": rule.id, "version": rule.version });
         detail["policy_digest"] = json!(in_force.set.digest().to_string());
     }
-    let actor = ledger.identity.auto_key().to_string();
+    let actor = writer.identity.auto_key().to_string();
     batch.record(actor, "quorum", record.key.to_string(), detail);
     batch.effects.touched.push(record.id);
     Ok(())
 }
 
 /// The rules are gone.
-pub(super) async fn forget(ledger: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+pub(super) async fn forget(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let raised = quorum::raised(batch.tx).await?;
     for mut record in requests::records_by_id(batch.tx, &raised).await? {
-        note(ledger, batch, &mut record, None).await?;
+        note(writer, batch, &mut record, None).await?;
     }
     Ok(())
 }
@@ -73,11 +73,11 @@ pub(super) async fn forget(ledger: &WriterState, batch: &mut Tx<'_>) -> Result<(
 /// Looks again by what is known of the rules here, however old that is: before an operator's approval is taken
 /// or signed, and where rules were replaced by what does not count.
 pub(super) async fn look(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &mut RequestRecord,
 ) -> Result<(), StoreError> {
-    let in_force = ledger.judge.policies.of(&record.key.workspace);
+    let in_force = writer.judge.policies.of(&record.key.workspace);
     let Some(in_force) = in_force.filter(|of| of.set.may_raise()) else {
         return Ok(());
     };
@@ -97,8 +97,8 @@ pub(super) async fn look(
     };
     let none = std::collections::HashMap::new();
     // A sum that is not known yet counts as too much, and what is not approved asks for more operators, not fewer.
-    let found = judge(ledger, batch, record, &asked, &in_force, &none)
+    let found = judge(writer, batch, record, &asked, &in_force, &none)
         .await?
         .found;
-    note(ledger, batch, record, Some((&in_force, &found))).await
+    note(writer, batch, record, Some((&in_force, &found))).await
 }

@@ -111,13 +111,13 @@ fn is_of_a_bypass_that_is_over(
 /// Takes a decision out of the outbox that the stream does not hold: its request waits for people again, and for rules
 /// once the pause or stop has ended. An automatic answer is given anew.
 pub(super) async fn take_back(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     decision_id: &str,
     request: i64,
     why: &str,
 ) -> Result<(), StoreError> {
-    if !ledger.projects {
+    if !writer.projects {
         return Ok(());
     }
     let Some(record) = requests::records_by_id(batch.tx, &[request]).await?.pop() else {
@@ -138,9 +138,9 @@ pub(super) async fn take_back(
     rule_uses::forget(batch.tx, decision_id).await?;
     // Should it arrive all the same, it is read as a stranger's.
     if let Some(sig) = sig {
-        ledger.own.remove(&sig);
+        writer.own.remove(&sig);
     }
-    let auto = ledger.identity.auto_key().to_string();
+    let auto = writer.identity.auto_key().to_string();
     let detail = json!({
         "decision_id": decision_id,
         "payload_digest": Sha256Digest::of_bytes(&payload).to_string(),
@@ -149,7 +149,7 @@ pub(super) async fn take_back(
     batch.record(auto, "taken_back", record.key.to_string(), detail);
     let Ok(waiting) = waiting else {
         let open = unanswered::of(batch.tx, &[request]).await?;
-        return automatic_answers::answer(ledger, batch, &open).await;
+        return automatic_answers::answer(writer, batch, &open).await;
     };
     let mut change = StateChange {
         delivery: Delivery::Stored,
@@ -159,7 +159,7 @@ pub(super) async fn take_back(
     if let Some(at) = record.withdrawn_at
         && let Ok(state) = next(waiting, Step::Withdraw)
     {
-        ledger.counts.closed(&record.key.agent_key());
+        writer.counts.closed(&record.key.agent_key());
         change.state = state;
         change.verdict = Some("withdrawn".to_owned());
         change.origin = Some("agent".to_owned());
@@ -170,11 +170,11 @@ pub(super) async fn take_back(
     batch.effects.touched.push(request);
     batch.effects.status = true;
     if state == State::Withdrawn {
-        return automatic_answers::answer(ledger, batch, &[request]).await;
+        return automatic_answers::answer(writer, batch, &[request]).await;
     }
-    ledger.judge.again(request);
+    writer.judge.again(request);
     // A stop denies it, and the deadline may be near.
-    ledger.next_due = None;
+    writer.next_due = None;
     // The votes that still count may be enough.
-    close::consider(ledger, batch, &[request]).await
+    close::consider(writer, batch, &[request]).await
 }

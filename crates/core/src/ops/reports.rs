@@ -29,11 +29,11 @@ fn rung(stage: Stage) -> Delivery {
 
 /// Stores receipts with their position and raises the ladder.
 pub(crate) async fn apply_receipts(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingReceipt],
 ) -> Result<(), StoreError> {
-    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages).await? else {
         return Ok(());
     };
     let mut rows = Vec::with_capacity(unread.len());
@@ -100,7 +100,7 @@ pub(crate) async fn apply_receipts(
             let now = raised.get(&record.id).copied().unwrap_or(record.delivery);
             raised.insert(record.id, now.raised_to(rung(stage)));
             if !repeated && matches!(stage, Stage::Failed | Stage::Refused) {
-                ledger.habits.failed(record.id);
+                writer.habits.failed(record.id);
             }
         }
         if ran(stage) {
@@ -109,13 +109,13 @@ pub(crate) async fn apply_receipts(
                 ran: digest.as_deref(),
                 at: row.at,
             };
-            compare(ledger, batch, &row.key, &execution, decision).await?;
+            compare(writer, batch, &row.key, &execution, decision).await?;
         }
     }
     if !early.is_empty() {
-        ledger.counts.early += receipts_before_decision::note(batch.tx, &early).await?;
+        writer.counts.early += receipts_before_decision::note(batch.tx, &early).await?;
         if let Some(look_at) = early.iter().filter_map(|(_, look_at)| *look_at).min() {
-            ledger.due_at(look_at);
+            writer.due_at(look_at);
         }
     }
     let raised: Vec<(i64, Delivery)> = raised.into_iter().collect();
@@ -124,7 +124,7 @@ pub(crate) async fn apply_receipts(
         .effects
         .touched
         .extend(raised.iter().map(|(id, _)| *id));
-    ledger.projected(batch, unread).await
+    writer.projected(batch, unread).await
 }
 
 /// Reports a receipt that cannot be read under its request: it may have said that the call ran. Once, and of a request

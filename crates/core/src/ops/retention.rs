@@ -128,25 +128,25 @@ impl App {
 
 /// Removes these, and answers with how much that was.
 pub(super) async fn apply(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     (kind, items, before): (Kind, &[Item], Timestamp),
     done: oneshot::Sender<Run>,
 ) -> Result<(), StoreError> {
-    let run = remove(ledger, batch, kind, items, before).await?;
+    let run = remove(writer, batch, kind, items, before).await?;
     batch.answer(done, run);
     Ok(())
 }
 
 /// Removes these and names them in the audit log.
 async fn remove(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     kind: Kind,
     items: &[Item],
     before: Timestamp,
 ) -> Result<Run, StoreError> {
-    if ledger.read_only.is_some() {
+    if writer.read_only.is_some() {
         return Ok(Run::default());
     }
     retention::start_erasing(batch.tx).await?;
@@ -158,7 +158,7 @@ async fn remove(
     let bytes: i64 = gone.iter().map(|gone| gone.bytes).sum();
     if !gone.is_empty() {
         let names: Vec<&str> = gone.iter().map(|gone| gone.name.as_str()).collect();
-        let auto = ledger.identity.auto_key().to_string();
+        let auto = writer.identity.auto_key().to_string();
         let mut detail = json!({ "before": before.rfc3339(), "bytes": bytes, "removed": names });
         if kind == Kind::Spans {
             // Their traces: naming each span would take as much room as what goes.

@@ -14,7 +14,7 @@ use crate::store::rule_notes::{self, RuleNote};
 
 /// Keeps what shadow rules would have done, and which rules could not be read for sure.
 pub(super) async fn keep(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &RequestRecord,
     in_force: &InForce,
@@ -41,7 +41,7 @@ pub(super) async fn keep(
             at: batch.now,
         };
         if rule_notes::insert(batch.tx, &note).await? && kind == "shadow" {
-            let auto = ledger.identity.auto_key().to_string();
+            let auto = writer.identity.auto_key().to_string();
             batch.record(
                 auto,
                 "shadow",

@@ -31,13 +31,13 @@ pub(super) const UNDER_LOAD: Duration = Duration::from_secs(1);
 
 /// Indexes what comes next, answers the waiting searches whether there is more, and notes when to go on.
 pub(super) async fn apply(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     limit: usize,
     done: Option<oneshot::Sender<bool>>,
 ) -> Result<(), StoreError> {
     let (more, outdated) = step(batch.tx, limit).await?;
-    ledger.searchable_in = (more || outdated).then_some(BETWEEN_STEPS);
+    writer.searchable_in = (more || outdated).then_some(BETWEEN_STEPS);
     if let Some(done) = done {
         batch.answer(done, more);
     }

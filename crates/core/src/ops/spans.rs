@@ -11,11 +11,11 @@ use crate::store::{StoreError, spans};
 
 /// Stores a batch of the stream with its position.
 pub(crate) async fn apply(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingSpan],
 ) -> Result<(), StoreError> {
-    let Some(unread) = ledger.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages).await? else {
         return Ok(());
     };
     let mut rows = Vec::with_capacity(unread.len());
@@ -34,5 +34,5 @@ pub(crate) async fn apply(
         }
     }
     spans::upsert(batch.tx, &unread.epoch, &rows).await?;
-    ledger.projected(batch, unread).await
+    writer.projected(batch, unread).await
 }

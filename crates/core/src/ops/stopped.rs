@@ -40,19 +40,19 @@ const UNKNOWN_LOOK_MS: i64 = 200;
 
 /// Denies by rank; returns when to look again.
 pub(super) async fn deny(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     let stopped: Vec<_> = {
-        let controls = ledger.brakes.read();
+        let controls = writer.brakes.read();
         let all = controls.agents();
         all.filter(|(agent, _)| controls.stop_of(agent).is_some())
             .map(|(agent, set)| (agent.clone(), set.clone()))
             .collect()
     };
     // A pending or retired key would put a void decision there, in the place of another console's answer.
-    if !stopped.is_empty() && !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
-        ledger.stop_turns.clear();
+    if !stopped.is_empty() && !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
+        writer.stop_turns.clear();
         return Ok(None);
     }
     let mut next = None;
@@ -63,7 +63,7 @@ pub(super) async fn deny(
             continue;
         };
         open.extend(ids.iter().copied());
-        if !ledger.policy_known.is_fresh() {
+        if !writer.policy_known.is_fresh() {
             return Ok(Some(batch.now.plus_ms(UNKNOWN_LOOK_MS)));
         }
         // The command goes from the newest call to the oldest.
@@ -75,13 +75,13 @@ pub(super) async fn deny(
                 next = earlier(next, grace);
                 continue;
             }
-            let rank = ledger.peers.rank(&record.key, batch.now, |_| true);
-            if let Turn::Later(at) = ledger.stop_turns.of(record.id, rank, batch.now) {
+            let rank = writer.peers.rank(&record.key, batch.now, |_| true);
+            if let Turn::Later(at) = writer.stop_turns.of(record.id, rank, batch.now) {
                 next = earlier(next, at);
                 continue;
             }
             if record.state == State::Holding {
-                let actor = ledger.identity.auto_key().to_string();
+                let actor = writer.identity.auto_key().to_string();
                 release_hold(batch, &record, &actor, "hold_dropped").await?;
             }
             let command = DecideCommand {
@@ -94,16 +94,16 @@ pub(super) async fn deny(
             let (reply, _) = oneshot::channel();
             commands.push((Box::new(command), reply));
         }
-        let settlements = ledger.settlements.clone();
+        let settlements = writer.settlements.clone();
         let full = ids.len() >= usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
         let some = !commands.is_empty();
-        decide::apply(ledger, batch, &settlements, commands).await?;
+        decide::apply(writer, batch, &settlements, commands).await?;
         if full && some {
             next = earlier(next, batch.now);
         }
     }
     // The others were answered by another console.
-    ledger.stop_turns.keep(|id| open.contains(&id));
+    writer.stop_turns.keep(|id| open.contains(&id));
     Ok(next)
 }
 

@@ -18,13 +18,13 @@ const POINTER_MAX: usize = 256;
 
 /// Keeps the choice of this console's operator.
 pub(super) async fn choose(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     (agent, tool): (&AgentKey, &str),
     pointer: Option<&str>,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    let operator = ledger.identity.human_key().to_string();
+    let operator = writer.identity.human_key().to_string();
     let stamp = (operator.as_str(), batch.now);
     if typed_targets::put(batch.tx, (agent, tool), pointer, stamp).await? {
         let detail = json!({ "tool": tool, "pointer": pointer });

@@ -31,8 +31,8 @@ struct Given<'a> {
 }
 
 /// Whether a vote counts by what was known when it was stored.
-fn counts(ledger: &WriterState, record: &RequestRecord, given: &Given<'_>) -> bool {
-    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
+fn counts(writer: &WriterState, record: &RequestRecord, given: &Given<'_>) -> bool {
+    let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
         return false;
     };
     let (Ok(request_digest), Some(sig)) = (record.request_digest.parse(), given.sig) else {
@@ -45,7 +45,7 @@ fn counts(ledger: &WriterState, record: &RequestRecord, given: &Given<'_>) -> bo
         .args_digest
         .as_deref()
         .and_then(|digest| digest.parse().ok());
-    let trusted = |key: &str| -> Option<KeyRole> { role(ledger, record, key, given.at) };
+    let trusted = |key: &str| -> Option<KeyRole> { role(writer, record, key, given.at) };
     let check = VoteCheck {
         request: &record.key,
         request_digest: &request_digest,
@@ -59,14 +59,14 @@ fn counts(ledger: &WriterState, record: &RequestRecord, given: &Given<'_>) -> bo
 }
 
 /// The role in which a key may vote on a request; an operator beyond the limits has no vote.
-fn role(ledger: &WriterState, record: &RequestRecord, key: &str, at: Timestamp) -> Option<KeyRole> {
-    let role = ledger.trusted.role(key, at);
-    role.filter(|_| ledger.may_allow(key, Verdict::Approve, record, at))
+fn role(writer: &WriterState, record: &RequestRecord, key: &str, at: Timestamp) -> Option<KeyRole> {
+    let role = writer.trusted.role(key, at);
+    role.filter(|_| writer.may_allow(key, Verdict::Approve, record, at))
 }
 
 /// Stores the votes of a batch of the stream; its position is written by the caller.
 pub(super) async fn apply(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     epoch: &str,
     messages: &[(&IncomingDecision, &IncomingVote)],
@@ -76,13 +76,13 @@ pub(super) async fn apply(
     }
     let keys: Vec<RequestKey> = messages.iter().map(|(_, vote)| vote.key.clone()).collect();
     let records = requests::records_by_key(batch.tx, &keys).await?;
-    let me = ledger.identity.human_key().to_string();
+    let me = writer.identity.human_key().to_string();
     let rows: Vec<NewVote> = messages
         .iter()
         .map(|(message, vote)| {
             let record = records.get(&vote.key);
             let voter = vote.voter.to_string();
-            let at = stored_at(ledger, epoch, message).at;
+            let at = stored_at(writer, epoch, message).at;
             let given = Given {
                 voter: &voter,
                 payload: &message.raw,
@@ -93,7 +93,7 @@ pub(super) async fn apply(
             NewVote {
                 request: record.map(|record| record.id),
                 key: vote.key.clone(),
-                stands: record.map(|record| counts(ledger, record, &given)),
+                stands: record.map(|record| counts(writer, record, &given)),
                 mine: voter == me,
                 body: vote.body.clone(),
                 payload: message.raw.clone(),
@@ -124,7 +124,7 @@ pub(super) async fn apply(
         };
         let is_new = inserted.contains(&message.at.seq);
         if !is_new && let Some(first) = republish::moved(batch.tx, again).await? {
-            let reported = stored_at(ledger, epoch, message);
+            let reported = stored_at(writer, epoch, message);
             attested::compare(batch, &vote.key, &reported, first);
             continue;
         }
@@ -136,42 +136,42 @@ pub(super) async fn apply(
         detail["stands"] = json!(row.stands);
         batch.record(row.voter.clone(), "vote", name, detail);
         let Some(id) = row.request else {
-            ledger.counts.orphaned_votes += 1;
+            writer.counts.orphaned_votes += 1;
             continue;
         };
         let vote_id = row.body.vote_id.as_deref().unwrap_or_default();
         vote_outbox::settle(batch.tx, id, &row.voter, vote_id).await?;
-        report(ledger, batch, vote_id, message.at.seq);
+        report(writer, batch, vote_id, message.at.seq);
         batch.effects.touched.push(id);
         match row.stands {
             Some(true) => counted.push(id),
-            _ => alarm(ledger, batch, &vote.key).await?,
+            _ => alarm(writer, batch, &vote.key).await?,
         }
     }
-    close::consider(ledger, batch, &counted).await
+    close::consider(writer, batch, &counted).await
 }
 
 /// Answers who waits for a vote of this process, once its place on the stream is committed.
-fn report(ledger: &WriterState, batch: &mut Tx<'_>, vote_id: &str, seq: i64) {
+fn report(writer: &WriterState, batch: &mut Tx<'_>, vote_id: &str, seq: i64) {
     let Ok(id) = vote_id.parse() else { return };
-    if !ledger.settlements.awaits(&id) {
+    if !writer.settlements.awaits(&id) {
         return;
     }
     let settled = Settled::Stored {
         seq: u64::try_from(seq).unwrap_or(0),
         reads: Some(State::Pending),
     };
-    let settlements = ledger.settlements.clone();
+    let settlements = writer.settlements.clone();
     batch.reply(move || settlements.settle(&id, settled));
 }
 
 async fn alarm(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
 ) -> Result<(), StoreError> {
     tracing::error!(request = %key, "a stored vote does not verify; it is not counted");
-    let actor = ledger.identity.auto_key().to_string();
+    let actor = writer.identity.auto_key().to_string();
     batch
         .alarm(&actor, AlarmCode::VoidVote, &key.to_string())
         .await
@@ -189,7 +189,7 @@ async fn set_aside(
 
 /// Joins votes that came before their requests.
 pub(super) async fn join_orphans(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<(), StoreError> {
@@ -203,20 +203,20 @@ pub(super) async fn join_orphans(
         let Some(record) = orphan.request_key().and_then(|key| records.get(&key)) else {
             continue;
         };
-        let valid = counts(ledger, record, &given(&orphan));
+        let valid = counts(writer, record, &given(&orphan));
         votes::adopt(batch.tx, orphan.id, record.id, valid).await?;
-        ledger.counts.orphaned_votes -= 1;
-        let actor = ledger.identity.auto_key().to_string();
+        writer.counts.orphaned_votes -= 1;
+        let actor = writer.identity.auto_key().to_string();
         let detail = json!({ "stands": valid, "stream_seq": orphan.stream_seq });
         batch.record(actor, "vote_judged", record.key.to_string(), detail);
         batch.effects.touched.push(record.id);
         if valid {
             counted.push(record.id);
         } else {
-            alarm(ledger, batch, &record.key).await?;
+            alarm(writer, batch, &record.key).await?;
         }
     }
-    close::consider(ledger, batch, &counted).await
+    close::consider(writer, batch, &counted).await
 }
 
 fn given(vote: &StoredVote) -> Given<'_> {

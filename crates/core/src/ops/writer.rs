@@ -62,7 +62,7 @@ pub(crate) struct WriterHandles {
 /// The writer's state between transactions.
 pub(crate) struct WriterTask {
     store: store::Writer,
-    ledger: WriterState,
+    state: WriterState,
     handles: WriterHandles,
     number: u64,
     data_version: i64,
@@ -86,18 +86,18 @@ struct Retry {
 impl WriterTask {
     pub(crate) async fn new(
         mut store: store::Writer,
-        mut ledger: WriterState,
+        mut state: WriterState,
         handles: WriterHandles,
     ) -> Result<Self, StoreError> {
         let data_version = store.data_version().await?;
         let mut tx = store.begin().await?;
-        drop_leftover_holds(&ledger, &mut tx).await?;
-        ledger.counts = Counts::read(&mut tx).await?;
+        drop_leftover_holds(&state, &mut tx).await?;
+        state.counts = Counts::read(&mut tx).await?;
         tx.commit().await?;
         let now = Instant::now();
         Ok(Self {
             store,
-            ledger,
+            state,
             handles,
             number: 0,
             data_version,
@@ -133,7 +133,7 @@ impl WriterTask {
             }
             self.flow.ready();
         }
-        if self.ledger.projects
+        if self.state.projects
             && !self.damaged
             && let Err(error) = self.store.fold_log_back().await
         {
@@ -151,7 +151,7 @@ impl WriterTask {
             self.next_look = Instant::now() + LOOK_EVERY;
             jobs.extend(self.foreign_writes().await);
         }
-        if self.ledger.left_behind && Instant::now() >= self.next_rescan {
+        if self.state.left_behind && Instant::now() >= self.next_rescan {
             self.next_rescan = Instant::now() + LEFT_BEHIND_EVERY;
             jobs.push(Job::Rescan);
         }
@@ -218,26 +218,26 @@ impl WriterTask {
 
     fn sleep(&self) -> Duration {
         let rest = self.until_due();
-        match self.ledger.searchable_in.filter(|_| self.ledger.projects) {
+        match self.state.searchable_in.filter(|_| self.state.projects) {
             Some(pause) if !self.is_waiting() => rest.min(pause),
             _ => rest,
         }
     }
 
     fn until_due(&self) -> Duration {
-        let Some(due) = self.ledger.next_due else {
+        let Some(due) = self.state.next_due else {
             return LOOK_EVERY;
         };
         if self.is_waiting() {
             return LOOK_EVERY;
         }
-        let left = due.since_ms(self.ledger.clock.now()).max(0);
+        let left = due.since_ms(self.state.clock.now()).max(0);
         Duration::from_millis(u64::try_from(left).unwrap_or(0)).min(LOOK_EVERY)
     }
 
     /// A step of the search index, where nothing else is to be done or too long was something.
     fn index(&mut self, jobs: &[Job]) -> Option<Job> {
-        self.ledger.searchable_in.filter(|_| self.ledger.projects)?;
+        self.state.searchable_in.filter(|_| self.state.projects)?;
         let now = Instant::now();
         let soonest = match jobs {
             [] => now,
@@ -253,9 +253,9 @@ impl WriterTask {
     }
 
     fn is_due(&self) -> bool {
-        self.ledger
+        self.state
             .next_due
-            .is_some_and(|due| due <= self.ledger.clock.now())
+            .is_some_and(|due| due <= self.state.clock.now())
     }
 
     /// Whether another process of this folder has written since the last look.
@@ -299,7 +299,7 @@ impl WriterTask {
     /// Leaves the store alone for a while, or for ever where it is broken.
     fn failed(&mut self, (broken, locked): (bool, bool), why: String) {
         self.damaged = broken;
-        self.ledger.forget();
+        self.state.forget();
         let wait = self
             .retry
             .take()
@@ -313,7 +313,7 @@ impl WriterTask {
             not_before: Instant::now() + wait,
             wait,
         });
-        let now = self.ledger.clock.now();
+        let now = self.state.clock.now();
         self.handles.health.send_modify(|health| {
             health.fails(why, now);
             health.locked = locked;
@@ -338,16 +338,16 @@ impl WriterTask {
             self.store.reopen().await?;
             self.data_version = self.store.data_version().await?;
             // What another process wrote meanwhile does not show in it.
-            self.ledger.left_behind = true;
+            self.state.left_behind = true;
         }
         let mut tx = self.store.begin().await?;
-        if self.ledger.counts_stale {
-            self.ledger.counts = Counts::read(&mut tx).await?;
-            self.ledger.counts_stale = false;
+        if self.state.counts_stale {
+            self.state.counts = Counts::read(&mut tx).await?;
+            self.state.counts_stale = false;
         }
-        let now = self.ledger.clock.now();
+        let now = self.state.clock.now();
         let settlements = &self.handles.settlements;
-        let effects = apply_all(&mut self.ledger, &mut tx, now, settlements, jobs).await?;
+        let effects = apply_all(&mut self.state, &mut tx, now, settlements, jobs).await?;
         tx.commit_only().await?;
         Ok(effects)
     }
@@ -356,7 +356,7 @@ impl WriterTask {
         for outgoing in effects.outgoing {
             // A full queue loses nothing: the row is in the outbox and is looked for again.
             if self.handles.outgoing.try_send(outgoing).is_err() {
-                self.ledger.left_behind = true;
+                self.state.left_behind = true;
             }
         }
         if !effects.positions.is_empty() {
@@ -373,7 +373,7 @@ impl WriterTask {
         self.answer(effects.replies);
         if !effects.touched.is_empty() {
             let after = search_index::AFTER_ARRIVALS;
-            self.ledger.searchable_in.get_or_insert(after);
+            self.state.searchable_in.get_or_insert(after);
             self.number += 1;
             let rows: Arc<[i64]> = effects.touched.into();
             self.publish_event(AppEvent::Changed {

@@ -40,7 +40,7 @@ pub(super) async fn start_writer(
         _ => None,
     };
     let bus = shared.bus.subscribe();
-    let mut ledger = WriterState::new(WriterConfig {
+    let mut state = WriterState::new(WriterConfig {
         identity: Arc::clone(&shared.identity),
         clock: Arc::clone(&shared.clock),
         largest: Box::new(move || bus.borrow().as_ref().map_or(usize::MAX, Bus::max_payload)),
@@ -57,17 +57,17 @@ pub(super) async fn start_writer(
         judge: Judge::new(Arc::clone(&shared.policies)),
         projects: role == Role::Console,
     });
-    ledger.bus = shared.realm().map(|realm| BusBinding {
+    state.bus = shared.realm().map(|realm| BusBinding {
         realm,
         epochs: BTreeMap::new(),
         hellos: HelloBarrier::default(),
         hello_gap: false,
         hellos_stored: 0,
     });
-    ledger.read_only = read_only
+    state.read_only = read_only
         .filter(|why| !why.is_empty())
         .map(|why| ("read_only".to_owned(), why));
-    ledger.searchable_in = Some(AFTER_START);
+    state.searchable_in = Some(AFTER_START);
     let (outgoing, queue) = mpsc::channel(OUTGOING);
     // Beside a console, a process makes one change and ends: its commit waits for the disk itself.
     let durable = match role {
@@ -88,7 +88,7 @@ pub(super) async fn start_writer(
         positions: shared.positions.clone(),
         health: shared.health.clone(),
     };
-    let writer = WriterTask::new(writer, ledger, handles).await?;
+    let writer = WriterTask::new(writer, state, handles).await?;
     let publisher = Publisher {
         bus: shared.bus.subscribe(),
         compared: shared.compared.subscribe(),

@@ -19,13 +19,13 @@ use crate::store::{StoreError, alarms, bus_stream, meta, policy};
 
 /// The console is connected to a bus that is the remembered one, or the first.
 pub(super) async fn bound(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     binding: BusBinding,
 ) -> Result<(), StoreError> {
     let realm = binding.realm.to_string();
     if meta::put(batch.tx, meta::REALM, &realm).await? {
-        let auto = ledger.identity.auto_key().to_string();
+        let auto = writer.identity.auto_key().to_string();
         batch.record(auto, "realm", realm, json!({}));
     }
     // Also of those that nothing is projected from: one that is made anew has lost what it held.
@@ -56,49 +56,49 @@ pub(super) async fn bound(
             .positions
             .insert(agents, StreamPlace { epoch, next });
     }
-    ledger.bus = Some(binding);
-    ledger.hellos_missed_before = Some(batch.now);
+    writer.bus = Some(binding);
+    writer.hellos_missed_before = Some(batch.now);
     batch.effects.status = true;
     Ok(())
 }
 
 /// Everything that was stored before the console connected is projected.
 pub(super) async fn caught_up(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     reported: PastKnown,
 ) -> Result<(), StoreError> {
-    ledger.caught_up = true;
-    ledger.habits.look_at_all();
-    ledger.next_due = None;
+    writer.caught_up = true;
+    writer.habits.look_at_all();
+    writer.next_due = None;
     batch.reply(move || reported.announce());
     batch.effects.status = true;
-    ledger.answers_owed = Some(EndedCursor::default());
-    rescan(ledger, batch).await?;
-    close::catch_up(ledger, batch).await
+    writer.answers_owed = Some(EndedCursor::default());
+    rescan(writer, batch).await?;
+    close::catch_up(writer, batch).await
 }
 
 /// The same of what agents report.
-pub(super) fn reports_known(ledger: &mut WriterState) -> Result<(), StoreError> {
-    ledger.reports_known = true;
-    ledger.unknown_since = None;
-    ledger.next_sweep = None;
-    ledger.next_due = None;
+pub(super) fn reports_known(writer: &mut WriterState) -> Result<(), StoreError> {
+    writer.reports_known = true;
+    writer.unknown_since = None;
+    writer.next_sweep = None;
+    writer.next_due = None;
     Ok(())
 }
 
 /// The connection was lost: the past is to be read again.
-pub(super) fn lagging(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    ledger.caught_up = false;
-    ledger.reports_known = false;
-    ledger.forget();
+pub(super) fn lagging(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    writer.caught_up = false;
+    writer.reports_known = false;
+    writer.forget();
     batch.effects.status = true;
     Ok(())
 }
 
 /// Streams that were lost have what this console knew of them again: they are read from their beginning.
 pub(super) async fn recovered(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     epochs: &BTreeMap<&'static str, String>,
     detail: Value,
@@ -112,7 +112,7 @@ pub(super) async fn recovered(
     }
     let word = uuid::Uuid::new_v4().to_string();
     meta::put(batch.tx, meta::RECOVERED, &word).await?;
-    let me = ledger.identity.human_key().to_string();
+    let me = writer.identity.human_key().to_string();
     batch.record(me, "bus_recover", "bus", detail);
     batch.answer(done, ());
     Ok(())
@@ -120,27 +120,27 @@ pub(super) async fn recovered(
 
 /// The console takes no decisions from now on (code and reason), or does again.
 pub(super) async fn read_only(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     why: Option<(String, String)>,
 ) -> Result<(), StoreError> {
     if let Some((code, reason)) = &why {
-        let auto = ledger.identity.auto_key().to_string();
+        let auto = writer.identity.auto_key().to_string();
         tracing::error!(code, reason, "this console is read-only now");
         batch.alarm(&auto, AlarmCode::ReadOnly, code).await?;
     }
     let now = why.as_ref().map(|(code, _)| code.as_str());
     for ended in alarms::subjects(batch.tx, AlarmCode::ReadOnly.as_str()).await? {
         if now != Some(ended.as_str()) {
-            let auto = ledger.identity.auto_key().to_string();
+            let auto = writer.identity.auto_key().to_string();
             batch
                 .clear_alarm(&auto, AlarmCode::ReadOnly, &ended)
                 .await?;
         }
     }
     // Other processes of this folder must know it too.
-    let auto = ledger.identity.auto_key().to_string();
-    let console = ledger.identity.console_id.to_string();
+    let auto = writer.identity.auto_key().to_string();
+    let console = writer.identity.console_id.to_string();
     match &why {
         Some((code, reason)) => {
             let kept = format!("{code}: {reason}");
@@ -155,7 +155,7 @@ pub(super) async fn read_only(
         }
     }
     batch.effects.read_only = Some(why.as_ref().map(|(_, reason)| reason.clone()));
-    ledger.read_only = why;
+    writer.read_only = why;
     batch.effects.status = true;
     Ok(())
 }

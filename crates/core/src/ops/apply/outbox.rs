@@ -15,7 +15,7 @@ use crate::store::{StoreError, WriteConnection, audit, outbox, requests, rule_us
 
 /// A decision of this console was too late: the stream already holds another one.
 pub(super) async fn lost(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     decision_id: &str,
 ) -> Result<(), StoreError> {
@@ -24,7 +24,7 @@ pub(super) async fn lost(
     };
     rule_uses::forget(batch.tx, decision_id).await?;
     let name = request_of(&subject).map_or(subject, |key| key.to_string());
-    let actor = ledger.identity.auto_key().to_string();
+    let actor = writer.identity.auto_key().to_string();
     batch.record(actor, "lost", name, json!({ "decision_id": decision_id }));
     Ok(())
 }
@@ -44,31 +44,31 @@ pub(super) async fn attempt(
 
 /// Another process of this folder may have left something there.
 pub(super) async fn look_again(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
     batch.effects.status = true;
-    ledger.next_due = None;
-    rescan(ledger, batch).await?;
+    writer.next_due = None;
+    rescan(writer, batch).await?;
     // A stop that is over may have kept them from a decision.
-    close::catch_up(ledger, batch).await
+    close::catch_up(writer, batch).await
 }
 
 /// Sends the signed decisions in the outbox, whoever put them there; a page at a time.
-pub(super) async fn rescan(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    if ledger.read_only.is_some() {
+pub(super) async fn rescan(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    if writer.read_only.is_some() {
         return Ok(());
     }
-    let queued = outbox::queued(batch.tx, ledger.rescanned.as_ref()).await?;
-    ledger.left_behind = queued.len() >= outbox::PAGE || ledger.rescanned.is_some();
-    ledger.rescanned = match queued.last() {
+    let queued = outbox::queued(batch.tx, writer.rescanned.as_ref()).await?;
+    writer.left_behind = queued.len() >= outbox::PAGE || writer.rescanned.is_some();
+    writer.rescanned = match queued.last() {
         Some(last) if queued.len() >= outbox::PAGE => {
             Some((last.release_at, last.decision_id.clone()))
         }
         _ => None,
     };
-    if cast::rescan(ledger, batch).await? {
-        ledger.left_behind = true;
+    if cast::rescan(writer, batch).await? {
+        writer.left_behind = true;
     }
     let ids: Vec<i64> = queued.iter().map(|row| row.request).collect();
     let records: HashMap<i64, RequestRecord> = requests::records_by_id(batch.tx, &ids)
@@ -93,35 +93,35 @@ pub(super) async fn rescan(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Resu
 
 /// The console stops.
 pub(super) async fn stop(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    drop_holds(ledger, batch).await?;
+    drop_holds(writer, batch).await?;
     batch.answer(done, ());
     Ok(())
 }
 
 /// What a console that was killed had only held goes back to waiting.
 pub(crate) async fn drop_leftover_holds(
-    ledger: &WriterState,
+    writer: &WriterState,
     tx: &mut WriteConnection,
 ) -> Result<(), StoreError> {
     let mut batch = Tx {
         tx,
-        now: ledger.clock.now(),
+        now: writer.clock.now(),
         effects: Effects::default(),
     };
-    drop_holds(ledger, &mut batch).await?;
+    drop_holds(writer, &mut batch).await?;
     audit::append(batch.tx, &batch.effects.audit).await
 }
 
 /// A console that stops sends nothing that was only held.
-async fn drop_holds(ledger: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    if !ledger.projects {
+async fn drop_holds(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    if !writer.projects {
         return Ok(());
     }
-    let actor = ledger.identity.auto_key().to_string();
+    let actor = writer.identity.auto_key().to_string();
     cast::drop_held(batch, &actor).await?;
     loop {
         let held = outbox::held(batch.tx).await?;

@@ -29,14 +29,14 @@ async fn record_of(
 }
 
 pub(super) async fn withdraw(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     raw: &[u8],
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let Some(record) = record_of(batch, key).await? else {
-        return keep(ledger, batch, key, TombstoneKind::Withdraw, raw, at).await;
+        return keep(writer, batch, key, TombstoneKind::Withdraw, raw, at).await;
     };
     let digest = Sha256Digest::of_bytes(raw).to_string();
     let actor = key.agent_key().to_string();
@@ -49,13 +49,13 @@ pub(super) async fn withdraw(
     requests::note_withdrawn(batch.tx, record.id, at).await?;
     // A queued decision is on its way: the stream shows which of the two was first.
     let Ok(state) = next(record.state, Step::Withdraw) else {
-        return judge_again(ledger, batch, key).await;
+        return judge_again(writer, batch, key).await;
     };
     if record.state == State::Holding {
         crate::store::outbox::delete_held(batch.tx, record.id).await?;
         crate::store::vote_outbox::delete_held(batch.tx, record.id).await?;
     }
-    ledger.counts.closed(&key.agent_key());
+    writer.counts.closed(&key.agent_key());
     let change = StateChange {
         id: record.id,
         state,
@@ -66,22 +66,22 @@ pub(super) async fn withdraw(
     };
     request_states::change_states(batch.tx, &[change]).await?;
     batch.effects.touched.push(record.id);
-    if ledger.caught_up {
-        automatic_answers::answer(ledger, batch, &[record.id]).await?;
+    if writer.caught_up {
+        automatic_answers::answer(writer, batch, &[record.id]).await?;
     }
     Ok(())
 }
 
 /// Keeps what came before its request; it is applied, and audited again, when the request comes.
 async fn keep(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     kind: TombstoneKind,
     raw: &[u8],
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    ledger.counts.tombstones += 1;
+    writer.counts.tombstones += 1;
     let action = match kind {
         TombstoneKind::Withdraw => "withdraw_early",
         TombstoneKind::Tighten => "tighten_early",
@@ -100,7 +100,7 @@ async fn keep(
 }
 
 pub(super) async fn tighten(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     body: Option<&Tighten>,
@@ -108,7 +108,7 @@ pub(super) async fn tighten(
     at: Timestamp,
 ) -> Result<(), StoreError> {
     let Some(record) = record_of(batch, key).await? else {
-        return keep(ledger, batch, key, TombstoneKind::Tighten, raw, at).await;
+        return keep(writer, batch, key, TombstoneKind::Tighten, raw, at).await;
     };
     let Some(body) = body else {
         tracing::warn!(request = %key, "an unreadable tighten was ignored");
@@ -148,9 +148,9 @@ pub(super) async fn tighten(
             "deadline_ms": deadline.min(record.deadline_at).0,
         }),
     );
-    ledger.due_at(deadline);
+    writer.due_at(deadline);
     // A decision that was stored after it may have been read before it.
-    judge_again(ledger, batch, key).await
+    judge_again(writer, batch, key).await
 }
 
 /// A tighten that changes nothing: not the first, or stored after the decision.

@@ -50,7 +50,7 @@ impl Judged {
 
 /// What the rules in force say to a request now, with what their limits have counted.
 pub(in crate::ops) async fn judge(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &RequestRecord,
     asked: &Asked<'_>,
@@ -58,12 +58,12 @@ pub(in crate::ops) async fn judge(
     in_hand: &HashMap<(String, String), Used>,
 ) -> Result<Judged, StoreError> {
     let agent = record.key.agent_key();
-    let fresh = ledger.policy_known.is_fresh();
+    let fresh = writer.policy_known.is_fresh();
     let (approves_off, bypass) = {
-        let controls = ledger.brakes.read();
+        let controls = writer.brakes.read();
         (
             controls.may_approve(&agent, fresh).err(),
-            bypass::standing(&ledger.trusted, &controls, (&agent, record.risk), batch.now),
+            bypass::standing(&writer.trusted, &controls, (&agent, record.risk), batch.now),
         )
     };
     let workspace = &record.key.workspace;
@@ -73,11 +73,11 @@ pub(in crate::ops) async fn judge(
         let setting = Setting {
             now: batch.now,
             approves_off,
-            author_may: in_force.may_allow(&ledger.trusted, workspace, record.risk),
+            author_may: in_force.may_allow(&writer.trusted, workspace, record.risk),
             bypass,
             uses: &uses,
             explain: false,
-            conditions: &ledger.judge.conditions,
+            conditions: &writer.judge.conditions,
         };
         let found = evaluate(&in_force.set, asked, &setting);
         let known = uses.len();
@@ -85,7 +85,7 @@ pub(in crate::ops) async fn judge(
             let rule = &in_force.set.rules()[*place].rule;
             let counted = used(
                 (&mut **batch.tx, batch.now),
-                &ledger.judge.amounts,
+                &writer.judge.amounts,
                 workspace.as_ref(),
                 rule,
             )
@@ -107,7 +107,7 @@ pub(in crate::ops) async fn judge(
 
 /// The decision that follows from it; none where a person is asked.
 pub(super) fn decision(
-    ledger: &WriterState,
+    writer: &WriterState,
     record: &RequestRecord,
     parsed: &ParsedRequest,
     (in_force, found): (&Arc<InForce>, &Evaluation),
@@ -145,7 +145,7 @@ pub(super) fn decision(
             (Verdict::Approve, Origin::SetupKey, rule, None)
         }
         Outcome::Approve(By::Bypass) => {
-            let controls = ledger.brakes.read();
+            let controls = writer.brakes.read();
             let rule = bypass::reference(&controls, &record.key.agent_key(), now)?;
             (Verdict::Approve, Origin::Rule, rule, None)
         }
@@ -175,7 +175,7 @@ pub(super) fn read(record: &RequestRecord, row: &PendingEvaluation) -> Option<Ar
 }
 
 /// Whether a bypass of its agent is active.
-pub(super) fn is_bypassed(ledger: &WriterState, record: &RequestRecord, now: Timestamp) -> bool {
+pub(super) fn is_bypassed(writer: &WriterState, record: &RequestRecord, now: Timestamp) -> bool {
     let agent = record.key.agent_key();
-    ledger.brakes.read().bypass_of(&agent, now).is_some()
+    writer.brakes.read().bypass_of(&agent, now).is_some()
 }

@@ -18,8 +18,8 @@ pub(in crate::ops) fn is_probe(tool: Option<&str>) -> bool {
 }
 
 /// Denies those that came, and those that waited when the past was read. Rules see none of them.
-pub(super) async fn deny(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    let judge = &mut ledger.judge;
+pub(super) async fn deny(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    let judge = &mut writer.judge;
     let mut ids = Vec::new();
     judge.arrived.retain(|(id, parsed)| {
         let tool = parsed.request.tool.as_ref();
@@ -33,7 +33,7 @@ pub(super) async fn deny(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result
         ids.extend(requests::waiting_for(batch.tx, TOOL, AT_ONCE).await?);
     }
     // A pending or retired key would put a void decision there, in the place of another console's answer.
-    if ids.is_empty() || !ledger.counts(ledger.identity.auto_key().as_str(), batch.now) {
+    if ids.is_empty() || !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
         return Ok(());
     }
     ids.sort_unstable();
@@ -53,6 +53,6 @@ pub(super) async fn deny(ledger: &mut WriterState, batch: &mut Tx<'_>) -> Result
         let (reply, _) = oneshot::channel();
         commands.push((Box::new(command), reply));
     }
-    let settlements = ledger.settlements.clone();
-    decide::apply(ledger, batch, &settlements, commands).await
+    let settlements = writer.settlements.clone();
+    decide::apply(writer, batch, &settlements, commands).await
 }

@@ -20,8 +20,8 @@ pub(super) struct Stored<'a> {
 }
 
 /// What a stored decision means for its request: what it says where it verifies, void where it does not.
-pub(super) fn verify(ledger: &WriterState, record: &RequestRecord, stored: Stored<'_>) -> Reading {
-    let (Some(bus), Ok(request_digest)) = (&ledger.bus, record.request_digest.parse()) else {
+pub(super) fn verify(writer: &WriterState, record: &RequestRecord, stored: Stored<'_>) -> Reading {
+    let (Some(bus), Ok(request_digest)) = (&writer.bus, record.request_digest.parse()) else {
         return judge(Err(DecisionFault::WrongRequestDigest), false);
     };
     let facts = RequestFacts {
@@ -35,13 +35,13 @@ pub(super) fn verify(ledger: &WriterState, record: &RequestRecord, stored: Store
         allowed: record.allowed,
         approvals_required: record.approvals_required,
     };
-    if let Some(reading) = read_own(ledger, record, &stored) {
+    if let Some(reading) = read_own(writer, record, &stored) {
         return reading;
     }
     let at = stored.stored_at;
-    let trusted = |key: &str| -> Option<KeyRole> { ledger.trusted.role(key, at) };
-    let may_allow = |key: &str| ledger.may_allow(key, Verdict::Approve, record, at);
-    let voter = |key: &str| ledger.trusted.voter(&bus.realm, key, at);
+    let trusted = |key: &str| -> Option<KeyRole> { writer.trusted.role(key, at) };
+    let may_allow = |key: &str| writer.may_allow(key, Verdict::Approve, record, at);
+    let voter = |key: &str| writer.trusted.voter(&bus.realm, key, at);
     let verified = verify_decision(&DecisionCheck {
         subject: &decision_subject(&record.key),
         payload: stored.payload,
@@ -61,21 +61,21 @@ pub(super) fn verify(ledger: &WriterState, record: &RequestRecord, stored: Store
 
 /// A decision that this process signed a moment ago and that came back with the same bytes: only the
 /// stamps are left to be looked at.
-fn read_own(ledger: &WriterState, record: &RequestRecord, stored: &Stored<'_>) -> Option<Reading> {
-    let payload = ledger.own.get(stored.sig?)?;
+fn read_own(writer: &WriterState, record: &RequestRecord, stored: &Stored<'_>) -> Option<Reading> {
+    let payload = writer.own.get(stored.sig?)?;
     if payload != stored.payload {
         return None;
     }
     // A key that ended, or whose limits changed, while the decision was on its way is not worth its own word.
     let (signer, at) = (stored.signer?, stored.stored_at);
-    ledger.trusted.role(signer, at)?;
+    writer.trusted.role(signer, at)?;
     let verdict: OwnVerdict = read_json(payload).ok()?;
     // Neither are the voters'.
     if !verdict.votes.is_empty() {
         return None;
     }
     if let Some(given) = verdict.verdict.operator()
-        && !ledger.may_allow(signer, given, record, at)
+        && !writer.may_allow(signer, given, record, at)
     {
         return None;
     }

@@ -41,13 +41,13 @@ impl App {
 
 /// Learns one tool.
 pub(crate) async fn apply(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     (ws, agent, tool): (String, String, String),
     done: oneshot::Sender<u64>,
 ) -> Result<(), StoreError> {
     let tool = ToolName { ws, agent, tool };
-    let pasts = &mut ledger.habits.pasts;
+    let pasts = &mut writer.habits.pasts;
     let learned = learn::anew(pasts, batch.tx, batch.now, &tool).await?;
     let word = Uuid::new_v4().to_string();
     meta::put(batch.tx, meta::HABITS, &word).await?;

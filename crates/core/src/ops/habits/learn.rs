@@ -20,11 +20,11 @@ const AT_ONCE: usize = 200;
 
 /// What people decided in this transaction.
 pub(super) async fn decided(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     requests: &[i64],
 ) -> Result<(), StoreError> {
-    let Habits { pasts, again, .. } = &mut ledger.habits;
+    let Habits { pasts, again, .. } = &mut writer.habits;
     for decided in people_decided::of(batch.tx, requests, 0).await? {
         let tool = ToolName::of(&decided);
         learn(pasts, batch.tx, batch.now, &tool, &decided).await?;
@@ -35,12 +35,12 @@ pub(super) async fn decided(
 
 /// Runs of which the first receipts came that they failed or were refused: what was approved of them is not a yardstick.
 pub(super) async fn failed(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     mut requests: Vec<i64>,
 ) -> Result<(), StoreError> {
     requests.sort_unstable();
-    let Habits { pasts, again, .. } = &mut ledger.habits;
+    let Habits { pasts, again, .. } = &mut writer.habits;
     for reported in requests.chunk_by(|one, other| one == other) {
         let times = i64::try_from(reported.len()).unwrap_or(i64::MAX);
         for decided in people_decided::of(batch.tx, &reported[..1], times).await? {

@@ -63,7 +63,7 @@ pub(super) struct Console {
     realm: Uuid,
     clock: ModelClock,
     writer: Option<Writer>,
-    pub(super) ledger: Option<WriterState>,
+    pub(super) state: Option<WriterState>,
     pub(super) reader: Reader,
     pub(super) outgoing: Vec<Outgoing>,
     settlements: Settlements,
@@ -96,7 +96,7 @@ impl Console {
             realm,
             clock,
             writer: None,
-            ledger: None,
+            state: None,
             reader,
             outgoing: Vec::new(),
             settlements: Settlements::default(),
@@ -123,13 +123,13 @@ impl Console {
         self.outgoing.clear();
         self.caught_up = false;
         self.settlements = Settlements::default();
-        let mut ledger = self.blank();
+        let mut state = self.blank();
         let mut tx = writer.begin().await.unwrap();
-        drop_leftover_holds(&ledger, &mut tx).await.unwrap();
-        ledger.counts = Counts::read(&mut tx).await.unwrap();
+        drop_leftover_holds(&state, &mut tx).await.unwrap();
+        state.counts = Counts::read(&mut tx).await.unwrap();
         tx.commit().await.unwrap();
         self.writer = Some(writer);
-        self.ledger = Some(ledger);
+        self.state = Some(state);
         for stream in [Stream::Requests, Stream::Decisions, Stream::Receipts] {
             let writer = self.writer.as_mut().unwrap();
             let next = bus_stream::next_seq(&mut writer.connection, stream.name(), EPOCH);
@@ -172,13 +172,13 @@ impl Console {
 
     /// One transaction, as the writer makes it.
     pub(super) async fn work(&mut self, jobs: Vec<Job>, death: Death) {
-        let ledger = self.ledger.as_mut().unwrap();
+        let state = self.state.as_mut().unwrap();
         let known = self.knows_policy.then(heard_now);
-        ledger.policy_known.set(known);
-        let now = ledger.clock.now();
+        state.policy_known.set(known);
+        let now = state.clock.now();
         let mut tx = self.writer.as_mut().unwrap().begin().await.unwrap();
         let settlements = self.settlements.clone();
-        let gathered = apply_all(ledger, &mut tx, now, &settlements, jobs)
+        let gathered = apply_all(state, &mut tx, now, &settlements, jobs)
             .await
             .unwrap();
         if death == Death::Before {
@@ -197,13 +197,13 @@ impl Console {
 
     /// One transaction of a command that decides beside this console.
     pub(super) async fn work_beside(&mut self, jobs: Vec<Job>) {
-        let mut ledger = self.blank();
-        ledger.projects = false;
-        ledger.bus.clone_from(&self.ledger.as_ref().unwrap().bus);
-        let now = ledger.clock.now();
+        let mut state = self.blank();
+        state.projects = false;
+        state.bus.clone_from(&self.state.as_ref().unwrap().bus);
+        let now = state.clock.now();
         let mut tx = self.writer.as_mut().unwrap().begin().await.unwrap();
         let settlements = Settlements::default();
-        let done = apply_all(&mut ledger, &mut tx, now, &settlements, jobs).await;
+        let done = apply_all(&mut state, &mut tx, now, &settlements, jobs).await;
         done.unwrap();
         tx.commit().await.unwrap();
     }
@@ -265,8 +265,8 @@ impl Console {
 
     /// Time passes: what is due is done.
     pub(super) async fn tick(&mut self, death: Death) {
-        let ledger = self.ledger.as_mut().unwrap();
-        ledger.next_due = None;
+        let state = self.state.as_mut().unwrap();
+        state.next_due = None;
         self.work(Vec::new(), death).await;
     }
 

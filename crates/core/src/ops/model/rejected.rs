@@ -70,7 +70,7 @@ impl Desk {
         let trusted = TrustedKeys::of(&identity);
         trusted.accept(&OperatorList::new(entries(&identity)));
         let mut console = Console::new(folder, identity, trusted, realm, clock.clone()).await;
-        console.ledger.as_mut().unwrap().waiting_limit = waiting_limit;
+        console.state.as_mut().unwrap().waiting_limit = waiting_limit;
         Self {
             console,
             clock,

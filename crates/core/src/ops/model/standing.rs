@@ -118,8 +118,8 @@ impl Desk {
 
     /// Whether time makes something due at once.
     fn is_due(&mut self) -> bool {
-        let ledger = self.console.ledger.as_ref().unwrap();
-        ledger.next_due.is_none_or(|due| due <= self.clock.now())
+        let state = self.console.state.as_ref().unwrap();
+        state.next_due.is_none_or(|due| due <= self.clock.now())
     }
 }
 
@@ -159,11 +159,11 @@ async fn more_than_a_page_of_what_ended_is_answered_a_page_in_a_transaction() {
 async fn a_console_whose_key_waits_keeps_no_request_for_its_rules_and_judges_all_once_it_counts() {
     let mut desk = Desk::waits().await;
     let rules = [row("rules.acme", DENY_ALL.as_bytes())];
-    let ledger = desk.console.ledger.as_mut().unwrap();
-    ledger.judge.policies = Arc::new(Policies::remembered(&rules, &[]));
+    let state = desk.console.state.as_mut().unwrap();
+    state.judge.policies = Arc::new(Policies::remembered(&rules, &[]));
     desk.asks(0..3).await;
-    let ledger = desk.console.ledger.as_ref().unwrap();
-    assert_eq!(ledger.judge.arrived.len(), 0);
+    let state = desk.console.state.as_ref().unwrap();
+    assert_eq!(state.judge.arrived.len(), 0);
     assert_eq!(desk.verdicts(), [""; 0]);
     desk.is_accepted().await;
     assert_eq!(desk.verdicts(), ["deny"; 3]);
@@ -178,9 +178,9 @@ async fn a_console_whose_key_waits_leaves_what_a_stopped_agent_asks_to_others_wi
         by: "Grace".to_owned(),
         at: desk.clock.now(),
     };
-    let ledger = desk.console.ledger.as_ref().unwrap();
+    let state = desk.console.state.as_ref().unwrap();
     let bot = "acme/bot".parse().unwrap();
-    ledger.brakes.write().set_agent(bot, stop);
+    state.brakes.write().set_agent(bot, stop);
     desk.clock.turn(10);
     desk.asks(0..500).await;
     desk.console.tick(Death::No).await;
@@ -200,8 +200,8 @@ async fn what_waited_is_left_to_the_operator_as_long_as_one_call_after_the_other
         by: "Grace".to_owned(),
         at: desk.clock.now().plus_ms(1),
     };
-    let ledger = desk.console.ledger.as_ref().unwrap();
-    ledger
+    let state = desk.console.state.as_ref().unwrap();
+    state
         .brakes
         .write()
         .set_agent("acme/bot".parse().unwrap(), stop);
@@ -226,17 +226,17 @@ async fn a_call_of_a_stopped_agent_that_another_console_denied_is_remembered_no_
     let mut desk = Desk::waits().await;
     desk.is_accepted().await;
     let now = desk.clock.now();
-    let ledger = desk.console.ledger.as_mut().unwrap();
+    let state = desk.console.state.as_mut().unwrap();
     for answered in [4_711, 4_712] {
-        let turn = ledger.stop_turns.of(answered, 3, now);
+        let turn = state.stop_turns.of(answered, 3, now);
         assert!(matches!(turn, Turn::Later(_)));
     }
     desk.console.tick(Death::No).await;
-    let ledger = desk.console.ledger.as_mut().unwrap();
-    assert_eq!(ledger.stop_turns.next(), None);
-    ledger.stop_turns.of(4_711, 3, now);
-    ledger.forget();
-    assert_eq!(ledger.stop_turns.next(), None, "of a bus that was left");
+    let state = desk.console.state.as_mut().unwrap();
+    assert_eq!(state.stop_turns.next(), None);
+    state.stop_turns.of(4_711, 3, now);
+    state.forget();
+    assert_eq!(state.stop_turns.next(), None, "of a bus that was left");
 }
 
 #[tokio::test]
@@ -245,22 +245,22 @@ async fn an_approval_left_to_the_console_that_counts_is_looked_at_again_when_the
     let mut desk = Desk::waits().await;
     desk.is_accepted().await;
     let (now, rules) = (desk.clock.now(), row("rules.acme", DENY_ALL.as_bytes()));
-    let ledger = desk.console.ledger.as_mut().unwrap();
-    ledger.judge.policies = Arc::new(Policies::remembered(&[rules], &[]));
+    let state = desk.console.state.as_mut().unwrap();
+    state.judge.policies = Arc::new(Policies::remembered(&[rules], &[]));
     desk.console.work(Vec::new(), Death::No).await;
-    let ledger = desk.console.ledger.as_mut().unwrap();
-    ledger.judge.limited.of(1, 3, now);
+    let state = desk.console.state.as_mut().unwrap();
+    state.judge.limited.of(1, 3, now);
     desk.console.knows_policy = false;
     desk.console.work(Vec::new(), Death::No).await;
-    let ledger = desk.console.ledger.as_ref().unwrap();
-    assert!(ledger.next_due.is_some_and(|due| due <= now.plus_ms(1_000)));
+    let state = desk.console.state.as_ref().unwrap();
+    assert!(state.next_due.is_some_and(|due| due <= now.plus_ms(1_000)));
 }
 
 #[tokio::test]
 async fn a_step_of_the_search_index_that_was_not_written_is_made_again() {
     let mut desk = Desk::waits().await;
-    let ledger = desk.console.ledger.as_mut().unwrap();
-    ledger.searchable_in = None;
-    ledger.forget();
-    assert!(ledger.searchable_in.is_some());
+    let state = desk.console.state.as_mut().unwrap();
+    state.searchable_in = None;
+    state.forget();
+    assert!(state.searchable_in.is_some());
 }

@@ -62,8 +62,8 @@ impl Desk {
         desk.ada.catch_up(&desk.bus, Stream::Requests).await;
         desk.grace.catch_up(&desk.bus, Stream::Requests).await;
         desk.ada.work(Vec::new(), Death::No).await;
-        let ledger = desk.ada.ledger.as_ref().unwrap();
-        assert_eq!(ledger.next_sweep, Some(Timestamp(i64::MAX)));
+        let state = desk.ada.state.as_ref().unwrap();
+        assert_eq!(state.next_sweep, Some(Timestamp(i64::MAX)));
         desk
     }
 
@@ -174,6 +174,6 @@ async fn a_decision_that_only_names_this_consoles_key_tells_nothing_of_its_outbo
     desk.bus.store(stream, now, subject, b"{}".to_vec(), signed);
     desk.ada.deliver(&desk.bus, stream, all, Death::No).await;
     assert_eq!(desk.ada.state(&request).await.as_deref(), Some("void"));
-    let ledger = desk.ada.ledger.as_ref().unwrap();
-    assert_eq!(ledger.outbox_moved_at, None);
+    let state = desk.ada.state.as_ref().unwrap();
+    assert_eq!(state.outbox_moved_at, None);
 }

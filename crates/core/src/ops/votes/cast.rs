@@ -105,13 +105,13 @@ fn seal(identity: &Identity, realm: &Uuid, vote: &OutgoingVote) -> Option<String
 
 /// Checks and takes one vote; the caller answers when it is committed.
 pub(in crate::ops) async fn cast(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     settlements: &Settlements,
     record: &mut RequestRecord,
     choice: Choice,
 ) -> Result<Result<Accepted, Refused>, StoreError> {
-    let me = ledger.identity.human_key().to_string();
+    let me = writer.identity.human_key().to_string();
     let refusal = match vote_outbox::voted(batch.tx, &me, record.id).await? {
         OwnVote::None => None,
         OwnVote::Given => Some(DecideRefusal::AlreadyVoted),
@@ -121,8 +121,8 @@ pub(in crate::ops) async fn cast(
         return Ok(Err(Refused::Domain(refusal)));
     }
     let (verdict, held) = (choice.verdict, choice.hold);
-    let now = (batch.now, (ledger.largest)());
-    let written = match write(&ledger.identity, record, choice, now) {
+    let now = (batch.now, (writer.largest)());
+    let written = match write(&writer.identity, record, choice, now) {
         Ok(written) => written,
         Err(error) => return Ok(Err(Refused::InvalidArgs(error.to_string()))),
     };
@@ -151,15 +151,15 @@ pub(in crate::ops) async fn cast(
         record.state = state;
         let release_at = hold::release_at(batch.now, record.deadline_at);
         row.release_at = release_at.0;
-        ledger.due_at(release_at);
+        writer.due_at(release_at);
         batch.record(me, "hold", record.key.to_string(), detail);
         let origin = countersign_wire::Origin::Operator;
         let change = change(record, verdict, origin, batch.now);
         request_states::change_states(batch.tx, &[change]).await?;
         Accepted::Held { release_at }
     } else {
-        let realm = ledger.bus.as_ref().map(|bus| bus.realm);
-        let Some(sig) = realm.and_then(|realm| seal(&ledger.identity, &realm, &row)) else {
+        let realm = writer.bus.as_ref().map(|bus| bus.realm);
+        let Some(sig) = realm.and_then(|realm| seal(&writer.identity, &realm, &row)) else {
             return Ok(Err(Refused::InvalidArgs(DraftError::Key.to_string())));
         };
         row.sig = Some(sig.clone());
@@ -199,11 +199,11 @@ fn outgoing(row: &OutgoingVote, vote_id: Uuid, sig: String, deadline: Timestamp)
 
 /// Signs held votes whose time has come.
 pub(in crate::ops) async fn release(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
     let due = vote_outbox::in_state(batch.tx, "holding", batch.now).await?;
-    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
+    let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
         return Ok(());
     };
     for row in due {
@@ -215,14 +215,14 @@ pub(in crate::ops) async fn release(
         };
         let step = next(record.state, Step::Vote);
         // A vote is final, even one that counts for nothing.
-        let may = ledger.may_release(&row.key, &record, batch.now);
+        let may = writer.may_release(&row.key, &record, batch.now);
         let (true, Ok(state), Some(sig), Ok(vote_id)) = (
             may,
             step,
-            seal(&ledger.identity, &realm, &row),
+            seal(&writer.identity, &realm, &row),
             row.vote_id.parse(),
         ) else {
-            let actor = ledger.identity.auto_key().to_string();
+            let actor = writer.identity.auto_key().to_string();
             release_hold(batch, &record, &actor, "hold_dropped").await?;
             continue;
         };
@@ -266,7 +266,7 @@ pub(in crate::ops) async fn drop_held(batch: &mut Tx<'_>, actor: &str) -> Result
 
 /// Sends the signed votes in the outbox, whoever put them there. Returns whether there may be more.
 pub(in crate::ops) async fn rescan(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<bool, StoreError> {
     let queued = vote_outbox::in_state(batch.tx, "queued", Timestamp(i64::MAX)).await?;
@@ -278,9 +278,9 @@ pub(in crate::ops) async fn rescan(
         else {
             continue;
         };
-        if !matches!(record.state, State::Pending | State::Holding) && ledger.projects {
+        if !matches!(record.state, State::Pending | State::Holding) && writer.projects {
             // Decided, expired or withdrawn meanwhile: it is of no use any more.
-            ended(ledger, batch, &row.vote_id, true).await?;
+            ended(writer, batch, &row.vote_id, true).await?;
             continue;
         }
         if let (Some(sig), Ok(vote_id)) = (row.sig.clone(), row.vote_id.parse()) {
@@ -295,7 +295,7 @@ pub(in crate::ops) async fn rescan(
 
 /// A vote that will not be stored: the subject already holds another one of this key, or it was too late.
 pub(in crate::ops) async fn ended(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     vote_id: &str,
     late: bool,
@@ -305,7 +305,7 @@ pub(in crate::ops) async fn ended(
         return Ok(());
     };
     for record in requests::records_by_id(batch.tx, &[request]).await? {
-        let actor = ledger.identity.auto_key().to_string();
+        let actor = writer.identity.auto_key().to_string();
         let action = if late { "vote_late" } else { "vote_lost" };
         batch.record(
             actor,

@@ -27,11 +27,11 @@ const AT_ONCE: i64 = 500;
 /// Looks whether enough operators agree on these requests, and publishes the decision where it is this
 /// console's turn.
 pub(in crate::ops) async fn consider(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     ids: &[i64],
 ) -> Result<(), StoreError> {
-    let ready = ledger.projects && ledger.caught_up && ledger.read_only.is_none();
+    let ready = writer.projects && writer.caught_up && writer.read_only.is_none();
     if ids.is_empty() || !ready {
         return Ok(());
     }
@@ -44,25 +44,25 @@ pub(in crate::ops) async fn consider(
     for mut record in requests::records_by_id(batch.tx, &ids).await? {
         let waits = matches!(record.state, State::Pending | State::Holding);
         // The votes count; while the agent is stopped they let nothing run.
-        let stopped = ledger.stopped_by(&record.key).is_some();
+        let stopped = writer.stopped_by(&record.key).is_some();
         if !waits || stopped || batch.now >= record.deadline_at {
             continue;
         }
-        let Some(agreed) = agreed(ledger, batch, &record).await? else {
+        let Some(agreed) = agreed(writer, batch, &record).await? else {
             continue;
         };
-        let me = ledger.identity.human_key();
+        let me = writer.identity.human_key();
         if !agreed.iter().any(|vote| vote.key == me.as_str()) {
             continue;
         }
-        let rank = ledger.peers.rank(&record.key, batch.now, |console| {
+        let rank = writer.peers.rank(&record.key, batch.now, |console| {
             agreed
                 .iter()
                 .any(|vote| vote.key == console.human_key.as_str())
         });
-        match ledger.closings.of(record.id, rank, batch.now) {
-            Turn::Later(at) => ledger.due_at(at),
-            Turn::Mine => publish(ledger, batch, &mut record, &agreed).await?,
+        match writer.closings.of(record.id, rank, batch.now) {
+            Turn::Later(at) => writer.due_at(at),
+            Turn::Mine => publish(writer, batch, &mut record, &agreed).await?,
         }
     }
     Ok(())
@@ -71,16 +71,16 @@ pub(in crate::ops) async fn consider(
 /// The votes that make the decision, of keys that count now: the agents judge them at the moment at
 /// which the decision is stored.
 async fn agreed(
-    ledger: &WriterState,
+    writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &RequestRecord,
 ) -> Result<Option<Vec<StoredVote>>, StoreError> {
     let mut standing = votes::standing(batch.tx, record.id).await?;
-    standing.retain(|vote| role(ledger, record, &vote.key, batch.now) == Some(KeyRole::Human));
-    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
+    standing.retain(|vote| role(writer, record, &vote.key, batch.now) == Some(KeyRole::Human));
+    let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
         return Ok(None);
     };
-    let voter = |vote: &StoredVote| ledger.trusted.voter(&realm, &vote.key, batch.now);
+    let voter = |vote: &StoredVote| writer.trusted.voter(&realm, &vote.key, batch.now);
     let voters: Vec<String> = standing.iter().map(voter).collect();
     let both = standing.iter().zip(&voters);
     let ballots: Vec<Ballot<'_>> = both.map(|(vote, voter)| ballot(vote, voter)).collect();
@@ -138,16 +138,16 @@ fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
 }
 
 async fn publish(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
     record: &mut RequestRecord,
     agreed: &[StoredVote],
 ) -> Result<(), StoreError> {
-    let Some(realm) = ledger.bus.as_ref().map(|bus| bus.realm) else {
+    let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
         return Ok(());
     };
-    let (now, identity) = (batch.now, ledger.identity.clone());
-    let largest = (ledger.largest)();
+    let (now, identity) = (batch.now, writer.identity.clone());
+    let largest = (writer.largest)();
     let written = draft(agreed).and_then(|(verdict, draft)| {
         let unsigned = write(&identity, record, draft, now).ok()?;
         // One that the bus never takes would be taken back and made again without end.
@@ -176,7 +176,7 @@ async fn publish(
         }),
     );
     record.state = state;
-    ledger.note_own(sig.clone(), unsigned.payload.clone());
+    writer.note_own(sig.clone(), unsigned.payload.clone());
     batch.effects.touched.push(record.id);
     batch
         .effects
@@ -189,7 +189,7 @@ async fn publish(
 
 /// Looks at every waiting request with votes: after a restart, or when something may have been missed.
 pub(in crate::ops) async fn catch_up(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
     let mut after = 0;
@@ -199,18 +199,18 @@ pub(in crate::ops) async fn catch_up(
             return Ok(());
         };
         after = *last;
-        consider(ledger, batch, &ids).await?;
+        consider(writer, batch, &ids).await?;
     }
 }
 
 /// Looks at the requests that were left to other consoles and are not decided. Returns when to look next.
 pub(in crate::ops) async fn look_again(
-    ledger: &mut WriterState,
+    writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
-    let due = ledger.closings.due(batch.now, at_once);
-    consider(ledger, batch, &due).await?;
-    ledger.closings.forget(&due);
-    Ok(ledger.closings.next())
+    let due = writer.closings.due(batch.now, at_once);
+    consider(writer, batch, &due).await?;
+    writer.closings.forget(&due);
+    Ok(writer.closings.next())
 }
