@@ -174,7 +174,7 @@ def other_tools_only(gate):
 SHORTER = "is shorter than the answer may take"
 UNIT = "a thousand times what the answer may take"
 OPEN = [
-    ("claude-code", hook_removed, "no hook of Claude Code is asked"),
+    ("claude-code", hook_removed, "no hook of Claude Code runs before a call"),
     ("claude-code", missing_without_on_failure, "program is missing"),
     ("claude-code", garbage, "printed what is not JSON"),
     ("claude-code", shell_prints, "printed what is not JSON"),
@@ -182,20 +182,20 @@ OPEN = [
     ("claude-code", milliseconds_for_seconds, UNIT),
     ("claude-code", switched_off, "the settings of this project turn hooks off"),
     ("claude-code", other_allows, "allows the call"),
-    ("claude-code", other_tools_only, "no hook of Claude Code is asked"),
-    ("codex", hook_removed, "no hook of Codex is asked"),
+    ("claude-code", other_tools_only, "no hook of Claude Code runs before a call"),
+    ("codex", hook_removed, "no hook of Codex runs before a call"),
     ("codex", not_trusted, "Codex does not trust this hook"),
     ("codex", changed_after_trust, "Codex does not trust this hook"),
     ("codex", feature_off, "turn hooks off"),
-    ("gemini", hook_removed, "no hook of Gemini CLI is asked"),
+    ("gemini", hook_removed, "no hook of Gemini CLI runs before a call"),
     ("gemini", missing, "program is missing"),
     ("gemini", garbage, "printed what is not JSON"),
     ("gemini", crashes, "exit code 1"),
     ("gemini", seconds_for_milliseconds, "time-out of 3.66 s " + SHORTER),
-    ("cursor", hook_removed, "no hook of Cursor is asked"),
+    ("cursor", hook_removed, "no hook of Cursor runs before a call"),
     ("copilot", garbage, "printed what is not JSON"),
     ("copilot", too_short, SHORTER),
-    ("opencode", hook_removed, "no hook of OpenCode is asked"),
+    ("opencode", hook_removed, "no hook of OpenCode runs before a call"),
 ]
 
 

@@ -54,7 +54,7 @@ onDesk("a card becomes the narrowest rule, which then decides automatically unti
   await page.reads("INV-2", '[data-testid="card"]');
   await page.press("w");
   await page.reads("Rule delete-invoice would approve it", '[data-testid="why"]');
-  await page.reads("args./invoice", '[data-testid="why"]');
+  await page.reads("invoice is different", '[data-testid="why"]');
   await page.press(KEYS.escape);
 
   // Its page shows the uses; the history tells which rule decided, and takes the regret.

@@ -162,7 +162,7 @@ pub(crate) fn votes(row: &RequestSummary) -> String {
         let mine = if given == 0 { "none yet" } else { mine };
         let other = match apart {
             0 => String::new(),
-            apart => format!(", {apart} for something else"),
+            apart => format!(", {apart} for another answer"),
         };
         format!(" [{given} of {required} votes, {mine}{other}]")
     })

@@ -97,7 +97,7 @@ fn row_of_request<'m>(
     if !full {
         *waiting += 1;
         let agent = parsed.key.agent_key();
-        if writer.brakes.read().stop_of(&agent).is_some() {
+        if writer.controls.read().stop_of(&agent).is_some() {
             writer.due_at(now);
         }
         writer.due_at(at.stamp.plus_ms(lifetime_ms));

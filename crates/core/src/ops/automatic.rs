@@ -106,7 +106,7 @@ pub(crate) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<
     probes::deny(writer, batch).await?;
     let judge = &mut writer.judge;
     let generation = judge.policies.generation();
-    let bypassed = writer.brakes.read().bypasses(batch.now).next().is_some();
+    let bypassed = writer.controls.read().bypasses(batch.now).next().is_some();
     if judge.policies.is_empty() && !bypassed {
         let gone = judge.generation != generation;
         judge.forget();

@@ -44,7 +44,7 @@ pub(super) async fn deny(
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     let stopped: Vec<_> = {
-        let controls = writer.brakes.read();
+        let controls = writer.controls.read();
         let all = controls.agents();
         all.filter(|(agent, _)| controls.stop_of(agent).is_some())
             .map(|(agent, set)| (agent.clone(), set.clone()))

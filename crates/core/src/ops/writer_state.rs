@@ -84,7 +84,7 @@ pub(crate) struct WriterState {
     /// Whether automatic decisions may be made.
     pub(crate) policy_known: PolicyKnown,
     /// Panic, pauses and stops.
-    pub(crate) brakes: Arc<RwLock<Controls>>,
+    pub(crate) controls: Arc<RwLock<Controls>>,
     /// What rules decide.
     pub(crate) judge: Judge,
     /// What people decided on tools before, and which calls are looked at with it.
@@ -138,7 +138,7 @@ impl WriterState {
             settlements: with.settlements,
             peers: with.peers,
             policy_known: with.policy_known,
-            brakes: with.controls,
+            controls: with.controls,
             judge: with.judge,
             projects: with.projects,
             bus: None,
@@ -250,7 +250,7 @@ impl WriterState {
 
     /// Who stopped the agent of a request, while it is stopped; also while it is unknown whether it was resumed.
     pub(crate) fn stopped_by(&self, request: &RequestKey) -> Option<String> {
-        let controls = self.brakes.read();
+        let controls = self.controls.read();
         let stop = controls.stop_of(&request.agent_key())?;
         Some(stop.by.clone())
     }

@@ -3,7 +3,7 @@ import type { StatusView } from "../../ipc/generated";
 import type { CallError } from "../../ipc/transport";
 
 const INSECURE: Record<string, string> = {
-  single_account: "Agents and consoles share one bus account: an agent could forge a stranger’s decision",
+  single_account: "Agents and consoles share one bus account: an agent could interfere with decisions for others",
   no_tls: "The connection to the bus is not encrypted",
   open_permissions: "The bus does not keep agents apart",
 };

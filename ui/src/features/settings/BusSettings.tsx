@@ -12,7 +12,7 @@ const LOGIN: Record<SettingsView["login"], string> = {
 };
 
 const INSECURE: Record<string, string> = {
-  single_account: "agents and consoles share one account: an agent could forge a stranger’s decision",
+  single_account: "agents and consoles share one account: an agent could interfere with decisions for others",
   no_tls: "the connection is not encrypted",
   open_permissions: "the bus does not keep agents apart",
 };

@@ -60,7 +60,7 @@ pub(in crate::ops) async fn judge(
     let agent = record.key.agent_key();
     let fresh = writer.policy_known.is_fresh();
     let (approves_off, bypass) = {
-        let controls = writer.brakes.read();
+        let controls = writer.controls.read();
         (
             controls.may_approve(&agent, fresh).err(),
             bypass::standing(&writer.trusted, &controls, (&agent, record.risk), batch.now),
@@ -145,7 +145,7 @@ pub(super) fn decision(
             (Verdict::Approve, Origin::SetupKey, rule, None)
         }
         Outcome::Approve(By::Bypass) => {
-            let controls = writer.brakes.read();
+            let controls = writer.controls.read();
             let rule = bypass::reference(&controls, &record.key.agent_key(), now)?;
             (Verdict::Approve, Origin::Rule, rule, None)
         }
@@ -177,5 +177,5 @@ pub(super) fn read(record: &RequestRecord, row: &PendingEvaluation) -> Option<Ar
 /// Whether a bypass of its agent is active.
 pub(super) fn is_bypassed(writer: &WriterState, record: &RequestRecord, now: Timestamp) -> bool {
     let agent = record.key.agent_key();
-    writer.brakes.read().bypass_of(&agent, now).is_some()
+    writer.controls.read().bypass_of(&agent, now).is_some()
 }

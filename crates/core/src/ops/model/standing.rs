@@ -180,7 +180,7 @@ async fn a_console_whose_key_waits_leaves_what_a_stopped_agent_asks_to_others_wi
     };
     let state = desk.console.state.as_ref().unwrap();
     let bot = "acme/bot".parse().unwrap();
-    state.brakes.write().set_agent(bot, stop);
+    state.controls.write().set_agent(bot, stop);
     desk.clock.turn(10);
     desk.asks(0..500).await;
     desk.console.tick(Death::No).await;
@@ -202,7 +202,7 @@ async fn what_waited_is_left_to_the_operator_as_long_as_one_call_after_the_other
     };
     let state = desk.console.state.as_ref().unwrap();
     state
-        .brakes
+        .controls
         .write()
         .set_agent("acme/bot".parse().unwrap(), stop);
     for request in [3, 2] {

@@ -99,7 +99,7 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
           <span className="text-text-2" title={row.votes.mine ? "Your vote is given" : "Your vote is missing"}>
             {row.votes.given} of {row.votes.required}
             {row.votes.mine ? ", voted" : ""}
-            {row.votes.apart > 0 ? `, ${row.votes.apart} for something else` : ""}
+            {row.votes.apart > 0 ? `, ${row.votes.apart} for another answer` : ""}
           </span>
         )}
         {row.finding !== null ? null : row.deniedBefore ? (
