@@ -147,7 +147,7 @@ onDesk("each error of a market place has its state and says what is missing; wha
     await page.reads(more, '[data-testid="fault"]');
   }
   await choose("report");
-  await page.reads("truncated by the framework, compression failed, from 9,000 characters", '[data-testid="shortened"]');
+  await page.reads("truncated by the framework; compression failed, from 9,000 characters", '[data-testid="shortened"]');
   await page.reads("art_77", '[data-part="reference"]');
   await page.reads("not drawn", '[data-part="wrong"]');
   await choose("crashed chain");
