@@ -112,7 +112,7 @@ onDesk("a call with subchats shows as waiting for them, each under it and named 
   await until("all of the spans", async () => (await drawn(page)).length === seven.length);
   assert.deepEqual(await drawn(page), seven);
   await page.run(`${line("hand_out")}.click(); return 1`);
-  await page.reads("tool of default/local, waiting for 1 subchat", '[data-testid="line-state"]');
+  await page.reads("tool of default/local, waits for 1 subchat", '[data-testid="line-state"]');
   await page.reads("WAIT_SUBCHATS", '[data-testid="span-detail"]');
   await page.run(`${line("ask the south")}.click(); return 1`);
   await page.reads("subchat of default/local, running", '[data-testid="line-state"]');

@@ -159,12 +159,12 @@ describe("a trace", () => {
     });
     const said = screen.getAllByTestId("line").map((line) => line.textContent);
     expect(said.map((text) => text.split(", ").at(-1))).toEqual([
-      "waiting for 2 subchats",
+      "waits for 2 subchats",
       "succeeded",
-      "waiting for 1 subchat",
+      "waits for 1 subchat",
       "waiting",
-      "waiting for a decision",
-      "waiting for 2 subchats",
+      "waits for a decision",
+      "waits for 2 subchats",
       "waiting",
     ]);
     expect(said[1]).toMatch(/^subchatask the north/);

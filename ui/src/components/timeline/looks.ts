@@ -62,8 +62,8 @@ const LOOK_WORDS: Record<LineLook, string> = {
 /** The state of a line, in words; what it waits for where that is known. */
 export const standingOf = ({ look, wait, subchats }: Pick<TraceLine, "look" | "wait" | "subchats">): string => {
   if (look !== "waiting") return LOOK_WORDS[look];
-  if (wait !== null && wait.verdict === null) return "waiting for a decision";
-  return subchats === 0 ? LOOK_WORDS.waiting : `waiting for ${subchats} ${subchats === 1 ? "subchat" : "subchats"}`;
+  if (wait !== null && wait.verdict === null) return "waits for a decision";
+  return subchats === 0 ? LOOK_WORDS.waiting : `waits for ${subchats} ${subchats === 1 ? "subchat" : "subchats"}`;
 };
 
 export const KIND_WORDS: Record<LineKind, string> = {
