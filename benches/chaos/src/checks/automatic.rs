@@ -36,7 +36,7 @@ pub(crate) fn approves_nothing_while_off<'a>(
     facts: &Facts,
     judged: impl Fn(&str) -> Option<&'a Judged>,
 ) -> Check {
-    let mut check = Check::new("nothing was approved by itself under panic, a pause or a stop");
+    let mut check = Check::new("nothing was approved automatically under panic, a pause or a stop");
     let windows = windows(&facts.streams.brakings);
     for (name, stored) in &facts.streams.decisions {
         if !judged(name).is_some_and(Judged::lets_run) {

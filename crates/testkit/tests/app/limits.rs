@@ -73,7 +73,7 @@ pub(crate) async fn refuses<T: std::fmt::Debug>(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stands_under_limits_lets_go_of_no_control_that_holds_others_back() {
+async fn an_operator_under_limits_releases_no_control_that_holds_others_back() {
     let desk = Desk::open().await;
     let data = TempData::new();
     let junior = limited(&desk, &data, "other").await;
@@ -116,7 +116,7 @@ async fn who_stands_under_limits_lets_go_of_no_control_that_holds_others_back() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stands_under_limits_removes_nothing_from_the_bus() {
+async fn an_operator_under_limits_removes_nothing_from_the_bus() {
     let desk = Desk::open().await;
     let data = TempData::new();
     let junior = limited(&desk, &data, "acme").await;
@@ -133,7 +133,7 @@ async fn who_stands_under_limits_removes_nothing_from_the_bus() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stands_under_limits_takes_from_no_rule_that_denies() {
+async fn an_operator_under_limits_weakens_no_rule_that_denies() {
     let desk = Desk::open().await;
     let (data, agent) = (TempData::new(), desk.agent("rogue").await);
     apply(&desk.app, "schema = 1\n").await;
@@ -181,7 +181,7 @@ async fn who_stands_under_limits_takes_from_no_rule_that_denies() {
 
 /// A rule denies by a setup key: its value is what holds back.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_stands_under_limits_changes_no_setup_key_by_which_rules_deny() {
+async fn an_operator_under_limits_changes_no_setup_key_by_which_rules_deny() {
     let desk = Desk::open().await;
     let (data, agent) = (TempData::new(), desk.agent("bot").await);
     hello(&agent, json!([])).await;
