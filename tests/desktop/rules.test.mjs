@@ -53,7 +53,7 @@ onDesk("a card becomes the narrowest rule, which then decides automatically unti
   await page.press("n");
   await page.reads("INV-2", '[data-testid="card"]');
   await page.press("w");
-  await page.reads("Rule delete-invoice would approve it", '[data-testid="why"]');
+  await page.reads("Rule delete-invoice would allow it", '[data-testid="why"]');
   await page.reads("invoice is different", '[data-testid="why"]');
   await page.press(KEYS.escape);
 

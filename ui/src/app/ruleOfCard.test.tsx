@@ -58,7 +58,7 @@ describe("a card", () => {
     press("w");
     const why = await screen.findByTestId("why");
     await waitFor(() => {
-      expect(why.textContent).toContain("Rule read-only would approve it, but risk is different");
+      expect(why.textContent).toContain("Rule read-only would allow it, but risk is different");
     });
     expect(why.textContent).toContain("allow_dangerous is false; this call would not ask with true");
     expect(why.textContent).toContain("sha256:4be1");
@@ -96,7 +96,7 @@ describe("beside a card", () => {
       within(beside)
         .getAllByTestId("near")
         .map((line) => line.textContent),
-    ).toEqual(["Rule small would approve it, but risk is different."]);
+    ).toEqual(["Rule small would allow it, but risk is different."]);
     expect(beside.textContent).not.toContain("more rules almost match");
     press("w");
     expect(within(await screen.findByTestId("why")).getAllByTestId("near")).toHaveLength(3);

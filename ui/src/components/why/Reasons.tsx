@@ -18,6 +18,8 @@ const MATCHERS: Record<string, string> = {
   thread_id: "the thread is different",
 };
 
+const WOULD: Record<NearRule["effect"], string> = { approve: "allow it", deny: "deny it", ask: "ask" };
+
 const ruleLink = (workspace: string, id: string) => (
   <Link to="/rules" search={{ ws: workspace, id }} className="font-mono text-text hover:underline">
     {id}
@@ -144,7 +146,7 @@ export const Reasons = ({ now, workspace, most, briefly = false }: ReasonsProps)
             </>
           ) : (
             <>
-              would {rule.effect === "ask" ? "ask" : `${rule.effect} it`}, but {failed(rule.matcher)}
+              would {WOULD[rule.effect]}, but {failed(rule.matcher)}
             </>
           )}
           .
