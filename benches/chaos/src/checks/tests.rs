@@ -21,7 +21,8 @@ use crate::store::{ConsoleRows, DecisionRow, RequestRow};
 
 const NAME: &str = "acme/bot/r1";
 const ID: &str = "019aa000-0001-7000-8000-000000000001";
-const UNDER_PANIC_OR_PAUSE: &str = "nothing was approved automatically under panic, a pause or a stop";
+const UNDER_PANIC_OR_PAUSE: &str =
+    "nothing was approved automatically under panic, a pause or a stop";
 const REALM: &str = "019aa000-0000-4000-8000-000000000001";
 
 fn stored(payload: &Value, second: i64) -> Stored {
