@@ -28,11 +28,11 @@ use crate::store::{StoreError, requests};
 
 /// How many are looked at in one transaction for one agent.
 const AT_ONCE: i64 = 500;
-/// How many are given to the writer together.
-const TOGETHER: usize = 500;
+/// How many are given to the writer together. Small, because each group that is stored prolongs the grace.
+const TOGETHER: usize = 100;
 /// What waited already is first left to the operator who stopped the agent, as long as one call is ended after the
-/// other: only a person's decision can end the run.
-const GRACE_MS: i64 = 2_000;
+/// other: only a person's decision can end the run. On a machine under load one group can need several seconds.
+const GRACE_MS: i64 = 10_000;
 /// How long a command waits for the past before it looks for waiting calls.
 const READY_LIMIT: Duration = Duration::from_secs(30);
 /// How soon to look whether the policy is known again.
