@@ -19,8 +19,13 @@ logs=()
 reports=$(mktemp -d)
 ended() {
   local code=$? lane
-  # A lane has a process group of its own (set -m): its tests end with it.
-  for lane in "${lanes[@]}"; do kill -- "-$lane" 2>/dev/null || true; done
+  # A lane has a process group of its own (set -m): its tests end with it. Interrupted first, because pytest then
+  # prints what has failed so far.
+  for lane in "${lanes[@]}"; do kill -INT -- "-$lane" 2>/dev/null || true; done
+  for lane in "${lanes[@]}"; do
+    timeout 20 tail --pid="$lane" -f /dev/null 2>/dev/null || true
+    kill -- "-$lane" 2>/dev/null || true
+  done
   [ "${#logs[@]}" = 0 ] || { cat "${logs[@]}"; rm -f "${logs[@]}"; }
   rm -rf "$reports"
   [ "$code" = 0 ] || printf "\n==> FAILED: %s (exit %s)\n" "$current" "$code" >&2

@@ -5,7 +5,7 @@
 use std::sync::{LazyLock, OnceLock};
 
 use countersign_redaction::Hiding;
-use countersign_wire::{Sha256Digest, Shown, escape, escape_lines, json_shown};
+use countersign_wire::{Sha256Digest, Shown, escape, escape_lines, json_shown, read_plain};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -39,6 +39,11 @@ impl Secrets {
     /// Text for one line.
     pub(crate) fn line(self, text: &str) -> String {
         self.of(text, escape, Hiding::escape)
+    }
+
+    /// A sentence of the console about values that it escaped.
+    pub(crate) fn sentence(self, text: &str) -> String {
+        self.of(text, read_plain, Hiding::read_plain)
     }
 
     /// Text of several lines.

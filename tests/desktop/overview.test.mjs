@@ -48,7 +48,7 @@ const expected = (lines) => {
       "Decided by people": share(human.length, decided.length), "Decided automatically": share(automatic.length, decided.length),
       "Hasty decisions": share(human.filter((line) => line.front < 1_000).length, human.length),
       "Denied or edited by people": share(human.filter((line) => line.verdict === "deny").length, human.length),
-      "By people: median in front · waiting": human.length === 0 ? "–" : [words(ofHundred(human.map((line) => line.front), 50)), paced(human)[0]].join(" · "),
+      "By people: median card open · waiting": human.length === 0 ? "–" : [words(ofHundred(human.map((line) => line.front), 50)), paced(human)[0]].join(" · "),
       Expired: share(expired, lines.length), "Delivery overdue now": "0",
     },
     numbers: [lines.length, ...["approve", "deny"].map((verdict) => decided.filter((line) => line.verdict === verdict).length), expired],

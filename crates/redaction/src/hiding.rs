@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::names::is_plain_seed;
 use super::{Redacted, is_secret_key, secret_spans};
-use countersign_wire::{Segment, Sha256Digest, Shown, escape, escape_lines};
+use countersign_wire::{Segment, Sha256Digest, Shown, escape, escape_lines, read_plain};
 
 /// The name of the mark of a hidden value.
 const MARK: &str = "hidden value";
@@ -95,6 +95,11 @@ impl Hiding {
     /// As [`escape_lines`], with a mark for each secret.
     pub fn escape_lines(&self, text: &str) -> Shown {
         self.shown(text, escape_lines)
+    }
+
+    /// As [`read_plain`], with a mark for each secret.
+    pub fn read_plain(&self, text: &str) -> Shown {
+        self.shown(text, read_plain)
     }
 
     /// As [`json_shown`](countersign_wire::json_shown), with a mark for each secret.

@@ -65,7 +65,7 @@ pub(crate) fn of<'a>(call: &'a Call<'_>) -> Vec<Pair<'a>> {
     found
 }
 
-/// Payees that always came with one account, now with another.
+/// Payees that always had one account and now have another.
 pub(crate) fn broken(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let mut found = Vec::new();
     for pair in of(call) {
@@ -83,7 +83,7 @@ pub(crate) fn broken(call: &Call<'_>, past: &Past) -> Vec<Finding> {
                 weight: Weight::Stop,
                 at: pair.at.to_owned(),
                 message: format!(
-                    "{} came with {} in all {calls} earlier calls, now with {}.",
+                    "{} had {} in all {calls} earlier calls; this call has {}.",
                     past.shown(pair.written),
                     past.shown(account),
                     past.shown(&pair.account)

@@ -76,7 +76,7 @@ pub use request::{
 };
 pub use shown::{
     Segment, Shown, TextWarning, escape, escape_bytes, escape_lines, is_hostile, json_ascii_safe,
-    json_shown, judged, looks_like, text_ascii_safe, warnings,
+    json_shown, judged, looks_like, read_plain, text_ascii_safe, warnings,
 };
 pub use signature::{Context, Signature, SignatureError, sign, signing_input, verify};
 pub use span::{

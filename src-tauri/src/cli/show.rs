@@ -237,7 +237,9 @@ fn as_json(
         rule_version: story.line.rule_version,
         repeats: story.repeats.as_ref().map(repeats),
         findings: findings_of(&story.line).map(|of| scrutiny::findings(&of, secrets)),
-        effect: scrutiny.and_then(|of| of.effect.as_deref().map(words)),
+        effect: scrutiny
+            .and_then(|of| of.effect.as_deref())
+            .map(|text| secrets.sentence(text)),
         compared: scrutiny.and_then(|of| {
             of.compared
                 .as_ref()

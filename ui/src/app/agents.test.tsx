@@ -193,7 +193,7 @@ describe("agents", () => {
     ]);
     expect(
       screen.getAllByTestId("tool").map((tool) => within(tool).queryByTestId("target")?.textContent ?? null),
-    ).toEqual(["typed: its name", "typed: /table", null]);
+    ).toEqual(["type to approve: its name", "type to approve: /table", null]);
     const answers = ["this is not a JSON pointer", null];
     console.answers.choose_target = () => {
       const problem = answers.shift();

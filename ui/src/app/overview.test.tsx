@@ -160,7 +160,7 @@ it("the overview draws its numbers and says them in words and tables, shares inc
   expect(figures.textContent).toContain("Decided by people4 · 57 %");
   expect(figures.textContent).toContain("Hasty decisions1 · 33 %");
   expect(figures.textContent).toContain("Denied or edited by people2 · 50 %");
-  expect(figures.textContent).toContain("By people: median in front · waiting500 ms · 1 min 24 s");
+  expect(figures.textContent).toContain("By people: median card open · waiting500 ms · 1 min 24 s");
   expect(drawn.data.at(-1)).toEqual([
     [0, 60],
     [8, 0],

@@ -53,7 +53,7 @@ describe("the status bar", () => {
       { today: () => ({ decided, waitingMs: decided * 84_000, frontMs: decided * 500, newest: 1_000 }) },
     );
     expect((await screen.findByTestId("today")).textContent).toBe(
-      "Today: median in front 500 ms, median waiting 1 min 24 s",
+      "Today: median card open 500 ms, median waiting 1 min 24 s",
     );
     expect(console.argsOf("today")[0]).toEqual({ sinceMs: midnight(0) });
     decided = 2;
@@ -66,7 +66,7 @@ describe("the status bar", () => {
       );
     });
     await waitFor(() => {
-      expect(screen.getByTestId("today").textContent).toBe("Today: median in front 1.0 s, median waiting 2 min 48 s");
+      expect(screen.getByTestId("today").textContent).toBe("Today: median card open 1.0 s, median waiting 2 min 48 s");
     });
     expect(screen.getByTestId("today").title).toBe("2 decisions by people since midnight, median waiting 2 min 48 s");
     expect(console.argsOf("today").length).toBe(2);

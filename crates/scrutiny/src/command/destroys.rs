@@ -23,7 +23,7 @@ fn removes(line: &Line<'_>) -> Option<String> {
     match line.name.as_str() {
         "rm" if line.has("rR", "recursive") => {
             let target = line.operands().find(|word| is_grave(word, line))?;
-            Some(format!("removes {} with everything in it", named(target)))
+            Some(format!("removes {} and everything in it", named(target)))
         }
         "rmdir" | "rd" | "del"
             if line
@@ -32,7 +32,7 @@ fn removes(line: &Line<'_>) -> Option<String> {
                 .any(|word| word.text.eq_ignore_ascii_case("/s")) =>
         {
             Some(format!(
-                "removes a folder with everything in it: {}",
+                "removes a folder and everything in it: {}",
                 line.shown()
             ))
         }
@@ -42,7 +42,7 @@ fn removes(line: &Line<'_>) -> Option<String> {
                 .any(|option| option.to_lowercase().starts_with("-r")) =>
         {
             let target = line.operands().find(|word| is_grave(word, line))?;
-            Some(format!("removes {} with everything in it", named(target)))
+            Some(format!("removes {} and everything in it", named(target)))
         }
         "find" if line.words.iter().any(|word| word.text == "-delete") => {
             Some("deletes everything that find finds (-delete)".to_owned())
@@ -112,7 +112,7 @@ fn is_grave(word: &Word, line: &Line<'_>) -> bool {
 
 fn named(word: &Word) -> String {
     match (word.dynamic, word.text.is_empty()) {
-        (true, true) => "a path that is only known when it runs".to_owned(),
+        (true, true) => "a path known only at run time".to_owned(),
         (true, false) => format!("{}…", crate::past::shown(&word.text)),
         (false, _) => crate::past::shown(&word.text),
     }

@@ -5,6 +5,7 @@
 
 mod class;
 mod json;
+mod plain;
 mod warning;
 
 use schemars::JsonSchema;
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use class::{is_hostile, judged};
 pub use json::{json_ascii_safe, json_shown, text_ascii_safe};
+pub use plain::read_plain;
 pub use warning::{TextWarning, looks_like, warnings};
 
 /// A piece of shown text.

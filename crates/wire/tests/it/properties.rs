@@ -1,9 +1,9 @@
 //! Promises for every input.
 
 use countersign_wire::{
-    RejectionCode, Sha256Digest, Subject, Timestamp, Tool, canonical_json, escape, escape_lines,
-    is_hostile, json_ascii_safe, parse_decision, parse_hello, parse_receipt, parse_request,
-    parse_span, parse_withdraw, warnings,
+    RejectionCode, Segment, Sha256Digest, Subject, Timestamp, Tool, canonical_json, escape,
+    escape_lines, is_hostile, json_ascii_safe, parse_decision, parse_hello, parse_receipt,
+    parse_request, parse_span, parse_withdraw, read_plain, warnings,
 };
 use proptest::{collection::vec, prelude::*};
 use serde_json::{Map, Value, json};
@@ -143,7 +143,7 @@ proptest! {
         for shown in [escape(&text), escape_lines(&text)] {
             prop_assert_eq!(shown.original(), Some(text.clone()));
             for segment in &shown.0 {
-                if let countersign_wire::Segment::Text { text } = segment {
+                if let Segment::Text { text } = segment {
                     prop_assert!(!text.is_empty());
                     prop_assert!(text.chars().all(|c| c == '\n' || !is_hostile(c)));
                 }
@@ -151,6 +151,11 @@ proptest! {
         }
         let plain = escape(&text).plain();
         prop_assert!(plain.chars().all(|c| c == '⟨' || !is_hostile(c)));
+        prop_assert_eq!(read_plain(&plain), escape(&text));
+        prop_assert!(read_plain(&text).0.iter().all(|segment| match segment {
+            Segment::Text { text } => !text.chars().any(is_hostile),
+            Segment::Mark { .. } => true,
+        }));
         let _ = warnings(&text);
     }
 

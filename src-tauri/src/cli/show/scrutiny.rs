@@ -13,7 +13,7 @@ pub(super) fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
     let finding = of.iter().map(|finding| {
         json!({
             "code": finding.code, "weight": finding.weight, "at": finding.at,
-            "message": secrets.line(&finding.message),
+            "message": secrets.sentence(&finding.message),
         })
     });
     finding.collect()
@@ -61,7 +61,7 @@ pub(crate) fn lines(of: &[Finding], least: Weight, secrets: Secrets) -> Vec<Stri
             "{} {}: {}",
             finding.code.as_str(),
             secrets.line(at),
-            secrets.line(&finding.message)
+            secrets.sentence(&finding.message)
         )
     });
     line.collect()

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::args::{Walked, walk, walk_marked};
 use super::details::{CardDetails, state_of};
 use super::form::form_view;
-use super::hidden::{escape, escape_lines, json_shown};
+use super::hidden::{escape, escape_lines, json_shown, read_plain};
 use super::looks::looks;
 use super::progress::{decision_view, ladder, on_bus_view, rule_ref};
 use super::scrutiny::{compared_view, denied_view, finding_view};
@@ -97,7 +97,7 @@ pub(crate) fn card_view(
         args: walked.map(|walked| walked.entries),
         looks: looks(tool_name.unwrap_or_default(), request.args.as_ref()),
         findings: story.findings.iter().map(finding_view).collect(),
-        effect: text(scrutiny.effect.as_ref()),
+        effect: scrutiny.effect.as_deref().map(read_plain),
         read_ms: story.read_ms(),
         compared: scrutiny.compared.as_ref().and_then(|compared| {
             let args = request.args.as_ref()?;

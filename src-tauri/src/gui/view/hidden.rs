@@ -13,6 +13,11 @@ pub(super) fn escape(text: &str) -> Shown {
     hiding().escape(text)
 }
 
+/// A sentence of the console about values that it escaped.
+pub(super) fn read_plain(text: &str) -> Shown {
+    hiding().read_plain(text)
+}
+
 /// Text of several lines.
 pub(super) fn escape_lines(text: &str) -> Shown {
     hiding().escape_lines(text)

@@ -46,7 +46,7 @@ pub(crate) fn history_row(line: &RequestSummary, hiding: &Hiding, own_key: &str)
         kind: kind.and_then(|word| serde_json::from_value(word.into()).ok()),
         tool: line.tool.as_deref().map(|tool| hiding.escape(tool)),
         summary: match &line.effect {
-            Some(effect) => Some(hiding.escape(effect)),
+            Some(effect) => Some(hiding.read_plain(effect)),
             None => line_summary(line),
         },
         finding: findings_of(line)

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::card::path_of;
 use super::details::{read_request, state_of};
-use super::hidden::{escape, without_secrets};
+use super::hidden::{escape, read_plain, without_secrets};
 use super::scrutiny::{finding_view, path_with};
 use super::summary::{call_summary, clip};
 use super::votes::votes_count;
@@ -50,7 +50,7 @@ pub(crate) fn inbox_row(line: &RequestSummary) -> Option<InboxRow> {
         risk: Risk::effective(&line.risk),
         path: path_with(path_of(&request), &findings),
         summary: cut(&summary, LINE),
-        effect: line.effect.as_deref().map(escape),
+        effect: line.effect.as_deref().map(read_plain),
         finding: findings.first().map(finding_view),
         says: says.map(|text| cut(text, LINE)),
         workspace: line.ws.clone(),

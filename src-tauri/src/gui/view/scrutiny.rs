@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::args::walk;
 use super::card::hidden_for_good;
 use super::edit::{diff, text_of};
-use super::hidden::{escape as shown, without_secrets};
+use super::hidden::{escape as shown, read_plain, without_secrets};
 use super::letters::between;
 
 /// As the card lists them.
@@ -28,7 +28,7 @@ pub(super) fn finding_view(finding: &Finding) -> FindingView {
             Weight::Look => FindingWeight::Look,
         },
         at: shown(&finding.at),
-        message: shown(&finding.message),
+        message: read_plain(&finding.message),
     }
 }
 
@@ -215,6 +215,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use countersign_view::DiffKind;
+    use countersign_wire::Segment;
 
     fn reported(at: &str, was: Option<Value>, is: Option<Value>) -> String {
         let at = at.to_owned();
@@ -246,6 +247,26 @@ mod tests {
             ),
             false => lines.collect::<Vec<_>>().join("|"),
         }
+    }
+
+    #[test]
+    fn a_value_in_a_finding_is_escaped_once() {
+        let view = finding_view(&Finding {
+            code: countersign_core::ops::scrutiny::Code::NearMiss,
+            weight: Weight::Stop,
+            at: "/payee".to_owned(),
+            message: "Ha⟨U+202E⟩ll differs by one letter from Hall.".to_owned(),
+        });
+        let marks = |segment: &Segment| match segment {
+            Segment::Mark { code, .. } => Some(code.clone()),
+            Segment::Text { .. } => None,
+        };
+        let marks: Vec<_> = view.message.0.iter().filter_map(marks).collect();
+        assert_eq!(marks, ["U+202E"]);
+        assert_eq!(
+            view.message.plain(),
+            "Ha⟨U+202E⟩ll differs by one letter from Hall."
+        );
     }
 
     #[test]

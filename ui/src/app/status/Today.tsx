@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
 /** Decisions of a batch, and of several operators, come in one after the other. */
 const GATHER_MS = 500;
 
-/** How long cards were in front today, and how long requests waited; nothing while nobody has decided anything. */
+/** How long cards were open today, and how long requests waited; nothing while nobody has decided anything. */
 export const Today = () => {
   const desk = useDesk();
   const client = useQueryClient();
@@ -40,7 +40,7 @@ export const Today = () => {
   const waiting = `median waiting ${formatPace(data.waitingMs)}`;
   return (
     <span data-testid="today" title={`${many} by people since midnight, ${waiting}`}>
-      {data.frontMs === null ? `Today: ${waiting}` : `Today: median in front ${formatPace(data.frontMs)}, ${waiting}`}
+      {data.frontMs === null ? `Today: ${waiting}` : `Today: median card open ${formatPace(data.frontMs)}, ${waiting}`}
     </span>
   );
 };

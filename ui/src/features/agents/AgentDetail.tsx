@@ -58,7 +58,7 @@ const Credentials = ({ agent }: { readonly agent: AgentView }) => (
           </span>
           {credential.missingKeys.length === 0 ? null : (
             <span className="ml-2 text-warn">
-              missing{" "}
+              needs{" "}
               {credential.missingKeys.map((key, place) => (
                 // Keys keep their order.
                 // oxlint-disable-next-line react/no-array-index-key

@@ -105,7 +105,7 @@ export const TypedTarget = (props: TypedTargetProps) => {
           setOpen(true);
         }}
       >
-        typed: {pointer === null ? "its name" : <code className="font-mono text-xs">{pointer}</code>}
+        type to approve: {pointer === null ? "its name" : <code className="font-mono text-xs">{pointer}</code>}
       </button>
       {open ? (
         <Choice

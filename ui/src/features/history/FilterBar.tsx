@@ -139,7 +139,7 @@ export const FilterBar = ({ filter, onChange }: FilterBarProps) => {
         />
       ) : null}
       <Choice
-        label="In front"
+        label="Card open"
         value={filter.hasty ? "hasty" : null}
         options={HASTY}
         onChange={(hasty) => {

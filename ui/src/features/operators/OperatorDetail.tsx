@@ -41,10 +41,10 @@ const Term = ({ line }: { readonly line: OperatorLine }) => (
 
 const next = ({ key, now }: Operator): string =>
   ({
-    waiting: `Accept with \`countersign operators add ${key}\`, refuse with \`countersign operators retire ${key}\`.`,
-    retired: `Reactivate with \`countersign operators add ${key}\`.`,
+    waiting: `To accept the key, run \`countersign operators add ${key}\`. To refuse it, run \`countersign operators retire ${key}\`.`,
+    retired: `To reactivate the key, run \`countersign operators add ${key}\`.`,
   })[now.state] ??
-  `End with \`countersign operators retire ${key}\`, limit with \`countersign operators limit ${key}\`.`;
+  `To retire the key, run \`countersign operators retire ${key}\`. To limit it, run \`countersign operators limit ${key}\`.`;
 
 /** One key: whose it is, since when and by whom, and what to do about it. */
 export const OperatorDetail = ({ one, nowMs }: { readonly one: Operator; readonly nowMs: number }) => {

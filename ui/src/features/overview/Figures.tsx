@@ -58,7 +58,7 @@ export const Figures = ({ view }: { readonly view: OverviewView }) => {
       <Counted label="Decided automatically" value={view.automatic} find={finds.automatic(view)} of={decided} />
       <Counted label="Hasty decisions" value={view.hasty} find={finds.hasty(view)} of={view.inWindow} />
       <Counted label="Denied or edited by people" value={view.caught} find={finds.caught(view)} of={view.human} />
-      <Figure label="By people: median in front · waiting">
+      <Figure label="By people: median card open · waiting">
         {view.frontMs === null ? "–" : formatDuration(view.frontMs)} ·{" "}
         {view.pace === null ? "–" : formatDuration(view.pace.medianMs)}
       </Figure>

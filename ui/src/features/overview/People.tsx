@@ -6,7 +6,7 @@ import type { PersonWeekView } from "../../ipc/generated";
 
 const head = "pr-4 pb-1.5 text-right font-normal";
 const cell = "py-1 pr-4 text-right font-mono text-xs whitespace-nowrap";
-const NAMES = ["Decisions", "By command line", "Denied", "Hasty", "Median in front", "Catch rate"];
+const NAMES = ["Decisions", "By command line", "Denied", "Hasty", "Median card open", "Catch rate"];
 
 /** A share and what it is of; a dash of nothing. */
 export const shareOf = (part: number, all: number): string =>
@@ -56,7 +56,8 @@ export const People = ({ weeks }: { readonly weeks: readonly PersonWeekView[] })
           </tbody>
         </table>
         <p className="mt-1.5 mb-0 text-xs text-text-3">
-          Hasty: in front for less time than it takes to read. Only decisions in this console’s window are timed.
+          Hasty: the card was open for less time than it takes to read. Only decisions in this console’s window are
+          timed.
         </p>
       </>
     )}

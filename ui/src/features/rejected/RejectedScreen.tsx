@@ -60,7 +60,7 @@ const Detail = ({ row }: { readonly row: RejectedRow }) => {
     <Region label="Rejected message" testId="rejected-detail" className="flex-1">
       <header className="border-b border-line px-7 pt-[18px] pb-3.5">
         <div className="mb-1.5 text-xs text-text-3">
-          It can never be approved. It is kept with its bytes and audited
+          This message can never be approved. Its bytes are kept and audited
           {data?.answered === true ? ", and the agent was informed." : "."}
         </div>
         <h2 className="selectable m-0 font-mono text-xl/tight font-semibold">{row.code}</h2>

@@ -143,7 +143,7 @@ pub(super) async fn read_only(
     let console = writer.identity.console_id.to_string();
     match &why {
         Some((code, reason)) => {
-            let kept = format!("{code}: {reason}");
+            let kept = format!("{reason} ({code})");
             if meta::put(batch.tx, meta::READ_ONLY, &kept).await? {
                 batch.record(auto, "read_only", console, json!({ "code": code }));
             }

@@ -40,7 +40,7 @@ export const WayPanel = () => {
       {strict
         ? "Critical: complete every step to approve"
         : stops(card)
-          ? "A finding stops this call: before you approve"
+          ? "A finding stops this call. Before you approve"
           : "Before you approve"}
     </b>
   );

@@ -36,7 +36,7 @@ export const LedHere = ({ request }: { readonly request: string }) => {
       <div className="font-mono text-xs" data-testid="led-here">
         {data.earlier > 0 ? (
           <p className="mt-0 mb-1 font-sans text-text-3">
-            {data.earlier} earlier {data.earlier === 1 ? "step" : "steps"}, in the trace
+            {data.earlier === 1 ? "1 earlier step is" : `${data.earlier} earlier steps are`} in the whole trace
           </p>
         ) : null}
         <ol className="m-0 list-none p-0">
