@@ -170,6 +170,14 @@ describe("the ways of high and critical", () => {
     });
   });
 
+  it.each([
+    ["critical", "Critical: complete every step to approve"],
+    ["high", "Irreversible: complete every step to approve"],
+  ] as const)("names why a call of risk %s asks for every step", async (risk, title) => {
+    await one({ risk, path: "critical" });
+    expect(screen.getByText(title)).toBeTruthy();
+  });
+
   it("says where what is typed differs from what is asked for, which it does not show in the field", async () => {
     await one({ risk: "critical", path: "critical" });
     const field = await screen.findByLabelText<HTMLInputElement>("Type the tool’s name");

@@ -38,7 +38,7 @@ export const WayPanel = () => {
   const title = (
     <b className={`font-semibold short:sr-only ${strict ? "text-crit" : "text-text-2"}`}>
       {strict
-        ? "Critical: complete every step to approve"
+        ? `${card.risk === "critical" ? "Critical" : "Irreversible"}: complete every step to approve`
         : stops(card)
           ? "A finding stops this call. Before you approve"
           : "Before you approve"}
