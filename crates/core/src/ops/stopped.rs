@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use countersign_wire::{AgentControl, AgentKey, Origin, RequestKey, Verdict};
 use futures::StreamExt as _;
-use futures::stream::FuturesUnordered;
+use futures::stream::{self, FuturesUnordered};
 use tokio::sync::oneshot;
 
 use super::controls::ControlValue;
@@ -28,11 +28,12 @@ use crate::store::{StoreError, requests};
 
 /// How many are looked at in one transaction for one agent.
 const AT_ONCE: i64 = 500;
-/// How many are given to the writer together. Small, because each group that is stored prolongs the grace.
-const TOGETHER: usize = 100;
+/// How many wait for the writer at a time: more than one transaction takes, so that the next one follows at once and
+/// the console, which writes to the same file, does not come between them for longer than the grace.
+const TOGETHER: usize = 1_000;
 /// What waited already is first left to the operator who stopped the agent, as long as one call is ended after the
-/// other: only a person's decision can end the run. On a machine under load one group can need several seconds.
-const GRACE_MS: i64 = 10_000;
+/// other: only a person's decision can end the run. On a machine under load one transaction can need seconds.
+const GRACE_MS: i64 = 5_000;
 /// How long a command waits for the past before it looks for waiting calls.
 const READY_LIMIT: Duration = Duration::from_secs(30);
 /// How soon to look whether the policy is known again.
@@ -140,15 +141,12 @@ impl App {
         }
         let mut left = 0;
         let mut sent = FuturesUnordered::new();
-        for some in waiting.chunks(TOGETHER) {
-            let given = some
-                .iter()
-                .map(|(key, state)| self.terminate(key.clone(), *state));
-            for settled in futures::future::join_all(given).await {
-                match settled {
-                    Some((key, settled)) => sent.push(async { (key, settled.await) }),
-                    None => left += 1,
-                }
+        let given = stream::iter(waiting).map(|(key, state)| self.terminate(key, state));
+        let mut given = given.buffer_unordered(TOGETHER);
+        while let Some(settled) = given.next().await {
+            match settled {
+                Some((key, settled)) => sent.push(async { (key, settled.await) }),
+                None => left += 1,
             }
         }
         let (mut terminated, mut newest) = (0, None);
