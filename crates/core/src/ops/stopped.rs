@@ -33,7 +33,7 @@ const AT_ONCE: i64 = 500;
 const TOGETHER: usize = 1_000;
 /// What waited already is first left to the operator who stopped the agent, as long as one call is ended after the
 /// other: only a person's decision can end the run. On a machine under load one transaction can need seconds.
-const GRACE_MS: i64 = 5_000;
+pub(super) const GRACE_MS: i64 = 5_000;
 /// How long a command waits for the past before it looks for waiting calls.
 const READY_LIMIT: Duration = Duration::from_secs(30);
 /// How soon to look whether the policy is known again.

@@ -17,6 +17,7 @@ use crate::domain::Timestamp;
 use crate::domain::controls::ControlSetting;
 use crate::ops::job::Job;
 use crate::ops::policies::Policies;
+use crate::ops::stopped::GRACE_MS;
 use crate::ops::turns::Turn;
 use crate::ops::{DecideCommand, TrustedKeys};
 use crate::store::policy::PolicyRow;
@@ -206,14 +207,14 @@ async fn what_waited_is_left_to_the_operator_as_long_as_one_call_after_the_other
         .write()
         .set_agent("acme/bot".parse().unwrap(), stop);
     for request in [3, 2] {
-        desk.clock.turn(1_500);
+        desk.clock.turn(GRACE_MS - 500);
         let key = format!("acme/bot/r{request}").parse().unwrap();
         let command = DecideCommand::by_operator(key, Verdict::Terminate);
         let ended = Job::Decide(Box::new(command), oneshot::channel().0);
         desk.console.work(vec![ended], Death::No).await;
         desk.console.tick(Death::No).await;
     }
-    desk.clock.turn(1_999);
+    desk.clock.turn(GRACE_MS - 1);
     desk.console.tick(Death::No).await;
     assert_eq!(desk.verdicts().len(), 2, "the other two are left");
     desk.clock.turn(1);
