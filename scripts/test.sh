@@ -124,8 +124,14 @@ rust_tests() {
 
 # Everything breaks for two minutes, in one order, so that two runs can be compared; `make chaos` draws another each time.
 faults() {
-  cargo xtask chaos --built --seconds 120 --seed 454212
+  xtask chaos --built --seconds 120 --seed 454212
 }
+
+# As it was built with everything else: `cargo xtask` would compile half of its dependencies for a feature set of its own.
+xtask() { target/debug/xtask "$@"; }
+# The only crate with examples that a reader copies. With it the two packages that ask for the most features, so that
+# its dependencies are those of the build.
+rust_examples() { cargo test --quiet -p countersign-sdk -p countersign -p xtask "${features[@]}" --doc; }
 
 npm_build() { in_ui build -- --logLevel warn; }
 
@@ -171,15 +177,14 @@ step "format" cargo fmt --all --check
 [ "$scope" = headless ] || step "page: build" npm_build
 
 beside first_lane
-step "tidy" cargo xtask tidy
-step "generated files" cargo xtask codegen --check
 step "Rust build and lints" rust_build
+step "tidy" xtask tidy
+step "generated files" xtask codegen --check
 step "Rust docs" rust_docs
 joined
 
 step "Rust tests" rust_tests
-# The only crate with examples that a reader copies.
-step "Rust examples in docs" cargo test --quiet --package countersign-sdk --doc
+step "Rust examples in docs" rust_examples
 # Two lanes: while the tests of one wait for a deadline or a program, those of the other work.
 beside python_tests
 beside framework_tests
