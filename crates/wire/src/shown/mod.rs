@@ -38,6 +38,15 @@ pub enum Segment {
     },
 }
 
+impl Segment {
+    fn mark(character: char) -> Self {
+        Self::Mark {
+            code: format!("U+{:04X}", u32::from(character)),
+            name: class::name(character).map(str::to_owned),
+        }
+    }
+}
+
 /// Text that is safe to show, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
@@ -126,10 +135,7 @@ fn escape_with(text: &str, stays: impl Fn(char) -> bool) -> Shown {
                     text: text[start..at].to_owned(),
                 });
             }
-            segments.push(Segment::Mark {
-                code: format!("U+{:04X}", u32::from(character)),
-                name: class::name(character).map(str::to_owned),
-            });
+            segments.push(Segment::mark(character));
             start = at + character.len_utf8();
         }
     }

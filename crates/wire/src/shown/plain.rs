@@ -1,28 +1,21 @@
 //! Plain text that holds escaped values, read back into segments.
 
-use super::{Segment, Shown, class, escape};
+use super::{Segment, Shown, escape};
 
 /// Reads a sentence around values that [`Shown::plain`] wrote: each `⟨U+202E⟩` is a mark again, so that nothing is
 /// escaped twice. Everything else is as in [`escape`].
 #[must_use]
 pub fn read_plain(text: &str) -> Shown {
     let mut segments = Vec::new();
-    let mut rest = text;
-    let mut from = 0;
-    while let Some(at) = rest[from..].find('⟨').map(|at| from + at) {
-        let Some((character, len)) = mark(&rest[at..]) else {
-            from = at + '⟨'.len_utf8();
-            continue;
-        };
-        segments.extend(escape(&rest[..at]).0);
-        segments.push(Segment::Mark {
-            code: format!("U+{:04X}", u32::from(character)),
-            name: class::name(character).map(str::to_owned),
-        });
-        rest = &rest[at + len..];
-        from = 0;
+    let mut start = 0;
+    for (at, _) in text.match_indices('⟨') {
+        if let Some((character, len)) = mark(&text[at..]) {
+            segments.extend(escape(&text[start..at]).0);
+            segments.push(Segment::mark(character));
+            start = at + len;
+        }
     }
-    segments.extend(escape(rest).0);
+    segments.extend(escape(&text[start..]).0);
     Shown(segments)
 }
 
