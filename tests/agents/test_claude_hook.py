@@ -34,6 +34,8 @@ def test_a_call_that_asks_is_answered(hook, desk, verdict, flags, decision, text
     [shown] = desk.cli("show", f"default/{hook.agent}/{request}")
     text = text.replace("WHO", shown["decided_by"]["name"])
     reported = {"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": text}
+    if verdict == "approve":
+        reported["updatedInput"] = hook.event()["tool_input"]
     ended = {"continue": False, "stopReason": text} if "--terminate" in flags else {}
     assert answer == {"hookSpecificOutput": reported} | ended
 
@@ -75,11 +77,22 @@ def test_an_edit_runs_as_edited_and_the_model_is_told(hook, desk, tmp_path):
     )
 
 
-def test_a_tool_that_only_reads_and_an_event_that_is_no_call_are_let_alone(hook, desk):
-    assert hook.run(hook.event(tool_name="Read"))[:2] == (0, "")
+def test_a_tool_that_only_reads_is_left_to_the_program(hook, desk):
+    assert hook.run(hook.event(tool_name="Read"), "--event", "before")[:2] == (0, "")
     assert hook.run(hook.event(), "--ask", "Write")[:2] == (0, "")
-    code, out, _ = hook.run({"hook_event_name": "Notification"})
-    assert (code, json.loads(out)) == (0, {})
+    assert desk.count(hook.agent) == 0
+
+
+def test_an_entry_takes_the_events_that_it_is_for(hook, desk):
+    other = {"hook_event_name": "Notification"}
+    for flags in ((), ("--event", "before")):
+        code, out, words = hook.run(other, *flags)
+        assert (code, out) == (2, "")
+        assert words.startswith("nothing was run: ")
+    for phase in ("after", "end"):
+        code, out, _ = hook.run(other, "--event", phase)
+        assert (code, json.loads(out)) == (0, {})
+        assert hook.run(hook.event(), "--event", phase)[0] == 2
     assert desk.count(hook.agent) == 0
 
 
@@ -89,7 +102,7 @@ def test_a_permission_prompt_and_its_receipt_found_by_what_ran(hook, desk, event
     request = desk.decide(hook.agent, "approve")
     assert output(hook.answered(process)) == {
         "hookEventName": "PermissionRequest",
-        "decision": {"behavior": "allow"},
+        "decision": {"behavior": "allow", "updatedInput": hook.event()["tool_input"]},
     }
     code, out, _ = hook.run(hook.event(event))
     assert (code, json.loads(out)) == (0, {})

@@ -2,16 +2,19 @@
 //!
 //! Never answers "allowed" for a call whose receipt could not be sent later: the record of it comes first.
 
+use std::io;
 use std::time::Duration;
 
 use countersign_sdk::wire::ToolOrigin;
 use countersign_sdk::{
     ApprovalDecision, Ask, Decision, DecisionVerdict, Gate, GateError, refusal_text,
 };
+use countersign_wire::args_digest;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::call::{Call, Limits};
+use crate::entries::Turn;
 use crate::identity::Identity;
 use crate::outcome::Outcome;
 use crate::program::Program;
@@ -41,10 +44,39 @@ pub(crate) async fn ask(
     let outcome = tokio::select! {
         biased;
         () = stop => None,
-        outcome = answered(program, call, options, &identity, &gate) => Some(outcome),
+        outcome = in_turn(program, call, options, &identity, &gate) => Some(outcome),
     };
     settle_late(&gate, &identity.approved()).await;
     gate.close().await;
+    outcome
+}
+
+/// Where the program's ids are its own, entries that ask about the same call get one answer.
+async fn in_turn(
+    program: Program,
+    call: &Call,
+    options: &Options,
+    identity: &Identity,
+    gate: &Gate,
+) -> Outcome {
+    let key = key(program, call);
+    let turn = match key.as_ref().filter(|_| program.own_ids()) {
+        Some(key) => match Turn::of(&identity.answered(), key, &options.entry).await {
+            Ok(turn) => turn,
+            Err(error) => return not_kept(call, &error),
+        },
+        None => None,
+    };
+    if let Some(outcome) = turn.as_ref().and_then(Turn::answer) {
+        return outcome;
+    }
+    let outcome = answered(program, call, options, identity, gate, key).await;
+    if let Some(turn) = turn
+        && !matches!(outcome, Outcome::Deferred { .. })
+        && let Err(error) = turn.give(&outcome)
+    {
+        tracing::warn!("other entries do not get this answer: {error}");
+    }
     outcome
 }
 
@@ -54,10 +86,23 @@ async fn answered(
     options: &Options,
     identity: &Identity,
     gate: &Gate,
+    key: Option<String>,
 ) -> Outcome {
-    let key = key(program, call);
     let defers = options.defer && key.is_some();
-    let asking = gate.ask(question(call, options, key, defers));
+    let asking = async {
+        let mut number = 1;
+        loop {
+            let key = key.as_ref().map(|key| match number {
+                1 => key.clone(),
+                _ => format!("{key}/{number}"),
+            });
+            match gate.ask(question(call, options, key, defers)).await {
+                // Another call of this id waits.
+                Err(GateError::KeyWaiting { .. }) if !program.own_ids() => number += 1,
+                answer => return answer,
+            }
+        }
+    };
     let answer = match defers {
         true => match timeout(FOR_A_RULE, asking).await {
             Ok(answer) => answer,
@@ -73,19 +118,26 @@ async fn answered(
         let _ = decision.refused("digest_differs").await;
         return Outcome::refused(why);
     }
-    if let Err(error) = Record::of(call, decision).keep(&identity.approved()) {
+    let outcome = Outcome::of(call, answer.as_ref());
+    if let Err(error) = Record::of(call, decision, outcome.args()).keep(&identity.approved()) {
         let _ = decision.refused("not_started").await;
-        let why = error.to_string();
-        let error = GateError::Journal { why };
-        return Outcome::refused(refusal_text(&call.tool, Err(&error)));
+        return not_kept(call, &error);
     }
-    Outcome::of(call, answer.as_ref())
+    outcome
 }
 
-/// `claude-code/SESSION/TOOL_USE`; without an id of the call it cannot be asked about again.
+fn not_kept(call: &Call, error: &io::Error) -> Outcome {
+    let why = error.to_string();
+    let error = GateError::Journal { why };
+    Outcome::refused(refusal_text(&call.tool, Err(&error)))
+}
+
+/// `claude-code/SESSION/TOOL_USE/DIGEST`; without an id of the call it cannot be asked about again.
 fn key(program: Program, call: &Call) -> Option<String> {
     let (session, id) = (call.session.as_ref()?, call.call_id.as_ref()?);
-    Some(format!("{}/{session}/{id}", program.name()))
+    let digest = args_digest(&call.args).ok()?;
+    let name = program.name();
+    Some(format!("{name}/{session}/{id}/{}", digest.hex()))
 }
 
 fn question(call: &Call, options: &Options, key: Option<String>, defers: bool) -> Ask {

@@ -6,6 +6,23 @@ use countersign_sdk::Verdict;
 use countersign_sdk::wire::Sha256Digest;
 use serde_json::{Map, Value};
 
+/// An approval as it is, or none.
+pub(crate) const AS_IT_IS: [Verdict; 3] = [Verdict::Approve, Verdict::Deny, Verdict::Skip];
+/// Without the end of the run.
+pub(crate) const IN_THE_RUN: [Verdict; 4] = [
+    Verdict::Approve,
+    Verdict::Modify,
+    Verdict::Deny,
+    Verdict::Skip,
+];
+pub(crate) const ALL: [Verdict; 5] = [
+    Verdict::Approve,
+    Verdict::Modify,
+    Verdict::Deny,
+    Verdict::Skip,
+    Verdict::Terminate,
+];
+
 /// What to do about an event.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -17,8 +34,69 @@ pub(crate) enum Step {
     Report(Report),
     /// No call of this session will run any more.
     End { session: String },
+    /// An event that needs nothing.
+    Known,
     /// An event that is none of these.
     Other,
+}
+
+/// What an entry of a program's settings is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Asked before a call.
+    Before,
+    /// Informed after it.
+    After,
+    /// Informed at the end of a session.
+    End,
+}
+
+impl Phase {
+    /// `before`, `after` or `end`.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        match word {
+            "before" => Some(Self::Before),
+            "after" => Some(Self::After),
+            "end" => Some(Self::End),
+            _ => None,
+        }
+    }
+}
+
+impl Call {
+    /// Without what only some programs say.
+    pub(crate) fn new(event: &str, tool: &str, args: Value, verdicts: &'static [Verdict]) -> Self {
+        Self {
+            event: event.to_owned(),
+            tool: tool.to_owned(),
+            args,
+            session: None,
+            call_id: None,
+            reason: None,
+            transcript: None,
+            server: None,
+            native: Map::new(),
+            verdicts,
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Step {
+    /// Refuses what the entry is not for: what is not known to be harmless could be a call.
+    pub(crate) fn at(self, phase: Option<Phase>) -> Result<Self, String> {
+        let before = matches!(self, Self::Ask(_) | Self::Unasked);
+        match phase {
+            Some(Phase::Before) if !before => Err("the event holds no call that Countersign reads"),
+            None if matches!(self, Self::Other) => Err("the event is unknown"),
+            Some(Phase::After | Phase::End) if before => {
+                Err("an event before a call came to the entry for those after it; connect the program again")
+            }
+            _ => Ok(self),
+        }
+        .map_err(str::to_owned)
+    }
 }
 
 /// A call that asks.

@@ -7,7 +7,7 @@ use countersign_wire::args_digest;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::call::{Call, Limits, Report, Step, mcp_server};
+use crate::call::{ALL, Call, IN_THE_RUN, Limits, Report, Step, mcp_server};
 use crate::event::Event;
 use crate::outcome::Outcome;
 
@@ -21,33 +21,20 @@ pub(crate) const READ_ONLY: [&str; 7] = [
     "TodoWrite",
     "ToolSearch",
 ];
-const PROMPT: &str = "PermissionRequest";
-const VERDICTS: [Verdict; 5] = [
-    Verdict::Approve,
-    Verdict::Modify,
-    Verdict::Deny,
-    Verdict::Skip,
-    Verdict::Terminate,
-];
-/// A permission prompt cannot end the run.
-const OF_PROMPT: [Verdict; 4] = [
-    Verdict::Approve,
-    Verdict::Modify,
-    Verdict::Deny,
-    Verdict::Skip,
-];
+/// Its own question, which cannot end the run.
+pub(crate) const PROMPT: &str = "PermissionRequest";
 
 pub(crate) fn step(event: &Event) -> Result<Step, String> {
-    let name = event.needs("hook_event_name")?;
+    let name = event.text("hook_event_name").unwrap_or_default();
     Ok(match name {
-        "PreToolUse" => Step::Ask(Box::new(call(event, name, &VERDICTS)?)),
+        "PreToolUse" => Step::Ask(Box::new(call(event, name, &ALL)?)),
         PROMPT => Step::Ask(Box::new(Call {
             call_id: None,
             limits: Limits {
                 silent_edits: true,
                 ..Limits::default()
             },
-            ..call(event, name, &OF_PROMPT)?
+            ..call(event, name, &IN_THE_RUN)?
         })),
         "PostToolUse" => Step::Report(report(event, None)?),
         "PostToolUseFailure" => Step::Report(report(event, Some("ToolError"))?),
@@ -66,20 +53,16 @@ pub(crate) fn call(
     let tool = event.needs("tool_name")?;
     let args = event.object("tool_input")?;
     Ok(Call {
-        event: name.to_owned(),
-        tool: tool.to_owned(),
         reason: args
             .get("description")
             .and_then(Value::as_str)
             .map(str::to_owned),
-        args,
         transcript: event.text("transcript_path").map(PathBuf::from),
         session: Some(event.needs("session_id")?.to_owned()),
         call_id: event.text("tool_use_id").map(str::to_owned),
         server: mcp_server(tool),
         native: event.some(&["cwd", "permission_mode", "agent_id", "agent_type"]),
-        verdicts,
-        limits: Limits::default(),
+        ..Call::new(name, tool, args, verdicts)
     })
 }
 
@@ -99,46 +82,38 @@ pub(crate) fn answer(call: &Call, outcome: &Outcome) -> Answer {
     if call.event == PROMPT {
         return prompted(outcome);
     }
-    let mut answer = before_tool(call, outcome);
-    if let Outcome::Refused {
-        words,
-        ends_run: true,
-    } = outcome
-    {
+    let mut answer = before_tool(outcome);
+    if let Outcome::Deferred { .. } = outcome {
+        answer["hookSpecificOutput"]["permissionDecision"] = json!("defer");
+    }
+    if let Some(words) = outcome.last_words() {
         answer["continue"] = json!(false);
         answer["stopReason"] = json!(words);
     }
     Answer::json(&answer)
 }
 
-/// The answer in `hookSpecificOutput`, and nothing beside it.
-pub(crate) fn before_tool(call: &Call, outcome: &Outcome) -> Value {
-    let (decision, words) = match outcome {
-        Outcome::Allowed { words, .. } => ("allow", words),
-        Outcome::Refused { words, .. } => ("deny", words),
-        Outcome::Deferred { words } => ("defer", words),
-    };
-    let mut answer = json!({ "hookSpecificOutput": {
-        "hookEventName": call.event,
+/// The answer in `hookSpecificOutput`, and nothing beside it. Another hook may have changed the input, so an approval
+/// names the approved one.
+pub(crate) fn before_tool(outcome: &Outcome) -> Value {
+    let (decision, words) = outcome.decided();
+    let mut answer = json!({
+        "hookEventName": "PreToolUse",
         "permissionDecision": decision,
         "permissionDecisionReason": words,
-    } });
-    if let Outcome::Allowed {
-        edit: Some(edit), ..
-    } = outcome
-    {
-        answer["hookSpecificOutput"]["updatedInput"] = edit.args.clone();
-        answer["hookSpecificOutput"]["additionalContext"] = json!(edit.note);
+    });
+    if let Some(args) = outcome.args() {
+        answer["updatedInput"] = args.clone();
     }
-    answer
+    if let Some(note) = outcome.note() {
+        answer["additionalContext"] = json!(note);
+    }
+    json!({ "hookSpecificOutput": answer })
 }
 
 fn prompted(outcome: &Outcome) -> Answer {
     let decision = match outcome {
-        Outcome::Allowed { edit: None, .. } => json!({ "behavior": "allow" }),
-        Outcome::Allowed {
-            edit: Some(edit), ..
-        } => json!({ "behavior": "allow", "updatedInput": edit.args }),
+        Outcome::Allowed { args, .. } => json!({ "behavior": "allow", "updatedInput": args }),
         Outcome::Refused { words, .. } | Outcome::Deferred { words } => {
             json!({ "behavior": "deny", "message": words })
         }

@@ -1,25 +1,16 @@
 //! Codex CLI (tested with 0.171): the events of Claude Code. A `continue: false` beside the answer would make it run the
 //! call, so ending the run is not offered. An `allow` without `updatedInput` is a failed hook there.
 
-use countersign_sdk::Verdict;
-
 use crate::answer::Answer;
-use crate::call::{Call, Step};
+use crate::call::{IN_THE_RUN, Step};
 use crate::claude;
 use crate::event::Event;
 use crate::outcome::Outcome;
 
-const VERDICTS: [Verdict; 4] = [
-    Verdict::Approve,
-    Verdict::Modify,
-    Verdict::Deny,
-    Verdict::Skip,
-];
-
 pub(crate) fn step(event: &Event) -> Result<Step, String> {
-    let name = event.needs("hook_event_name")?;
+    let name = event.text("hook_event_name").unwrap_or_default();
     Ok(match name {
-        "PreToolUse" => Step::Ask(Box::new(claude::call(event, name, &VERDICTS)?)),
+        "PreToolUse" => Step::Ask(Box::new(claude::call(event, name, &IN_THE_RUN)?)),
         "PostToolUse" => Step::Report(claude::report(event, None)?),
         "SessionEnd" => Step::End {
             session: event.needs("session_id")?.to_owned(),
@@ -28,10 +19,6 @@ pub(crate) fn step(event: &Event) -> Result<Step, String> {
     })
 }
 
-pub(crate) fn answer(call: &Call, outcome: &Outcome) -> Answer {
-    let mut answer = claude::before_tool(call, outcome);
-    if let Outcome::Allowed { edit: None, .. } = outcome {
-        answer["hookSpecificOutput"]["updatedInput"] = call.args.clone();
-    }
-    Answer::json(&answer)
+pub(crate) fn answer(outcome: &Outcome) -> Answer {
+    Answer::json(&claude::before_tool(outcome))
 }

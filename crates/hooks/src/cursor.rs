@@ -1,80 +1,84 @@
-//! Cursor: shell commands and MCP calls. It takes no edits, and no hook is asked before a file is edited.
+//! Cursor: every tool by `preToolUse`, or shell commands and MCP calls by the older events, which take no edits.
 
-use countersign_sdk::Verdict;
+use countersign_sdk::PROBE;
 use countersign_wire::args_digest;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::call::{Call, Limits, Report, Step};
+use crate::call::{AS_IT_IS, Call, IN_THE_RUN, Limits, Report, Step};
 use crate::event::Event;
 use crate::outcome::Outcome;
 
-const SHELL: &str = "Shell";
-const VERDICTS: [Verdict; 3] = [Verdict::Approve, Verdict::Deny, Verdict::Skip];
+/// Tools that only read.
+pub(crate) const READ_ONLY: [&str; 4] = ["Read", "Grep", "Glob", "LS"];
+const BEFORE: &str = "preToolUse";
 
 pub(crate) fn step(event: &Event) -> Result<Step, String> {
-    let name = event.needs("hook_event_name")?;
-    Ok(match name {
-        "beforeShellExecution" => {
+    let name = event.text("hook_event_name").unwrap_or_default();
+    let (tool, args) = match name {
+        BEFORE | "postToolUse" | "postToolUseFailure" => (
+            event.needs("tool_name")?.to_owned(),
+            event.object_or_text("tool_input")?,
+        ),
+        "beforeShellExecution" | "afterShellExecution" => {
             event.needs("command")?;
-            let args = Value::Object(event.some(&["command"]));
-            Step::Ask(Box::new(call(event, name, SHELL, args, None)?))
+            // The event after it does not say where it ran.
+            ("Shell".to_owned(), Value::Object(event.some(&["command"])))
         }
-        "beforeMCPExecution" => {
-            let tool = event.needs("tool_name")?;
-            let args = event.object_or_text("tool_input")?;
-            let server = event.text("url").or(event.text("command"));
-            Step::Ask(Box::new(call(event, name, tool, args, server)?))
+        // Named as `preToolUse` does: a server's tool `Read` is not Cursor's.
+        "beforeMCPExecution" | "afterMCPExecution" => {
+            let tool = match event.needs("tool_name")? {
+                PROBE => PROBE.to_owned(),
+                tool => format!("MCP:{tool}"),
+            };
+            (tool, event.object_or_text("tool_input")?)
         }
-        // Neither says whether it failed, and this one not where it ran.
-        "afterShellExecution" => Step::Report(Report {
-            session: event.text("conversation_id").map(str::to_owned),
-            call_id: None,
-            tool: SHELL.to_owned(),
-            ran: args_digest(&Value::Object(event.some(&["command"]))).ok(),
-            failed: None,
+        _ => return Ok(Step::Other),
+    };
+    let session = event.text("conversation_id").map(str::to_owned);
+    let call_id = event.text("tool_use_id").map(str::to_owned);
+    let mcp = tool.strip_prefix("MCP:");
+    let server = mcp.map(|_| event.text("url").or(event.text("command")).unwrap_or("mcp"));
+    Ok(match name {
+        BEFORE | "beforeShellExecution" | "beforeMCPExecution" => Step::Ask(Box::new(Call {
+            session: Some(session.ok_or("the event has no conversation_id")?),
+            call_id,
+            server: server.map(str::to_owned),
+            native: event.some(&["cwd", "generation_id", "workspace_roots"]),
+            limits: Limits {
+                silent_edits: true,
+                ..Limits::default()
+            },
+            ..Call::new(
+                name,
+                &tool,
+                args,
+                match name {
+                    BEFORE => &IN_THE_RUN,
+                    _ => &AS_IT_IS,
+                },
+            )
+        })),
+        // Cursor itself refused it.
+        _ if event.text("failure_type") == Some("permission_denied") => Step::Known,
+        // The older events do not say whether it failed.
+        _ => Step::Report(Report {
+            session,
+            call_id,
+            ran: args_digest(&args).ok(),
+            failed: (name == "postToolUseFailure").then(|| "ToolError".to_owned()),
+            tool,
         }),
-        "afterMCPExecution" => Step::Report(Report {
-            session: event.text("conversation_id").map(str::to_owned),
-            call_id: None,
-            tool: event.needs("tool_name")?.to_owned(),
-            ran: event
-                .object_or_text("tool_input")
-                .ok()
-                .and_then(|args| args_digest(&args).ok()),
-            failed: None,
-        }),
-        _ => Step::Other,
     })
 }
 
-fn call(
-    event: &Event,
-    name: &str,
-    tool: &str,
-    args: Value,
-    server: Option<&str>,
-) -> Result<Call, String> {
-    Ok(Call {
-        event: name.to_owned(),
-        tool: tool.to_owned(),
-        args,
-        session: Some(event.needs("conversation_id")?.to_owned()),
-        call_id: None,
-        reason: None,
-        transcript: None,
-        server: server.map(str::to_owned),
-        native: event.some(&["cwd", "generation_id", "workspace_roots"]),
-        verdicts: &VERDICTS,
-        limits: Limits::default(),
-    })
-}
-
-pub(crate) fn answer(outcome: &Outcome) -> Answer {
-    Answer::json(&match outcome {
-        Outcome::Allowed { words, .. } => json!({ "permission": "allow", "user_message": words }),
-        Outcome::Refused { words, .. } | Outcome::Deferred { words } => json!({
-            "permission": "deny", "user_message": words, "agent_message": words,
-        }),
-    })
+pub(crate) fn answer(call: &Call, outcome: &Outcome) -> Answer {
+    let (decision, words) = outcome.decided();
+    let mut answer = json!({ "permission": decision, "user_message": words });
+    match outcome.args() {
+        Some(args) if call.event == BEFORE => answer["updated_input"] = args.clone(),
+        Some(_) => {}
+        None => answer["agent_message"] = json!(words),
+    }
+    Answer::json(&answer)
 }

@@ -1,24 +1,15 @@
 //! Gemini CLI (tested with 0.61). It merges edited arguments into the model's, and names no id of a call.
 
-use countersign_sdk::Verdict;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::call::{Call, Limits, Step};
+use crate::call::{ALL, Call, Limits, Step};
 use crate::claude;
 use crate::event::Event;
 use crate::outcome::Outcome;
 
-const VERDICTS: [Verdict; 5] = [
-    Verdict::Approve,
-    Verdict::Modify,
-    Verdict::Deny,
-    Verdict::Skip,
-    Verdict::Terminate,
-];
-
 pub(crate) fn step(event: &Event) -> Result<Step, String> {
-    let name = event.needs("hook_event_name")?;
+    let name = event.text("hook_event_name").unwrap_or_default();
     Ok(match name {
         "BeforeTool" => {
             let server = event
@@ -31,7 +22,7 @@ pub(crate) fn step(event: &Event) -> Result<Step, String> {
                     silent_edits: true,
                     merges_edits: true,
                 },
-                ..claude::call(event, name, &VERDICTS)?
+                ..claude::call(event, name, &ALL)?
             }))
         }
         "AfterTool" => {
@@ -47,24 +38,15 @@ pub(crate) fn step(event: &Event) -> Result<Step, String> {
 }
 
 pub(crate) fn answer(outcome: &Outcome) -> Answer {
-    Answer::json(&match outcome {
-        Outcome::Allowed { words, edit: None } => json!({ "decision": "allow", "reason": words }),
-        Outcome::Allowed {
-            words,
-            edit: Some(edit),
-        } => json!({
-            "decision": "allow",
-            "reason": words,
-            "hookSpecificOutput": { "hookEventName": "BeforeTool", "tool_input": edit.args },
-        }),
-        Outcome::Refused {
-            words,
-            ends_run: true,
-        } => json!({
-            "decision": "deny", "reason": words, "continue": false, "stopReason": words,
-        }),
-        Outcome::Refused { words, .. } | Outcome::Deferred { words } => {
-            json!({ "decision": "deny", "reason": words })
-        }
-    })
+    let (decision, words) = outcome.decided();
+    let mut answer = json!({ "decision": decision, "reason": words });
+    if let Some(args) = outcome.args() {
+        let input = json!({ "hookEventName": "BeforeTool", "tool_input": args });
+        answer["hookSpecificOutput"] = input;
+    }
+    if let Some(words) = outcome.last_words() {
+        answer["continue"] = json!(false);
+        answer["stopReason"] = json!(words);
+    }
+    Answer::json(&answer)
 }

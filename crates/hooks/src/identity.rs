@@ -15,8 +15,8 @@ use crate::program::Program;
 const HELLO_EVERY: Duration = Duration::from_secs(60);
 const PENDING: &str = "pending";
 
-/// An enrolment, and the agent's own folder in the state folder: `instance_id`, `hello`, `pending` with the journal and
-/// `approved` with the calls whose receipts are to come.
+/// An enrolment, and the agent's own folder in the state folder: `instance_id`, `hello`, `pending` with the journal,
+/// `approved` with the calls whose receipts are to come, and `answered` with those that several entries ask about.
 pub(crate) struct Identity {
     enrolment: Enrolment,
     folder: PathBuf,
@@ -29,10 +29,12 @@ impl Identity {
         let enrolment = EnrolmentSource::from(agent_json).read().await?;
         let folder = own_folder(state, &enrolment);
         let used = || -> io::Result<String> {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(folder.join("approved"))?;
+            for name in ["approved", "answered"] {
+                DirBuilder::new()
+                    .recursive(true)
+                    .mode(0o700)
+                    .create(folder.join(name))?;
+            }
             instance_id(&folder)
         };
         let instance_id = used().map_err(|error| GateError::Journal {
@@ -47,6 +49,10 @@ impl Identity {
 
     pub(crate) fn approved(&self) -> PathBuf {
         self.folder.join("approved")
+    }
+
+    pub(crate) fn answered(&self) -> PathBuf {
+        self.folder.join("answered")
     }
 
     /// All hooks of one agent are one copy of it.

@@ -12,6 +12,7 @@ mod codex;
 mod connect;
 mod copilot;
 mod cursor;
+mod entries;
 mod event;
 mod gemini;
 mod identity;
@@ -24,6 +25,7 @@ mod respond;
 mod words;
 
 pub use answer::Answer;
+pub use call::Phase;
 pub use connect::{
     HEADERS, McpServer, Wanted, connect, connect_mcp, disconnect, disconnect_mcp, mcp_servers,
 };
@@ -32,3 +34,6 @@ pub use identity::journal;
 pub use program::Program;
 pub use proof::{Configuration, OwnHook, Proof, is_connected, own_hook, prove};
 pub use respond::{Options, respond};
+
+#[cfg(test)]
+mod tests;

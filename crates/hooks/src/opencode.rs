@@ -1,39 +1,30 @@
 //! OpenCode (tested with 1.18): the events that the plugin of `connect` sends, named as OpenCode names them.
 
-use countersign_sdk::Verdict;
 use countersign_wire::args_digest;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::call::{Call, Limits, Report, Step};
+use crate::call::{Call, IN_THE_RUN, Limits, Report, Step};
 use crate::event::Event;
 use crate::outcome::Outcome;
 
-const VERDICTS: [Verdict; 4] = [
-    Verdict::Approve,
-    Verdict::Modify,
-    Verdict::Deny,
-    Verdict::Skip,
-];
-
 pub(crate) fn step(event: &Event) -> Result<Step, String> {
-    let name = event.needs("event")?;
+    let name = event.text("event").unwrap_or_default();
     Ok(match name {
         "tool.execute.before" => Step::Ask(Box::new(Call {
-            event: name.to_owned(),
-            tool: event.needs("tool")?.to_owned(),
-            args: event.object("args")?,
             session: Some(event.needs("sessionID")?.to_owned()),
             call_id: event.text("callID").map(str::to_owned),
-            reason: None,
-            transcript: None,
-            server: None,
             native: event.some(&["directory"]),
-            verdicts: &VERDICTS,
             limits: Limits {
                 silent_edits: true,
                 ..Limits::default()
             },
+            ..Call::new(
+                name,
+                event.needs("tool")?,
+                event.object("args")?,
+                &IN_THE_RUN,
+            )
         })),
         "tool.execute.after" => Step::Report(Report {
             session: event.text("sessionID").map(str::to_owned),
@@ -46,15 +37,14 @@ pub(crate) fn step(event: &Event) -> Result<Step, String> {
     })
 }
 
-pub(crate) fn answer(call: &Call, outcome: &Outcome) -> Answer {
-    Answer::json(&match outcome {
-        Outcome::Allowed { edit, .. } => json!({
-            "decision": "allow",
-            "args": edit.as_ref().map_or(&call.args, |edit| &edit.args),
-        }),
-        Outcome::Refused { words, .. } | Outcome::Deferred { words } => {
-            json!({ "decision": "deny", "reason": words })
+/// The plugin changes the arguments only where a person did, and compares them else.
+pub(crate) fn answer(outcome: &Outcome) -> Answer {
+    let (decision, words) = outcome.decided();
+    Answer::json(&match outcome.args() {
+        Some(args) => {
+            json!({ "decision": decision, "args": args, "edited": outcome.note().is_some() })
         }
+        None => json!({ "decision": decision, "reason": words }),
     })
 }
 

@@ -1,24 +1,23 @@
 //! What came of an ask, in words that any program can carry.
 
 use countersign_sdk::{Decision, DecisionVerdict, GateError, decider, edit_notice, refusal_text};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call::Call;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
-    /// The call may run as it is, or with these arguments and this note for the model.
-    Allowed { words: String, edit: Option<Edit> },
+    /// The call may run with these arguments; the note says to the model that a person changed them.
+    Allowed {
+        words: String,
+        args: Value,
+        note: Option<String>,
+    },
     /// It must not run.
     Refused { words: String, ends_run: bool },
     /// It waits, and will be asked about again.
     Deferred { words: String },
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Edit {
-    pub(crate) args: Value,
-    pub(crate) note: String,
 }
 
 impl Outcome {
@@ -41,10 +40,44 @@ impl Outcome {
         let whose = format!("this {} call", call.tool);
         Self::Allowed {
             words: format!("approved by {}", decider(decision)),
-            edit: edit_notice(decision).map(|note| Edit {
-                args: args.clone(),
-                note: note.trim_end().replacen("this call", &whose, 1),
-            }),
+            args: args.clone(),
+            note: edit_notice(decision)
+                .map(|note| note.trim_end().replacen("this call", &whose, 1)),
+        }
+    }
+
+    /// `allow` or `deny`, and the words.
+    pub(crate) fn decided(&self) -> (&'static str, &str) {
+        match self {
+            Self::Allowed { words, .. } => ("allow", words),
+            Self::Refused { words, .. } | Self::Deferred { words } => ("deny", words),
+        }
+    }
+
+    /// The arguments that may run.
+    pub(crate) fn args(&self) -> Option<&Value> {
+        match self {
+            Self::Allowed { args, .. } => Some(args),
+            _ => None,
+        }
+    }
+
+    /// What the model reads of a change.
+    pub(crate) fn note(&self) -> Option<&str> {
+        match self {
+            Self::Allowed { note, .. } => note.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The words, where the run ends with them.
+    pub(crate) fn last_words(&self) -> Option<&str> {
+        match self {
+            Self::Refused {
+                words,
+                ends_run: true,
+            } => Some(words),
+            _ => None,
         }
     }
 

@@ -1,9 +1,10 @@
 //! The programs that hooks are written for.
 
 use countersign_sdk::Which;
+use serde_json::json;
 
 use crate::answer::Answer;
-use crate::call::{Call, Step};
+use crate::call::{Call, Report, Step};
 use crate::event::Event;
 use crate::outcome::Outcome;
 use crate::{claude, codex, copilot, cursor, gemini, opencode};
@@ -52,6 +53,7 @@ impl Program {
     pub const fn unasked(self) -> &'static [&'static str] {
         match self {
             Self::ClaudeCode => &claude::READ_ONLY,
+            Self::Cursor => &cursor::READ_ONLY,
             _ => &[],
         }
     }
@@ -76,12 +78,37 @@ impl Program {
     pub(crate) fn answer(self, call: &Call, outcome: &Outcome) -> Answer {
         match self {
             Self::ClaudeCode => claude::answer(call, outcome),
-            Self::Codex => codex::answer(call, outcome),
+            Self::Codex => codex::answer(outcome),
             Self::Gemini => gemini::answer(outcome),
-            Self::Cursor => cursor::answer(outcome),
+            Self::Cursor => cursor::answer(call, outcome),
             Self::Copilot => copilot::answer(outcome),
-            Self::OpenCode => opencode::answer(call, outcome),
+            Self::OpenCode => opencode::answer(outcome),
         }
+    }
+
+    /// Whether it makes the ids of its calls itself; elsewhere a model's server may give one to several.
+    pub(crate) const fn own_ids(self) -> bool {
+        matches!(self, Self::ClaudeCode | Self::Codex)
+    }
+
+    /// What it reads after a call that ran with other arguments than the approved ones.
+    pub(crate) fn differs(self, report: &Report) -> Answer {
+        let words = format!(
+            "{} ran with other arguments than were approved.",
+            report.tool
+        );
+        let event = match (self, &report.failed) {
+            (Self::Gemini, _) => "AfterTool",
+            (_, Some(_)) => "PostToolUseFailure",
+            _ => "PostToolUse",
+        };
+        let nested = json!({ "hookEventName": event, "additionalContext": words });
+        Answer::json(&match self {
+            Self::Cursor => json!({ "additional_context": words }),
+            Self::Copilot => json!({ "additionalContext": words, "hookSpecificOutput": nested }),
+            Self::OpenCode => json!({ "words": words }),
+            _ => json!({ "hookSpecificOutput": nested }),
+        })
     }
 
     /// What it reads where a call does not ask: its own permissions decide.

@@ -8,12 +8,12 @@ use tokio::time::timeout;
 
 use crate::answer::Answer;
 use crate::ask::ask;
-use crate::call::{Call, Step};
+use crate::call::{Call, Phase, Step};
 use crate::event::Event;
 use crate::identity::Identity;
 use crate::outcome::Outcome;
 use crate::program::Program;
-use crate::reports::{note, note_end, settle_late};
+use crate::reports::{Noted, note, note_end, settle_late};
 
 /// How long connecting and the last receipts may take beside the answer; `connect` gives the program 60 s more than the
 /// answer, so it never times out first.
@@ -24,6 +24,10 @@ const FOR_A_REPORT: Duration = Duration::from_secs(20);
 /// How a hook asks.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// What the entry of the settings is for; None: it does not say.
+    pub phase: Option<Phase>,
+    /// The entry's name.
+    pub entry: String,
     /// The enrolment.
     pub agent_json: PathBuf,
     /// The folder for what hooks keep between their processes; made where it is missing.
@@ -43,20 +47,28 @@ pub async fn respond(
     options: &Options,
     stop: impl Future<Output = ()>,
 ) -> Answer {
-    let step = Event::read(input).and_then(|event| program.step(&event, &options.which));
+    let step = Event::read(input)
+        .and_then(|event| program.step(&event, &options.which))
+        .and_then(|step| step.at(options.phase));
     match step {
-        Err(why) => Answer::fault(format!("nothing was run: {why}")),
+        Err(why) => Answer {
+            // What cannot be read may have run with arguments that nobody saw.
+            never_asked: (options.phase == Some(Phase::After)).then(|| "a tool".to_owned()),
+            ..Answer::fault(format!("nothing was run: {why}"))
+        },
         Ok(Step::Unasked) => program.unasked_answer(),
-        Ok(Step::Other) => Answer::empty(),
+        Ok(Step::Known | Step::Other) => Answer::empty(),
         Ok(Step::Ask(call)) => asked(program, &call, options, stop).await,
         Ok(Step::Report(report)) => {
-            let known = note_end_of_call(program, options, |folder| note(folder, &report)).await;
-            // Without an id of the call nobody knows which one ran.
-            let certain = report.call_id.is_some() && report.failed.is_none();
-            let never_asked = certain && known == Some(false) && options.which.asks(&report.tool);
-            Answer {
-                never_asked: never_asked.then_some(report.tool),
-                ..Answer::empty()
+            let own_ids = program.own_ids();
+            let note = |folder: &Path| note(folder, &report, own_ids);
+            match note_end_of_call(program, options, note).await {
+                Some(Noted::Differs) => program.differs(&report),
+                Some(Noted::Unasked) if options.which.asks(&report.tool) => Answer {
+                    never_asked: Some(report.tool),
+                    ..Answer::empty()
+                },
+                _ => Answer::empty(),
             }
         }
         Ok(Step::End { session }) => {
@@ -90,14 +102,14 @@ async fn asked(
 async fn note_end_of_call(
     program: Program,
     options: &Options,
-    note: impl FnOnce(&Path) -> std::io::Result<bool>,
-) -> Option<bool> {
+    note: impl FnOnce(&Path) -> std::io::Result<Noted>,
+) -> Option<Noted> {
     let work = async {
         let identity = Identity::open(&options.agent_json, &options.state).await?;
         let noted = note(&identity.approved()).map_err(|error| GateError::Journal {
             why: error.to_string(),
         })?;
-        if noted {
+        if noted != Noted::Unasked {
             let gate = identity.connect(program).await?;
             settle_late(&gate, &identity.approved()).await;
             gate.close().await;

@@ -109,6 +109,8 @@ fn options(global: &Global, hook: Hook) -> Result<Options, Failure> {
     let which = Which::new(&hook.asks.ask, &unasked, &hook.asks.risk, Risk::High)
         .map_err(|error| Failure::usage(error.to_string()))?;
     Ok(Options {
+        phase: hook.event,
+        entry: hook.entry.unwrap_or_default(),
         agent_json,
         state,
         timeout: Duration::from_secs(hook.asks.timeout),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum as _};
-use countersign_hooks::Program;
+use countersign_hooks::{Phase, Program};
 use countersign_wire::Risk;
 
 #[derive(Debug, Args)]
@@ -11,6 +11,12 @@ pub(crate) struct Hook {
     /// claude-code, codex, gemini, cursor, copilot or opencode.
     #[arg(value_parser = program)]
     pub(crate) program: Program,
+    /// What the entry is for: before, after or end; another event is never a yes.
+    #[arg(long, value_name = "WORD", value_parser = phase, overrides_with = "event")]
+    pub(crate) event: Option<Phase>,
+    /// The entry's name: another entry that asks about the same call gets the same answer.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) entry: Option<String>,
     /// Enrolment file [env: COUNTERSIGN_AGENT_JSON] [default: that of `default/PROGRAM` in the data folder].
     #[arg(long, value_name = "FILE")]
     pub(crate) agent_json: Option<PathBuf>,
@@ -43,6 +49,10 @@ pub(crate) fn program(word: &str) -> Result<Program, String> {
     known
         .copied()
         .ok_or_else(|| format!("use one of {}", Program::ALL.map(Program::name).join(", ")))
+}
+
+fn phase(word: &str) -> Result<Phase, String> {
+    Phase::named(word).ok_or_else(|| "use before, after or end".to_owned())
 }
 
 pub(super) fn risk(text: &str) -> Result<(String, Risk), String> {
