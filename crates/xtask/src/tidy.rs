@@ -6,6 +6,7 @@ mod graph;
 mod migrations;
 mod names;
 mod purity;
+mod shape;
 mod sizes;
 mod tree;
 mod ui_imports;
@@ -52,6 +53,7 @@ pub(crate) fn run(record_migrations: bool) -> anyhow::Result<()> {
     let sources = tree::read(&root)?;
     let mut findings = check_sources(&sources)?;
     findings.extend(graph::check(&root)?);
+    findings.extend(shape::check(&root, &sources)?);
     findings.extend(migrations::check(&root)?);
     findings.sort();
     for finding in &findings {
