@@ -59,12 +59,12 @@ async fn step(bridge: &Bridge, id: i64) -> Step {
         Ok(call) => call,
         Err(refusal) if command.state == State::Rejected => {
             let reported = refusal.reason.is_reported();
-            let outcome = Outcome::refused(refusal.reason.word(), &refusal.what);
+            let outcome = Outcome::refused(refusal.reason.as_str(), &refusal.what);
             return report(bridge, &command, reported.then_some(outcome)).await;
         }
         Err(refusal) => {
             // Its tool was taken out of the configuration.
-            let reason = refusal.reason.word();
+            let reason = refusal.reason.as_str();
             bridge
                 .store
                 .step(id, State::Rejected, &[("reason", reason.to_owned().into())])

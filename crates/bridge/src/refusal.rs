@@ -20,27 +20,18 @@ pub(crate) enum Reason {
     ToolMismatch,
 }
 
-impl Reason {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::BadSubject => "bad_subject",
-            Self::PayloadNotJson => "payload_not_json",
-            Self::PayloadControlField => "payload_control_field",
-            Self::PayloadExtraKey => "payload_extra_key",
-            Self::PayloadMissingKey => "payload_missing_key",
-            Self::PayloadWrongType => "payload_wrong_type",
-            Self::BadAfterExecution => "bad_after_execution",
-            Self::MissingHeader => "missing_header",
-            Self::HeaderMismatch => "header_mismatch",
-            Self::BadTurnEpoch => "bad_turn_epoch",
-            Self::BadRecursionDepth => "bad_recursion_depth",
-            Self::RecursionDepthExceeded => "recursion_depth_exceeded",
-            Self::BadTraceparent => "bad_traceparent",
-            Self::UnknownTool => "unknown_tool",
-            Self::ToolMismatch => "tool_mismatch",
-        }
-    }
+countersign_sdk::wire::words!(Reason {
+    BadSubject => "bad_subject", PayloadNotJson => "payload_not_json",
+    PayloadControlField => "payload_control_field", PayloadExtraKey => "payload_extra_key",
+    PayloadMissingKey => "payload_missing_key", PayloadWrongType => "payload_wrong_type",
+    BadAfterExecution => "bad_after_execution", MissingHeader => "missing_header",
+    HeaderMismatch => "header_mismatch", BadTurnEpoch => "bad_turn_epoch",
+    BadRecursionDepth => "bad_recursion_depth",
+    RecursionDepthExceeded => "recursion_depth_exceeded", BadTraceparent => "bad_traceparent",
+    UnknownTool => "unknown_tool", ToolMismatch => "tool_mismatch",
+});
 
+impl Reason {
     /// Whether CommonGround's report can name the call: not where its identity is what is wrong.
     pub(crate) fn is_reported(self) -> bool {
         !matches!(

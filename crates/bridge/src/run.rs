@@ -193,7 +193,7 @@ impl Bridge {
         let project = self.config.project(named);
         let (tool, reason) = match read(message, project) {
             Ok((_, tool)) => (Some(tool), None),
-            Err(refusal) => (None, Some(refusal.reason.word())),
+            Err(refusal) => (None, Some(refusal.reason.as_str())),
         };
         let at_gate =
             || GateSubject::parse(&message.subject).and_then(|of| project?.at_gate(&of.gate));

@@ -74,45 +74,12 @@ pub enum State {
     Rejected,
 }
 
-impl State {
-    pub(crate) const ALL: [Self; 12] = [
-        Self::Received,
-        Self::WaitingForCard,
-        Self::Asked,
-        Self::Unverifiable,
-        Self::Forwarding,
-        Self::Forwarded,
-        Self::Reporting,
-        Self::Reported,
-        Self::Answered,
-        Self::Expired,
-        Self::NotForwarded,
-        Self::Rejected,
-    ];
-
-    /// The word in the list.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Received => "received",
-            Self::WaitingForCard => "waiting_for_card",
-            Self::Asked => "asked",
-            Self::Unverifiable => "unverifiable",
-            Self::Forwarding => "forwarding",
-            Self::Forwarded => "forwarded",
-            Self::Reporting => "reporting",
-            Self::Reported => "reported",
-            Self::Answered => "answered",
-            Self::Expired => "expired",
-            Self::NotForwarded => "not_forwarded",
-            Self::Rejected => "rejected",
-        }
-    }
-
-    /// The state of this word.
-    pub fn of(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.word() == word)
-    }
-}
+countersign_sdk::wire::words!(State {
+    Received => "received", WaitingForCard => "waiting_for_card", Asked => "asked",
+    Unverifiable => "unverifiable", Forwarding => "forwarding", Forwarded => "forwarded",
+    Reporting => "reporting", Reported => "reported", Answered => "answered", Expired => "expired",
+    NotForwarded => "not_forwarded", Rejected => "rejected",
+});
 
 /// One line of `list`.
 #[derive(Debug, Clone, Serialize)]
@@ -197,7 +164,7 @@ impl Store {
             let rows = tx.prepare_cached(sql)?.execute(params![
                 of.project,
                 message.tool_call_id(),
-                state.word(),
+                state.as_str(),
                 of.reason,
                 of.channel,
                 of.tool,
@@ -227,7 +194,7 @@ impl Store {
             .map(|(name, _)| format!(", {name} = ?"))
             .collect();
         let sql = format!("UPDATE commands SET state = ?{columns} WHERE id = ?");
-        let mut values = vec![Value::from(state.word().to_owned())];
+        let mut values = vec![Value::from(state.as_str().to_owned())];
         values.extend(set.iter().map(|(_, value)| value.clone()));
         values.push(id.into());
         let (done, stored) = oneshot::channel();
@@ -362,7 +329,7 @@ pub fn list(folder: &Path, state: Option<State>) -> Result<Vec<Listed>, BridgeEr
         format!("SELECT {LISTED} FROM commands WHERE ?1 IS NULL OR state = ?1 ORDER BY id DESC");
     let mut rows = connection.prepare(&sql).map_err(bad)?;
     let lines = rows
-        .query_map([state.map(State::word)], listed)
+        .query_map([state.map(State::as_str)], listed)
         .map_err(bad)?;
     lines.collect::<Result<_, _>>().map_err(bad)
 }
@@ -392,7 +359,7 @@ pub(crate) fn as_i64(number: u64) -> i64 {
 /// Where tests stop the process to kill it; only in builds with debug assertions.
 fn at_step(state: State) {
     if cfg!(debug_assertions)
-        && std::env::var("COUNTERSIGN_BRIDGE_HOLD_AT").is_ok_and(|at| at == state.word())
+        && std::env::var("COUNTERSIGN_BRIDGE_HOLD_AT").is_ok_and(|at| at == state.as_str())
     {
         loop {
             std::thread::park();

@@ -52,7 +52,7 @@ pub(crate) fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
     Ok(Stored {
         id: row.get("id")?,
         project: row.get("project_id")?,
-        state: State::of(&state).unwrap_or(State::Rejected),
+        state: State::from_word(&state).unwrap_or(State::Rejected),
         message: Inbound {
             subject: row.get("subject")?,
             headers: serde_json::from_str(&headers).unwrap_or_default(),
@@ -80,7 +80,7 @@ pub(crate) fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
         tool_name: row.get("tool_name")?,
         agent_id: row.get("agent_id")?,
         request_id: row.get("request_id")?,
-        state: State::of(&state).map_or("rejected", State::word),
+        state: State::from_word(&state).map_or("rejected", State::as_str),
         reason: row.get("reason")?,
         received_at: stamp(row.get("received_ms")?),
         resume_deadline: row.get::<_, Option<i64>>("resume_ms")?.map(stamp),

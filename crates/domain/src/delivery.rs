@@ -1,7 +1,5 @@
 //! The delivery ladder: how far a request and its answer have come.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// The rungs of the ladder (protocol, section 6). `Failed` and `Refused` end it instead of `Executed`, and rank below
@@ -25,47 +23,16 @@ pub enum Delivery {
     Executed,
 }
 
-const RUNGS: [Delivery; 7] = [
-    Delivery::Stored,
-    Delivery::Decided,
-    Delivery::OnBus,
-    Delivery::Received,
-    Delivery::Refused,
-    Delivery::Failed,
-    Delivery::Executed,
-];
+countersign_wire::words!(Delivery {
+    Stored => "stored", Decided => "decided", OnBus => "on_bus", Received => "received",
+    Refused => "refused", Failed => "failed", Executed => "executed",
+});
 
 impl Delivery {
-    /// The word in the store and on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Stored => "stored",
-            Self::Decided => "decided",
-            Self::OnBus => "on_bus",
-            Self::Received => "received",
-            Self::Executed => "executed",
-            Self::Failed => "failed",
-            Self::Refused => "refused",
-        }
-    }
-
-    /// The rung that a word names.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        RUNGS.into_iter().find(|rung| rung.as_str() == word)
-    }
-
     /// The rung after news of `news`: receipts come in any order, the ladder never goes down.
     #[must_use]
     pub fn raised_to(self, news: Self) -> Self {
         self.max(news)
-    }
-}
-
-impl fmt::Display for Delivery {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 
@@ -75,8 +42,8 @@ mod tests {
 
     #[test]
     fn the_ladder_never_goes_down() {
-        for from in RUNGS {
-            for news in RUNGS {
+        for from in Delivery::ALL {
+            for news in Delivery::ALL {
                 assert!(from.raised_to(news) >= from);
             }
             assert_eq!(Delivery::from_word(from.as_str()), Some(from));

@@ -2,7 +2,6 @@
 //!
 //! Only the protocol's steps are possible: a terminal state never changes, and only a stored decision is terminal.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -29,34 +28,12 @@ pub enum State {
     Void,
 }
 
-/// All states, in the order of a life.
-pub const STATES: [State; 8] = [
-    State::Pending,
-    State::Holding,
-    State::Queued,
-    State::Decided,
-    State::Expired,
-    State::Withdrawn,
-    State::Rejected,
-    State::Void,
-];
+countersign_wire::words!(State {
+    Pending => "pending", Holding => "holding", Queued => "queued", Decided => "decided",
+    Expired => "expired", Withdrawn => "withdrawn", Rejected => "rejected", Void => "void",
+});
 
 impl State {
-    /// The word in the store, on the command line and in the window.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Holding => "holding",
-            Self::Queued => "queued",
-            Self::Decided => "decided",
-            Self::Expired => "expired",
-            Self::Withdrawn => "withdrawn",
-            Self::Rejected => "rejected",
-            Self::Void => "void",
-        }
-    }
-
     /// Whether an answer may still be given or taken back here.
     #[must_use]
     pub fn is_open(self) -> bool {
@@ -64,20 +41,11 @@ impl State {
     }
 }
 
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl FromStr for State {
     type Err = UnknownState;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
-        STATES
-            .into_iter()
-            .find(|state| state.as_str() == word)
-            .ok_or_else(|| UnknownState(word.to_owned()))
+        Self::from_word(word).ok_or_else(|| UnknownState(word.to_owned()))
     }
 }
 
@@ -179,7 +147,7 @@ mod tests {
 
     #[test]
     fn nothing_but_a_stored_decision_leaves_a_terminal_state() {
-        for from in STATES.into_iter().filter(|state| !state.is_open()) {
+        for from in State::ALL.into_iter().filter(|state| !state.is_open()) {
             for step in LOCAL {
                 assert_eq!(
                     next(from, step),
@@ -192,7 +160,7 @@ mod tests {
 
     #[test]
     fn no_local_step_ever_leads_to_decided() {
-        for from in STATES {
+        for from in State::ALL {
             for step in LOCAL {
                 assert_ne!(next(from, step), Ok(State::Decided), "{from} {step:?}");
             }
@@ -201,7 +169,7 @@ mod tests {
 
     #[test]
     fn only_what_is_held_can_be_undone_or_become_a_vote() {
-        for from in STATES {
+        for from in State::ALL {
             for step in [Step::Undo, Step::Vote] {
                 assert_eq!(
                     next(from, step).is_ok(),
@@ -224,7 +192,7 @@ mod tests {
 
     #[test]
     fn every_state_reads_back_from_its_word() {
-        for state in STATES {
+        for state in State::ALL {
             assert_eq!(state.as_str().parse(), Ok(state));
         }
         assert!("approved".parse::<State>().is_err());

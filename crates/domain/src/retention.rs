@@ -20,26 +20,11 @@ pub enum Kind {
     Spans,
 }
 
+countersign_wire::words!(Kind {
+    Requests => "requests", Receipts => "receipts", Quarantine => "quarantine", Spans => "spans",
+});
+
 impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 4] = [
-        Self::Requests,
-        Self::Receipts,
-        Self::Quarantine,
-        Self::Spans,
-    ];
-
-    /// Stable word.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::Receipts => "receipts",
-            Self::Quarantine => "quarantine",
-            Self::Spans => "spans",
-        }
-    }
-
     /// Days for which the streams keep a message of this kind (protocol, section 1 "Streams"): younger
     /// ones stay, whatever the limits say.
     #[must_use]

@@ -209,9 +209,11 @@ mod tests {
 
     #[test]
     fn what_has_ended_never_stalls() {
-        let states = super::super::life_cycle::STATES;
         for delivery in [Delivery::Executed, Delivery::Failed, Delivery::Refused] {
-            for state in states.into_iter().filter(|state| *state != State::Queued) {
+            for state in State::ALL
+                .into_iter()
+                .filter(|state| *state != State::Queued)
+            {
                 let progress = at(state, delivery);
                 assert_eq!(
                     judge_progress(&progress, &LIMITS, Timestamp(i64::MAX)),

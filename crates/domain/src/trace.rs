@@ -48,19 +48,10 @@ pub enum Repair {
     TooDeep,
 }
 
-impl Repair {
-    /// The word in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ParentMissing => "parent_missing",
-            Self::ParentOfAnother => "parent_of_another_agent",
-            Self::Loop => "loop",
-            Self::EndsBeforeStart => "ends_before_start",
-            Self::TooDeep => "too_deep",
-        }
-    }
-}
+countersign_wire::words!(Repair {
+    ParentMissing => "parent_missing", ParentOfAnother => "parent_of_another_agent", Loop => "loop",
+    EndsBeforeStart => "ends_before_start", TooDeep => "too_deep",
+});
 
 /// A place in the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,21 +30,13 @@ pub enum FieldType {
     ListDict,
 }
 
-impl FieldType {
-    /// The word of the declaration.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::StringShort => "string_short",
-            Self::StringLong => "string_long",
-            Self::StringMultiline => "string_multiline",
-            Self::Bool => "bool",
-            Self::Int => "int",
-            Self::Float => "float",
-            Self::ListDict => "list_dict",
-        }
-    }
+countersign_wire::words!(FieldType {
+    StringShort => "string_short", StringLong => "string_long",
+    StringMultiline => "string_multiline", Bool => "bool", Int => "int", Float => "float",
+    ListDict => "list_dict",
+});
 
+impl FieldType {
     /// What a value of it is, as a person says it.
     fn words(self) -> &'static str {
         match self {
@@ -54,19 +46,6 @@ impl FieldType {
             Self::Float => "a number",
             Self::ListDict => "a list of entries",
         }
-    }
-
-    fn from_word(word: &str) -> Option<Self> {
-        let all = [
-            Self::StringShort,
-            Self::StringLong,
-            Self::StringMultiline,
-            Self::Bool,
-            Self::Int,
-            Self::Float,
-            Self::ListDict,
-        ];
-        all.into_iter().find(|known| known.as_str() == word)
     }
 
     /// Whether the value is a text.

@@ -42,6 +42,8 @@ pub enum AgentControl {
     Stopped,
 }
 
+crate::words::words!(AgentControl { Running => "running", Paused => "paused", Stopped => "stopped" });
+
 /// The value of `pause.{ws}.{agent}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PauseValue {

@@ -51,62 +51,15 @@ pub enum RejectionCode {
     TooManyWaiting,
 }
 
-impl RejectionCode {
-    /// Every code, in order of precedence.
-    pub const ALL: [Self; 17] = [
-        Self::TooLarge,
-        Self::NotJson,
-        Self::TooDeep,
-        Self::DuplicateKey,
-        Self::IntegerOutOfRange,
-        Self::NonFiniteNumber,
-        Self::LoneSurrogate,
-        Self::BadVersion,
-        Self::UnknownKind,
-        Self::MissingField,
-        Self::WrongType,
-        Self::BadTimestamp,
-        Self::BadLifetime,
-        Self::BadSubject,
-        Self::SubjectMismatch,
-        Self::DigestMismatch,
-        Self::TooManyWaiting,
-    ];
-
-    /// The word of the protocol.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::TooLarge => "too_large",
-            Self::NotJson => "not_json",
-            Self::TooDeep => "too_deep",
-            Self::DuplicateKey => "duplicate_key",
-            Self::IntegerOutOfRange => "integer_out_of_range",
-            Self::NonFiniteNumber => "non_finite_number",
-            Self::LoneSurrogate => "lone_surrogate",
-            Self::BadVersion => "bad_version",
-            Self::UnknownKind => "unknown_kind",
-            Self::MissingField => "missing_field",
-            Self::WrongType => "wrong_type",
-            Self::BadTimestamp => "bad_timestamp",
-            Self::BadLifetime => "bad_lifetime",
-            Self::BadSubject => "bad_subject",
-            Self::SubjectMismatch => "subject_mismatch",
-            Self::DigestMismatch => "digest_mismatch",
-            Self::TooManyWaiting => "too_many_waiting",
-        }
-    }
-
-    /// The code of this word.
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.as_str() == word)
-    }
-}
-
-impl std::fmt::Display for RejectionCode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+crate::words::words!(RejectionCode {
+    TooLarge => "too_large", NotJson => "not_json", TooDeep => "too_deep",
+    DuplicateKey => "duplicate_key", IntegerOutOfRange => "integer_out_of_range",
+    NonFiniteNumber => "non_finite_number", LoneSurrogate => "lone_surrogate",
+    BadVersion => "bad_version", UnknownKind => "unknown_kind", MissingField => "missing_field",
+    WrongType => "wrong_type", BadTimestamp => "bad_timestamp", BadLifetime => "bad_lifetime",
+    BadSubject => "bad_subject", SubjectMismatch => "subject_mismatch",
+    DigestMismatch => "digest_mismatch", TooManyWaiting => "too_many_waiting",
+});
 
 /// A message that cannot be read as what its subject says it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

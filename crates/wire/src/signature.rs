@@ -42,18 +42,9 @@ pub enum Context {
     Stored,
 }
 
-impl Context {
-    /// The word in the signed text.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Decision => "decision",
-            Self::Vote => "vote",
-            Self::Policy => "policy",
-            Self::Audit => "audit",
-            Self::Stored => "stored",
-        }
-    }
-}
+crate::words::words!(Context {
+    Decision => "decision", Vote => "vote", Policy => "policy", Audit => "audit", Stored => "stored",
+});
 
 /// An ed25519 signature in base64url without padding (86 characters).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -107,26 +107,34 @@ impl Verdict {
     }
 }
 
+/// Gives an enum without data its words, and reads and writes them: `ALL`, `as_str`, `from_word`, `Display`.
+#[macro_export]
 macro_rules! words {
     ($name:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
+        $crate::words!(@read $name { $($variant => $word),+ });
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+    // For an error, whose message is a sentence of its own.
+    (@read $name:ident { $($variant:ident => $word:literal),+ $(,)? }) => {
         impl $name {
             /// Every word.
-            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            /// The word of the protocol.
+            /// The stable word.
+            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),+ }
             }
 
             /// The value of a word; `None` when it is not known.
+            #[must_use]
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)+ _ => None }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.as_str())
             }
         }
     };

@@ -48,7 +48,7 @@ async fn serve(out: Output, config: Config) -> Result<(), Failure> {
 }
 
 fn state_of(word: &str) -> Result<State, Failure> {
-    State::of(word).ok_or_else(|| Failure::usage(format!("unknown state {word:?}")))
+    State::from_word(word).ok_or_else(|| Failure::usage(format!("unknown state {word:?}")))
 }
 
 fn lines(out: Output, config: &Config, state: Option<State>) -> Result<(), Failure> {

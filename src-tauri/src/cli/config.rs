@@ -237,7 +237,7 @@ fn retention(file: Limits) -> Result<Retention, Failure> {
         match days {
             Some(days) if days < shortest => Err(Failure::environment(format!(
                 "{}_days under [retention] in config.toml must be at least {shortest}: the streams may still hold younger ones",
-                kind.word()
+                kind.as_str()
             ))),
             days => Ok(Limit { days, mib }),
         }

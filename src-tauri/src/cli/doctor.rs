@@ -48,16 +48,9 @@ impl Check {
     }
 }
 
-impl Verdict {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warning => "warning",
-            Self::Unknown => "unknown",
-            Self::Failed => "failed",
-        }
-    }
-}
+countersign_wire::words!(Verdict {
+    Ok => "ok", Warning => "warning", Unknown => "unknown", Failed => "failed",
+});
 
 /// Prints a line for each check; fails when one of them failed.
 pub(crate) async fn run(settings: &Settings, out: Output, wanted: Doctor) -> Result<(), Failure> {
@@ -163,7 +156,7 @@ async fn of_bus(
 }
 
 fn print(out: Output, check: &Check) -> Result<(), Failure> {
-    let (name, verdict) = (check.name, check.verdict.word());
+    let (name, verdict) = (check.name, check.verdict.as_str());
     let detail = plain(&check.detail);
     if out.json {
         return Ok(out.json_line(&json!({ "check": name, "verdict": verdict, "detail": detail }))?);

@@ -70,7 +70,7 @@ impl App {
                     run.count += gone.count;
                     run.bytes += gone.bytes;
                     tracing::info!(
-                        kind = kind.word(),
+                        kind = kind.as_str(),
                         run.count,
                         run.bytes,
                         "payloads removed by retention"
@@ -166,7 +166,7 @@ async fn remove(
             detail["removed"] = json!(traces);
             detail["spans"] = json!(gone.len());
         }
-        batch.record(auto, ACTION, kind.word(), detail);
+        batch.record(auto, ACTION, kind.as_str(), detail);
     }
     Ok(Run {
         count: u64::try_from(gone.len()).unwrap_or(0),
@@ -177,7 +177,7 @@ async fn remove(
 /// The requests whose payload was removed, as the audit log names them.
 pub(super) async fn named(reader: &Reader) -> Result<HashSet<String>, StoreError> {
     let mut names = HashSet::new();
-    for detail in audit::details_of(reader, ACTION, Kind::Requests.word()).await? {
+    for detail in audit::details_of(reader, ACTION, Kind::Requests.as_str()).await? {
         let detail: serde_json::Value = serde_json::from_str(&detail).unwrap_or_default();
         let removed = detail["removed"].as_array().into_iter().flatten();
         names.extend(removed.filter_map(|name| name.as_str().map(str::to_owned)));

@@ -54,21 +54,9 @@ pub enum SeedName {
     NextAuto,
 }
 
-impl SeedName {
-    /// Every name.
-    pub const ALL: [Self; 4] = [Self::Human, Self::Auto, Self::NextHuman, Self::NextAuto];
-
-    /// The stable word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Human => "human",
-            Self::Auto => "auto",
-            Self::NextHuman => "human.next",
-            Self::NextAuto => "auto.next",
-        }
-    }
-}
+countersign_wire::words!(SeedName {
+    Human => "human", Auto => "auto", NextHuman => "human.next", NextAuto => "auto.next",
+});
 
 /// Why a place gives or takes no seed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

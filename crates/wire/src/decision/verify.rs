@@ -113,26 +113,13 @@ pub enum DecisionFault {
     Late,
 }
 
-impl DecisionFault {
-    /// The stable code.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unsigned => "unsigned",
-            Self::WrongSubject => "wrong_subject",
-            Self::UnknownKey => "unknown_key",
-            Self::BadSignature => "bad_signature",
-            Self::Malformed => "malformed",
-            Self::WrongRequest => "wrong_request",
-            Self::WrongRequestDigest => "wrong_request_digest",
-            Self::WrongRole => "wrong_role",
-            Self::NotAllowed => "not_allowed",
-            Self::WrongArgsDigest => "wrong_args_digest",
-            Self::TooFewVotes => "too_few_votes",
-            Self::BeyondLimit => "beyond_limit",
-            Self::Late => "late",
-        }
-    }
-}
+crate::words::words!(@read DecisionFault {
+    Unsigned => "unsigned", WrongSubject => "wrong_subject", UnknownKey => "unknown_key",
+    BadSignature => "bad_signature", Malformed => "malformed", WrongRequest => "wrong_request",
+    WrongRequestDigest => "wrong_request_digest", WrongRole => "wrong_role",
+    NotAllowed => "not_allowed", WrongArgsDigest => "wrong_args_digest",
+    TooFewVotes => "too_few_votes", BeyondLimit => "beyond_limit", Late => "late",
+});
 
 /// Judges a stored decision. The checks run in the order of [`DecisionFault`];
 /// `late` comes last, so a late decision is otherwise sound.

@@ -51,7 +51,7 @@ pub(crate) fn judge(decision: &Value, byte: u8) -> Result<VerifiedDecision, Deci
 fn every_verdict_stands_when_everything_fits() {
     for verdict in Verdict::ALL {
         let current = judge(&decision(verdict.as_str()), 1).unwrap();
-        assert_eq!(current.decision.verdict, (*verdict).into());
+        assert_eq!(current.decision.verdict, verdict.into());
         assert_eq!(current.key, public(1));
     }
     for verdict in ["expired", "withdrawn", "rejected"] {
@@ -95,7 +95,7 @@ fn deny_is_always_allowed_and_other_verdicts_only_where_named() {
     };
     for verdict in Verdict::ALL {
         let result = judge_at(&decision(verdict.as_str()), 1, &strict, STORED_AT);
-        let expected = if *verdict == Verdict::Deny {
+        let expected = if verdict == Verdict::Deny {
             None
         } else {
             Some(DecisionFault::NotAllowed)

@@ -18,7 +18,7 @@ fn receipts_name_a_stage() {
         let payload =
             json!({"v": 1, "decision_id": "d", "stage": stage, "at": "2026-11-21T12:00:00Z"});
         let receipt = parse_receipt(RECEIPT, payload.to_string().as_bytes()).unwrap();
-        assert_eq!(receipt.stage, *stage);
+        assert_eq!(receipt.stage, stage);
     }
     // Any text names what ran, so that a difference from what was decided is seen; nothing else does.
     let ran = |digest: serde_json::Value| {

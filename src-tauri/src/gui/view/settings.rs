@@ -83,7 +83,7 @@ fn limits(retention: &Retention) -> Vec<StoreLimit> {
     let limit = |kind: Kind| {
         let limit = retention.of(kind);
         StoreLimit {
-            kind: kind.word().to_owned(),
+            kind: kind.as_str().to_owned(),
             days: limit.days,
             mib: limit.mib,
         }

@@ -41,9 +41,7 @@ impl ControlValue {
         match self {
             Self::Panic(true) | Self::Bypass(_, Some(_)) => "on",
             Self::Panic(false) | Self::Bypass(_, None) => "off",
-            Self::Agent(_, AgentControl::Running) => "running",
-            Self::Agent(_, AgentControl::Paused) => "paused",
-            Self::Agent(_, AgentControl::Stopped) => "stopped",
+            Self::Agent(_, state) => state.as_str(),
         }
     }
 

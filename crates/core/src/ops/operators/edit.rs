@@ -32,18 +32,9 @@ pub enum ListedState {
     Retired,
 }
 
-impl ListedState {
-    /// The stable word.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InForce => "in_force",
-            Self::NotYet => "not_yet",
-            Self::Waiting => "waiting",
-            Self::Retired => "retired",
-        }
-    }
-}
+countersign_wire::words!(ListedState {
+    InForce => "in_force", NotYet => "not_yet", Waiting => "waiting", Retired => "retired",
+});
 
 /// One line: a term of a key, or a key that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
