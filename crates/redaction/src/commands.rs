@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::lines;
-use super::names::is_secret_key;
+use super::names::{is_maybe_secret_key, is_random, is_secret_key};
 use super::spans::{means_nothing, quoted};
 use super::tokens::begins_here;
 
@@ -35,6 +35,10 @@ struct Credential {
 
 /// An option with this at its end takes its value without a blank only: alone it asks at the terminal.
 const ATTACHED: char = '+';
+/// A place with this before it holds a credential only where its value looks random.
+const RANDOM: char = '?';
+/// A word that a command must have with this at its end is the beginning of one.
+const BEGINS: char = '*';
 /// What follows a plain word that is the name of a secret.
 const NAMED: &str = "NAMED";
 /// What follows `=` in every plain word.
@@ -134,7 +138,7 @@ impl<'t> Command<'t> {
     fn has(&self, wanted: &str) -> bool {
         (0..self.words.len()).any(|at| {
             let word = self.word(at);
-            word == wanted
+            is(word, wanted)
                 || bundle(word, wanted).is_some_and(|(letters, one)| letters.contains(one))
         })
     }
@@ -144,19 +148,26 @@ impl<'t> Command<'t> {
             return;
         }
         let last_with = row.with.split(' ').next_back().unwrap_or_default();
-        let begin = (0..self.words.len()).find(|at| self.word(*at) == last_with);
+        let begin = (0..self.words.len()).find(|at| is(self.word(*at), last_with));
         let plain: Vec<usize> = (begin.map_or(0, |at| at + 1)..self.words.len())
             .filter(|at| !self.word(*at).starts_with('-'))
             .collect();
-        let whole = |at: usize| self.words.get(at).cloned();
         let mut put = |at: Option<Range<usize>>, after| {
             found.extend(at.and_then(|at| self.secret(at, after)));
         };
         for place in row.places.split(' ') {
+            let random = place.starts_with(RANDOM);
+            let place = place.trim_start_matches(RANDOM);
+            let whole = |at: usize| {
+                let word = self.words.get(at).cloned();
+                word.filter(|word| !random || is_random(&self.text[word.clone()]))
+            };
             match (place, place.parse::<usize>()) {
                 (NAMED, _) => {
-                    for at in plain.iter().filter(|at| is_secret_key(self.word(**at))) {
-                        put(whole(at + 1), None);
+                    for at in &plain {
+                        let (name, value) = (self.word(*at), self.word(at + 1));
+                        let maybe = is_maybe_secret_key(name) && is_random(value);
+                        put(whole(at + 1).filter(|_| maybe || is_secret_key(name)), None);
                     }
                 }
                 (PAIRS, _) => plain.iter().for_each(|at| put(whole(*at), Some('='))),
@@ -165,7 +176,9 @@ impl<'t> Command<'t> {
                     put(plain.get(number - 1).and_then(|at| whole(*at)), row.after);
                 }
                 (option, Err(_)) => {
-                    let mut values = (0..self.words.len()).filter_map(|at| self.value(option, at));
+                    let values = (0..self.words.len()).filter_map(|at| self.value(option, at));
+                    let fits = |at: &Range<usize>| !random || is_random(&self.text[at.clone()]);
+                    let mut values = values.filter(fits);
                     match row.after {
                         // A second one is of a command that this one runs: `sshpass -p … ssh -p 22`.
                         None => put(values.next(), None),
@@ -223,6 +236,12 @@ impl<'t> Command<'t> {
         let none = value.is_empty() || option || (variable && !literal) || means_nothing(value);
         (!none).then_some(begin..begin + value.len())
     }
+}
+
+/// Whether a word is the one that a command must have.
+fn is(word: &str, wanted: &str) -> bool {
+    let begins = wanted.strip_suffix(BEGINS);
+    begins.map_or(word == wanted, |begins| word.starts_with(begins))
 }
 
 /// The letters of `-fsu` and of an option such as `-u`, which may be one of them.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::names::is_plain_seed;
+use super::names::{is_maybe_secret_key, is_plain_seed, is_random};
 use super::{Redacted, is_secret_key, secret_spans};
 use countersign_wire::{Segment, Sha256Digest, Shown, escape, escape_lines, read_plain};
 
@@ -144,7 +144,10 @@ pub fn hides_whole(name: Option<&str>, value: &Value) -> bool {
         Value::String(text) => !text.is_empty(),
         _ => true,
     };
-    let hides = |name| is_secret_key(name) && !is_plain_seed(name, &leaf_text(value));
+    let hides = |name| match is_secret_key(name) {
+        true => !is_plain_seed(name, &leaf_text(value)),
+        false => is_maybe_secret_key(name) && value.as_str().is_some_and(is_random),
+    };
     holds && name.is_some_and(hides)
 }
 

@@ -92,7 +92,7 @@ const ABOUT_WORDS: &[&str] = &[
 ];
 
 /// A secret's name contains one of these pieces: most names need no closer look.
-const STEMS: [&str; 17] = [
+const STEMS: [&str; 18] = [
     "auth",
     "bearer",
     "connection",
@@ -103,6 +103,7 @@ const STEMS: [&str; 17] = [
     "mnemonic",
     "otp",
     "pass",
+    "pat",
     "pin",
     "psk",
     "pwd",
@@ -142,10 +143,42 @@ pub fn is_secret_key(name: &str) -> bool {
         "tokens" if usage => false,
         word => SECRET_WORDS.contains(&word) || SECRET_ENDS.iter().any(|end| word.ends_with(end)),
     };
-    words.iter().any(secret)
+    // `GH_PAT` is a personal access token, `pat` alone a pattern.
+    (words.len() > 1 && words.last().is_some_and(|last| last == "pat"))
+        || words.iter().any(secret)
         || words
             .windows(2)
             .any(|pair| SECRET_PAIRS.contains(&(&pair[0], &pair[1])))
+}
+
+/// Whether a value under this name is secret where it looks random: `KEY`, `OPENROUTER_KEY`.
+pub(super) fn is_maybe_secret_key(name: &str) -> bool {
+    words(name)
+        .last()
+        .is_some_and(|last| last == "key" || last == "pat")
+}
+
+/// Whether a value looks random: a piece of 16 letters and digits or more that changes between small letters, capitals
+/// and digits all the time. Commits, checksums, UUIDs and what an address or a digest holds do not.
+pub(super) fn is_random(value: &str) -> bool {
+    let digest = value.match_indices("sha").find(|(at, _)| {
+        let behind = value[at + 3..].trim_start_matches(|c: char| c.is_ascii_digit());
+        behind.starts_with([':', '-'])
+    });
+    let data = value.match_indices("data:").next();
+    let end = digest.into_iter().chain(data).map(|(at, _)| at).min();
+    let open = &value[..end.unwrap_or(value.len())];
+    open.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|piece| {
+            let class = |byte: &u8| (byte.is_ascii_digit(), byte.is_ascii_uppercase());
+            let pairs = || piece.as_bytes().windows(2);
+            let changes = pairs().filter(|pair| class(&pair[0]) != class(&pair[1]));
+            let digits = |c: char| !c.is_ascii_digit();
+            let runs = piece.split(digits).filter(|run| !run.is_empty());
+            let hex = [24, 32, 40, 64, 128].contains(&piece.len())
+                && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
+            piece.len() >= 16 && !hex && runs.count() >= 2 && changes.count() * 4 >= piece.len()
+        })
 }
 
 /// Whether a number under this name starts a generator of random numbers: `--seed 42`.

@@ -12,10 +12,11 @@ use regex::Regex;
 
 use super::commands::credentials;
 use super::lines;
-use super::names::{is_plain_seed, is_secret_key};
+use super::names::{is_maybe_secret_key, is_plain_seed, is_random, is_secret_key};
 use super::tokens::tokens;
 
-/// A line each: words without which there is none, ` = `, and a shape whose group is the secret.
+/// A line each: words without which there is none, ` = `, and a shape whose group `s` is the secret: where there is a
+/// group `k`, if that is the name of one; `r`, if it looks random.
 const SURROUNDED: &str = include_str!("surrounded.txt");
 
 /// Words between `Authorization:` and the secret.
@@ -73,9 +74,15 @@ pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
             .is_some_and(|secret| secret.start < option.end)
     };
     let mut named = |name: Range<usize>, at: usize| {
-        if names_secret(text, name.clone()) {
-            let value = value_at(text, at);
-            found.extend(value.filter(|at| !is_plain_seed(&text[name], &text[at.clone()])));
+        let word = &text[name.clone()];
+        let sure = names_secret(text, name);
+        if sure || is_maybe_secret_key(word) || (word == "value" && text[..at].contains("--value"))
+        {
+            let value = value_at(text, at).filter(|at| match sure {
+                true => !is_plain_seed(word, &text[at.clone()]),
+                false => is_random(&text[at.clone()]),
+            });
+            found.extend(value);
         }
     };
     let mut keys = Vec::new();
@@ -119,7 +126,13 @@ fn surrounded(text: &str, found: &mut Vec<Range<usize>>) {
         if looked_for & (1 << number) == 0 {
             continue;
         }
-        let hits = shape.captures_iter(text).filter_map(|hit| hit.name("s"));
+        let hits = shape.captures_iter(text).filter_map(|hit| {
+            let named = hit
+                .name("k")
+                .is_none_or(|name| is_secret_key(name.as_str()));
+            let random = hit.name("r").filter(|value| is_random(value.as_str()));
+            hit.name("s").filter(|_| named).or(random)
+        });
         let hits = hits.filter(|hit| *needed != "basic" || is_login(hit.as_str()));
         found.extend(hits.map(|hit| hit.range()));
     }
@@ -129,9 +142,11 @@ const BLANKS: [char; 2] = [' ', '\t'];
 /// Characters of a name.
 const NAME: usize = 64;
 
-/// The name before this sign: `name=`, `"name": `, `name => `.
+/// The name before this sign: `name=`, `"name": `, `name => `, `["name"] =`.
 fn name_before(text: &str, at: usize) -> Option<Range<usize>> {
     let before = text[..at].trim_end_matches(BLANKS);
+    // `os.environ['API_KEY'] = …`
+    let before = before.strip_suffix(']').map_or(before, str::trim_end);
     let before = before
         .strip_suffix(['"', '\''])
         .map_or(before, |before| before.strip_suffix('\\').unwrap_or(before));
