@@ -36,6 +36,8 @@ pub struct Stop {
     pub at: String,
     /// No rule approves it, whatever it names.
     pub always: bool,
+    /// What the rule's pattern at this place must write; empty where it is enough to name the place.
+    pub written: Vec<String>,
 }
 
 /// What a request says, as rules see it.

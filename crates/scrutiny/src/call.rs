@@ -1,6 +1,6 @@
 //! One call as it is looked at.
 
-use countersign_wire::ApprovalRequest;
+use countersign_wire::{ApprovalRequest, KeptJson};
 use serde_json::Value;
 
 use crate::leaf::{Leaf, among, leaves, words_of};
@@ -18,6 +18,8 @@ pub struct Call<'a> {
     pub said: Vec<&'a str>,
     /// Whether a value under this name is a secret: no sentence says it.
     pub hides: fn(&str) -> bool,
+    /// What the framework says of the call itself.
+    native: Option<&'a KeptJson>,
     pub(crate) leaves: Vec<Leaf<'a>>,
     pub(crate) tool_words: Vec<String>,
 }
@@ -32,6 +34,7 @@ impl<'a> Call<'a> {
             digest: String::new(),
             said: Vec::new(),
             hides: |_| false,
+            native: None,
             leaves: leaves(args),
             tool_words: words_of(tool),
         }
@@ -43,9 +46,16 @@ impl<'a> Call<'a> {
         let mut call = Self::new(&request.tool.as_ref()?.name, request.args.as_ref()?);
         let said = [&request.reason, &request.title, &request.preview];
         call.said = said.into_iter().flatten().map(String::as_str).collect();
+        call.native = request.native.as_ref();
         let digest = request.args_digest.as_ref().map(ToString::to_string);
         call.digest = digest.unwrap_or_default();
         Some(call)
+    }
+
+    /// The folder in which the agent works, as its framework says.
+    pub(crate) fn folder(&self) -> Option<String> {
+        let native = self.native?.value()?;
+        native.get("cwd")?.as_str().map(str::to_owned)
     }
 
     /// Whether a value is a secret by its name, or by that of what it is in.

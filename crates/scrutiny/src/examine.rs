@@ -6,8 +6,8 @@ use crate::call::Call;
 use crate::finding::{Code, Finding, Hazard};
 use crate::past::Past;
 use crate::{
-    address, beyond, checksum, command, denied, near_miss, new_value, pairs, persists, presses,
-    production, rights, safeguard, sends, sql, usual, wider,
+    address, beyond, checksum, command, denied, near_miss, new_value, own, pairs, persists,
+    presses, production, rights, safeguard, sends, sql, usual, wider,
 };
 
 /// The most findings of a call.
@@ -50,6 +50,7 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
 /// Hazards of the call alone, that its past may know as usual.
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = command::hazards(call);
+    found.extend(own::hazards(call));
     found.extend(sql::hazards(call));
     found.extend(rights::hazards(call));
     found.extend(persists::hazards(call));

@@ -22,6 +22,10 @@ pub enum Code {
     PairBroken,
     /// A person denied it before.
     DeniedBefore,
+    /// Decides or changes something of the console itself, or of its own files.
+    ChangesCountersign,
+    /// Starts an agent in a way in which its calls ask nobody.
+    UngatedAgent,
     /// Download or decoded text goes into an interpreter.
     RunsWhatItFetches,
     /// Removes, overwrites or formats without return.
@@ -59,6 +63,13 @@ pub enum Code {
 }
 
 impl Code {
+    /// Whether the console itself, or the gate of an agent, is concerned: nothing makes it usual, and a rule approves
+    /// it only where its pattern writes the word (see [`written`](crate::written)).
+    #[must_use]
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::ChangesCountersign | Self::UngatedAgent)
+    }
+
     /// The word on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -66,6 +77,8 @@ impl Code {
             Self::NearMiss => "near_miss",
             Self::PairBroken => "pair_broken",
             Self::DeniedBefore => "denied_before",
+            Self::ChangesCountersign => "changes_countersign",
+            Self::UngatedAgent => "ungated_agent",
             Self::RunsWhatItFetches => "runs_what_it_fetches",
             Self::DestructiveCommand => "destructive_command",
             Self::DestructiveSql => "destructive_sql",

@@ -25,6 +25,8 @@ const TITLE: Record<string, string> = {
   unreadable_sql: "cannot be read",
   unreadable_command: "cannot be read",
   presses: "asks you not to check",
+  changes_countersign: "changes Countersign itself",
+  ungated_agent: "agent without its gate",
 };
 
 export const titleOf = (code: string): string => TITLE[code] ?? code.replaceAll("_", " ");

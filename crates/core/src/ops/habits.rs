@@ -118,7 +118,7 @@ pub(super) async fn stops(
     let tool = tool_of(&parsed.key.agent_key(), &call);
     let pasts = &mut writer.habits.pasts;
     let past = pasts.of(batch.tx, batch.now, &tool).await?;
-    Ok(stops_of(&examine(&call, past)))
+    Ok(stops_of(&examine(&call, past), &parsed.request))
 }
 
 fn call_of(request: &ApprovalRequest) -> Option<Call<'_>> {

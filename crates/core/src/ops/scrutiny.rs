@@ -2,8 +2,11 @@
 //!
 //! Reads the past, decides nothing: `countersign-scrutiny` finds, the writer keeps what it found.
 
+#[cfg(test)]
+mod tests;
+
 use countersign_redaction::is_secret_key;
-use countersign_scrutiny::{Call, Past, differs, effect, nearest, shares};
+use countersign_scrutiny::{Call, Past, differs, effect, nearest, shares, written};
 pub use countersign_scrutiny::{Code, Difference, Finding, Weight};
 use countersign_wire::{ApprovalRequest, json_value};
 use serde_json::Value;
@@ -136,18 +139,28 @@ const FINDINGS: usize = 8;
 
 /// Those that keep a call from being approved automatically.
 #[must_use]
-pub(super) fn stops_of(findings: &[Finding]) -> Vec<Stop> {
+pub(super) fn stops_of(findings: &[Finding], request: &ApprovalRequest) -> Vec<Stop> {
     let stops = findings.iter().filter(|of| of.weight == Weight::Stop);
+    let own = findings.iter().any(|of| of.code.is_own());
+    let must = Call::of(request)
+        .filter(|_| own)
+        .map_or_else(Vec::new, |call| written(&call));
     let mut stops: Vec<Stop> = stops
         .map(|of| Stop {
             at: of.at.clone(),
             always: of.code == Code::DeniedBefore,
+            written: must
+                .iter()
+                .filter(|(at, _)| of.code.is_own() && *at == of.at)
+                .map(|(_, words)| words.clone())
+                .collect(),
         })
         .collect();
     if stops.len() >= FINDINGS {
         stops.push(Stop {
             at: String::new(),
             always: true,
+            written: Vec::new(),
         });
     }
     stops

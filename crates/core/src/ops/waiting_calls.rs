@@ -163,7 +163,8 @@ impl App {
                         let Ok(parsed) = parse_request(&request_subject(&key), &row.raw) else {
                             continue;
                         };
-                        let stops = stops_of(&read_findings(row.findings.as_deref()));
+                        let findings = read_findings(row.findings.as_deref());
+                        let stops = stops_of(&findings, &parsed.request);
                         let asked = Asked {
                             tool_changed_at: row.redefined_at.map(Timestamp),
                             stops: &stops,

@@ -130,7 +130,7 @@ impl App {
         let (reader, runtime) = (self.reader().clone(), tokio::runtime::Handle::current());
         let workspace = key.workspace.clone();
         let findings = findings_of(line).unwrap_or_default();
-        let stops = stops_of(&findings);
+        let stops = stops_of(&findings, &parsed.request);
         // What past calls add to a sum is read from their payloads: no other task waits for that.
         let judging = tokio::task::spawn_blocking(move || {
             let asked = Asked {
@@ -207,6 +207,9 @@ fn held_by(finding: &Finding) -> String {
         (Code::DeniedBefore, _) => {
             format!("a person denied a call like this before, so no rule approves it ({code})")
         }
+        (own, at) if own.is_own() => format!(
+            "a finding at {at} stops it ({code}): only a rule whose pattern there writes the subcommand, the switch or the path approves it"
+        ),
         (_, "") => format!("a finding stops it, so a person decides ({code})"),
         (_, at) => format!(
             "a finding at {at} stops it ({code}): only a rule that names {at} in args, command or path approves it"

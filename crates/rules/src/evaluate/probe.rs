@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use countersign_wire::{RequestKind, Risk};
 use serde_json::Value;
 
-use super::{Asked, Matcher, Setting, Trouble};
+use super::{Asked, Matcher, Setting, Stop, Trouble};
 use crate::arguments::{Unsure, all_named, has_hidden, holds, is_hidden};
 use crate::commands::Reading;
 use crate::domain::Timestamp;
@@ -92,9 +92,15 @@ impl Cover<'_> {
     /// Whether a finding keeps this from being approved automatically: by a rule that does not name its place, or by
     /// anything that names none.
     pub(super) fn is_stopped(&self, rule: Option<&Rule>) -> bool {
-        let named = |at: &str| rule.is_some_and(|rule| rule.matchers.names(at));
+        let named = |stop: &Stop| {
+            let writes = |rule: &Rule| {
+                let mut words = stop.written.iter();
+                words.all(|words| rule.matchers.writes(&stop.at, words))
+            };
+            rule.is_some_and(|rule| rule.matchers.names(&stop.at) && writes(rule))
+        };
         let mut stops = self.asked.stops.iter();
-        stops.any(|stop| stop.always || !named(&stop.at))
+        stops.any(|stop| stop.always || !named(stop))
     }
 
     /// The first reason for which nothing may approve this, critical calls aside.

@@ -4,8 +4,93 @@ use super::*;
 use crate::{InBypass, Stop};
 
 fn stop(at: &str, always: bool) -> Stop {
-    let at = at.to_owned();
-    Stop { at, always }
+    Stop {
+        at: at.to_owned(),
+        always,
+        written: Vec::new(),
+    }
+}
+
+/// Of a command of the console itself.
+fn own(at: &str, written: &[&str]) -> Stop {
+    Stop {
+        written: written.iter().map(|&words| words.to_owned()).collect(),
+        ..stop(at, false)
+    }
+}
+
+#[test]
+fn what_concerns_the_console_itself_is_approved_where_the_pattern_writes_the_word() {
+    let args = json!({"to": "anna", "command": "countersign rules apply x", "file": "/home/a/.claude/settings.json"});
+    let command = |patterns: &[&str]| json!({"command": {"/command": patterns}});
+    let apply = || vec![own("/command", &["rules apply"])];
+    let file = || vec![own("/file", &["settings.json"])];
+    for (rule_json, stops, wanted) in [
+        (command(&["countersign *"]), apply(), "ask"),
+        (command(&["countersign rules *"]), apply(), "ask"),
+        (
+            command(&["countersign rules apply *"]),
+            apply(),
+            "approve r",
+        ),
+        (
+            command(&["countersign rules apply x"]),
+            apply(),
+            "approve r",
+        ),
+        (
+            command(&["countersign rules apply *"]),
+            vec![own("/command", &["rules apply", "panic"])],
+            "ask",
+        ),
+        (
+            command(&["countersign rules apply x"]),
+            vec![own("/command", &[""])],
+            "ask",
+        ),
+        (
+            json!({"args": {"/command": {"glob": "countersign *"}}}),
+            apply(),
+            "ask",
+        ),
+        (
+            json!({"args": {"/command": {"eq": "countersign rules apply x"}}}),
+            apply(),
+            "approve r",
+        ),
+        (
+            json!({"args": {"/command": {"in": ["countersign rules apply x"]}}}),
+            apply(),
+            "approve r",
+        ),
+        (
+            json!({"args": {"/command": {"min_len": 1}}}),
+            apply(),
+            "ask",
+        ),
+        (json!({"path": {"/file": ["/home/a/**"]}}), file(), "ask"),
+        (
+            json!({"path": {"/file": ["/home/a/.claude/*"]}}),
+            file(),
+            "ask",
+        ),
+        (
+            json!({"path": {"/file": ["/home/a/.claude/settings.json"]}}),
+            file(),
+            "approve r",
+        ),
+    ] {
+        let policy = set(vec![rule("r", "approve", rule_json.clone())]);
+        let asked = Asked {
+            stops: &stops,
+            ..pay(&args)
+        };
+        assert_eq!(
+            word(&policy, &judge(&policy, &asked)),
+            wanted,
+            "{rule_json}"
+        );
+    }
 }
 
 #[test]

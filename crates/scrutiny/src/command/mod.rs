@@ -18,7 +18,7 @@ use crate::leaf::Leaf;
 use crate::leaf::among;
 use crate::role::is_command;
 
-pub(crate) use line::{Line, lines};
+pub(crate) use line::{Line, lines, name_of};
 
 /// Something remarkable in a command.
 pub(crate) struct Act {
@@ -100,7 +100,9 @@ pub(crate) fn scripts<'l, 'a>(call: &'l Call<'a>) -> Vec<(&'l Leaf<'a>, String, 
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();
     let scheduler = crate::persists::is_scheduler(call);
-    for (_, at, script) in scripts(call) {
+    for (leaf, at, script) in scripts(call) {
+        let text = leaf.text().unwrap_or_default();
+        found.extend(crate::own::of_script(call, &at, text, &script));
         for act in acts(&script) {
             if act.code == Code::Persists && scheduler {
                 continue;
