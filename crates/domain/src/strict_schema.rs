@@ -3,6 +3,7 @@
 //!
 //! A schema is not changed: it says where it is open, the agent's author has to close it.
 
+use countersign_wire::pointer::below;
 use serde_json::{Map, Value};
 
 /// Faults listed for one schema.
@@ -89,27 +90,31 @@ fn look(schema: &Map<String, Value>, path: &str, faults: &mut Vec<StrictFault>) 
         let properties = schema.get("properties").and_then(Value::as_object);
         for name in properties.into_iter().flat_map(Map::keys) {
             if !listed(name) {
-                let place = step(&step(path, "properties"), name);
+                let place = below(&below(path, "properties"), name);
                 fault(faults, &place, "not listed in required");
             }
         }
     }
     for (word, inner) in schema {
         if ONE.contains(&word.as_str()) {
-            enter(inner, &step(path, word), faults);
+            enter(inner, &below(path, word), faults);
         }
         if LIST.contains(&word.as_str())
             && let Value::Array(inner) = inner
         {
             for (place, inner) in inner.iter().enumerate() {
-                enter(inner, &step(&step(path, word), &place.to_string()), faults);
+                enter(
+                    inner,
+                    &below(&below(path, word), &place.to_string()),
+                    faults,
+                );
             }
         }
         if MAP.contains(&word.as_str())
             && let Value::Object(inner) = inner
         {
             for (name, inner) in inner {
-                enter(inner, &step(&step(path, word), name), faults);
+                enter(inner, &below(&below(path, word), name), faults);
             }
         }
     }
@@ -122,10 +127,6 @@ fn enter(schema: &Value, path: &str, faults: &mut Vec<StrictFault>) {
     {
         look(fields, path, faults);
     }
-}
-
-fn step(path: &str, name: &str) -> String {
-    format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 #[cfg(test)]

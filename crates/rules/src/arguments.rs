@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use countersign_wire::pointer;
 use serde_json::Value;
 
 use super::glob::Reach;
@@ -145,7 +146,7 @@ fn named<T>(value: &Value, at: &mut String, tests: &BTreeMap<String, T>) -> bool
     let mut each = |name: &str, value: &Value| {
         let length = at.len();
         at.push('/');
-        at.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        at.push_str(&pointer::step(name));
         let fits = named(value, at, tests);
         at.truncate(length);
         fits

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use countersign_redaction::{hides_whole, secret_spans};
-use countersign_wire::MAX_SAFE_INTEGER;
+use countersign_wire::{MAX_SAFE_INTEGER, pointer};
 use serde_json::Value;
 
 /// More arguments than these, or more text in them, and nobody reads the rule.
@@ -31,7 +31,7 @@ fn walk(
     if hides_whole(name, value) {
         return false;
     }
-    let below = |part: &str| format!("{at}/{}", part.replace('~', "~0").replace('/', "~1"));
+    let below = |part: &str| pointer::below(&at, part);
     match value {
         Value::Object(map) if !map.is_empty() => map
             .iter()

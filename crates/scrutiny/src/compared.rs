@@ -1,5 +1,6 @@
 //! The approved call that is nearest to a new one, and in what the two differ.
 
+use countersign_wire::pointer;
 use serde_json::Value;
 
 use crate::call::Call;
@@ -65,8 +66,7 @@ fn walk(at: &str, was: Option<&Value>, is: Option<&Value>, found: &mut Vec<Diffe
         (Some(Value::Object(old)), Some(Value::Object(new))) => {
             let gone = old.keys().filter(|key| !new.contains_key(*key));
             for key in new.keys().chain(gone) {
-                let token = key.replace('~', "~0").replace('/', "~1");
-                walk(&format!("{at}/{token}"), old.get(key), new.get(key), found);
+                walk(&pointer::below(at, key), old.get(key), new.get(key), found);
             }
         }
         (Some(Value::Array(old)), Some(Value::Array(new))) => {

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use countersign_wire::pointer;
 use serde_json::Value;
 
 use crate::call::Call;
@@ -180,7 +181,7 @@ fn has(value: &Value, place: &str, found: &mut Vec<Fact>) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields.iter().take(200) {
-                let place = format!("{place}/{}", key.replace('~', "~0").replace('/', "~1"));
+                let place = pointer::below(place, key);
                 if found.len() < MOST / 2 && place.matches('/').count() <= 6 {
                     found.push(Fact::new(Kind::Has, &place, ""));
                     has(value, &place, found);

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use countersign_wire::pointer;
 use serde_json::{Map, Value};
 
 use crate::role::Role;
@@ -70,7 +71,7 @@ fn walk<'a>(value: &'a Value, here: &Position<'a>, depth: usize, found: &mut Vec
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (key, value) in fields {
-                let token = key.replace('~', "~0").replace('/', "~1");
+                let token = pointer::step(key);
                 let below = Position {
                     at: format!("{}/{token}", here.at),
                     place: format!("{}/{token}", here.place),

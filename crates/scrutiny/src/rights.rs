@@ -1,5 +1,6 @@
 //! Rights for everybody, in arguments.
 
+use countersign_wire::pointer;
 use serde_json::{Map, Value};
 
 use crate::call::Call;
@@ -127,8 +128,7 @@ fn statements(value: &Value, at: &str, found: &mut Vec<Hazard>) {
                 }
             }
             for (key, value) in fields {
-                let token = key.replace('~', "~0").replace('/', "~1");
-                statements(value, &format!("{at}/{token}"), found);
+                statements(value, &pointer::below(at, key), found);
             }
         }
         Value::Array(items) => {

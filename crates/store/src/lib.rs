@@ -29,8 +29,6 @@ pub mod findings;
 pub mod habits;
 pub mod history;
 mod history_narrow;
-#[cfg(test)]
-mod history_plans;
 pub mod history_sorted;
 mod history_source;
 mod log_sync;
@@ -70,10 +68,6 @@ pub mod spans;
 pub mod stalls;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod tests_agents;
-#[cfg(test)]
-mod tests_schema;
 pub mod tombstones;
 pub mod tool_record;
 pub mod tools;

@@ -1,6 +1,9 @@
 //! Each query against a real file.
 
 mod earlier;
+mod hellos;
+mod history_plans;
+mod schema;
 
 use countersign_wire::{AgentKey, RequestKey, Risk, VerdictSet};
 

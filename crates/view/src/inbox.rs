@@ -3,56 +3,8 @@
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{FindingView, VotesCount};
+use super::{CardState, DecidePath, FindingView, VotesCount};
 use countersign_wire::{RequestKind, Risk, Shown};
-
-/// Which way an approval takes (operator's desk, "Deciding").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum DecidePath {
-    /// One key, held and undoable: safe, low and medium.
-    Low,
-    /// Arguments read to their end, then a chord: high.
-    High,
-    /// Evidence open, hidden values revealed, target typed, then a chord: critical, and every tool
-    /// that says `irreversible`.
-    Critical,
-}
-
-impl DecidePath {
-    /// The way for a risk and a tool's effects.
-    #[must_use]
-    pub fn of(risk: Risk, irreversible: bool) -> Self {
-        match risk {
-            Risk::Critical => Self::Critical,
-            _ if irreversible => Self::Critical,
-            Risk::High => Self::High,
-            Risk::Safe | Risk::Low | Risk::Medium => Self::Low,
-        }
-    }
-}
-
-/// The state of a request; the words of the command line contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum CardState {
-    /// Waits for an operator.
-    Pending,
-    /// Approved here, held back, not sent.
-    Holding,
-    /// Signed and on its way to the stream.
-    Queued,
-    /// A decision is stored.
-    Decided,
-    /// The deadline passed first.
-    Expired,
-    /// The agent no longer wants the answer.
-    Withdrawn,
-    /// Not a request of the protocol.
-    Rejected,
-    /// What is stored as its decision does not verify.
-    Void,
-}
 
 /// Names one request or one rejected message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -124,22 +76,4 @@ pub struct InboxSnapshot {
     /// The server's time when it was read.
     #[ts(type = "number")]
     pub server_ms: i64,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_irreversible_tool_takes_the_critical_way_at_every_risk() {
-        use Risk::{Critical, High, Low, Medium, Safe};
-        for risk in [Safe, Low, Medium, High, Critical] {
-            assert_eq!(DecidePath::of(risk, true), DecidePath::Critical);
-        }
-        assert_eq!(DecidePath::of(High, false), DecidePath::High);
-        assert_eq!(DecidePath::of(Critical, false), DecidePath::Critical);
-        for risk in [Safe, Low, Medium] {
-            assert_eq!(DecidePath::of(risk, false), DecidePath::Low);
-        }
-    }
 }

@@ -38,6 +38,7 @@ mod trace;
 mod typescript;
 mod votes;
 mod why;
+mod words;
 
 pub use agents::{
     AgentPresence, AgentToolView, AgentView, AgentsView, ChooseTargetArgs, CredentialView,
@@ -62,7 +63,7 @@ pub use history::{
     HistoryCursor, HistoryFilterValues, HistoryFilterView, HistoryPage, HistoryPageArgs,
     HistoryRow, HistorySort, HistorySortBy, HistoryState, SavedSearch, SavedSearches, SearchName,
 };
-pub use inbox::{CardState, DecidePath, InboxRow, InboxSnapshot, KeyArgs};
+pub use inbox::{InboxRow, InboxSnapshot, KeyArgs};
 pub use looks::{ArgLook, CommandPart};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use operators::{OperatorLine, OperatorsView};
@@ -110,3 +111,4 @@ pub use why::{
     MatchedRule, MatrixCell, MatrixRow, MatrixView, NearRule, SetupReasonView, WhyDecided, WhyNow,
     WhyView,
 };
+pub use words::{CardState, DecidePath};

@@ -18,6 +18,7 @@ mod json;
 mod keys;
 mod names;
 mod operators;
+pub mod pointer;
 mod policy;
 mod presence;
 mod receipt;

@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Timer;
-use crate::gate::Inner;
+use crate::inner::Inner;
 use crate::judge::{Asked, StoredMessage, claimed_id, judge};
 use crate::outbox::Slot;
 use crate::receipts::Report;

@@ -8,15 +8,16 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{AgentInfo, AgentKey, MAX_LIFETIME, RequestId, RequestKey, event_subject};
+use countersign_wire::{AgentKey, RequestId, RequestKey, event_subject};
 use tokio::time::{sleep, timeout};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::asking;
 use crate::bus::{Bus, BusFault, unreachable};
 use crate::clock::Timer;
 use crate::handle::AskHandle;
+use crate::inner::Inner;
 use crate::introduction::Introduction;
 use crate::journal::Journal;
 use crate::keyring::Keyring;
@@ -26,7 +27,6 @@ use crate::outbox::{Letter, Outbox};
 use crate::presence;
 use crate::receipts::Receipts;
 use crate::resume::on_disk;
-use crate::timing::Timing;
 use crate::trust::Trust;
 use crate::wait::LAST_LOOK;
 use crate::waiting::Waiting;
@@ -42,26 +42,6 @@ const MAX_SPANS: usize = 4_096;
 #[derive(Clone)]
 pub struct Gate {
     pub(crate) inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) bus: Bus,
-    pub(crate) outbox: Outbox,
-    spans: Outbox,
-    pub(crate) keyring: Keyring,
-    pub(crate) waiting: Waiting,
-    /// What looks on for answers that nobody awaits.
-    pub(crate) afterwards: TaskTracker,
-    pub(crate) timing: Timing,
-    pub(crate) key: AgentKey,
-    pub(crate) info: AgentInfo,
-    pub(crate) default_timeout: Duration,
-    pub(crate) max_waiting: usize,
-    pub(crate) journal: Option<Journal>,
-    pub(crate) closing: CancellationToken,
-    /// Ends the deliveries too.
-    stop: CancellationToken,
-    _close_on_drop: DropGuard,
 }
 
 impl Gate {
@@ -209,39 +189,6 @@ impl Gate {
         inner.stop.cancel();
         inner.bus.close().await;
         delivered
-    }
-}
-
-impl Inner {
-    pub(crate) fn receipts(&self, request: &RequestKey) -> Receipts {
-        Receipts::new(
-            self.bus.clone(),
-            self.outbox.clone(),
-            self.timing.exchange,
-            request.clone(),
-        )
-    }
-
-    /// Hands a message to the outbox.
-    pub(crate) fn post(&self, subject: String, payload: Bytes) {
-        let letter = Letter {
-            subject,
-            payload,
-            first: false,
-        };
-        if !self.outbox.post(letter) {
-            tracing::warn!("a message was lost: the outbox is full");
-        }
-    }
-
-    /// How long an ask may wait.
-    pub(crate) fn lifetime(&self, asked: crate::ask::Lifetime) -> Duration {
-        let longest = MAX_LIFETIME.unsigned_abs();
-        match asked {
-            crate::ask::Lifetime::OfTheGate => self.default_timeout.min(longest),
-            crate::ask::Lifetime::Within(limit) => limit.min(longest),
-            crate::ask::Lifetime::Longest => longest,
-        }
     }
 }
 

@@ -14,6 +14,7 @@ mod error;
 mod gate;
 mod handle;
 mod identity;
+mod inner;
 mod introduction;
 mod journal;
 mod judge;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use countersign_wire::{Heartbeat, alive_subject};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::gate::Inner;
+use crate::inner::Inner;
 use crate::introduction::Introduction;
 
 pub(crate) fn spawn(inner: &Arc<Inner>, introduction: &Introduction) {

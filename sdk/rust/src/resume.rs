@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use crate::GateError;
 use crate::asking::withdrawal;
 use crate::clock::Timer;
-use crate::gate::Inner;
+use crate::inner::Inner;
 use crate::journal::{Entry, Journal};
 use crate::judge::Asked;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use countersign_wire::{
     AgentControl, AgentInfo, AgentKey, Credential, Hello, HelloFault, hello_subject, looks_like,
-    read_definition, read_hello,
+    pointer, read_definition, read_hello,
 };
 use serde_json::Value;
 
@@ -241,7 +241,7 @@ fn faults(hello: &Hello, mut faults: Vec<HelloFault>) -> Vec<HelloFault> {
     let declared = hello.setup_schema.as_ref().map(read_schema);
     let problems = declared.and_then(Result::err).into_iter().flatten();
     faults.extend(problems.take(SETUP_FAULTS).map(|problem| {
-        let step = |name: &String| format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        let step = |name: &String| pointer::below("", name);
         let path: String = problem.path.iter().map(step).collect();
         HelloFault {
             path: format!("/setup_schema{path}"),

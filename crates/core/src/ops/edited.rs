@@ -3,7 +3,7 @@
 //! The schema is the agent's: one that is broken, or would keep the console busy, proves nothing and must not block a
 //! narrower edit.
 
-use countersign_wire::ApprovalRequest;
+use countersign_wire::{ApprovalRequest, pointer};
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
@@ -53,7 +53,7 @@ fn place(error: &ValidationError<'_>) -> String {
         && let Some(name) = property.as_str()
     {
         place.push('/');
-        place.push_str(&name.replace('~', "~0").replace('/', "~1"));
+        place.push_str(&pointer::step(name));
     }
     place
 }

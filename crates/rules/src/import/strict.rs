@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use countersign_wire::pointer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -30,8 +31,7 @@ pub fn read_json(text: &str) -> Result<Value, Vec<String>> {
 fn walk(text: &str, raw: &RawValue, pointer: &str, faults: &mut Vec<String>) {
     if let Ok(Members(members)) = serde_json::from_str(raw.get()) {
         for (number, (key, value)) in members.iter().enumerate() {
-            let name = key.replace('~', "~0").replace('/', "~1");
-            let at = format!("{pointer}/{name}");
+            let at = pointer::below(pointer, key);
             if let Some((_, first)) = members[..number].iter().find(|(known, _)| known == key) {
                 let (first, again) = (place(text, first), place(text, value));
                 faults.push(format!("{at} is written twice: {first} and {again}"));

@@ -3,6 +3,7 @@
 //! A whole hello is rejected only where nothing of it is usable: another agent's name, another version, no JSON. A tool
 //! that cannot be read is named by its place and the others are kept.
 
+use crate::pointer::below;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -66,11 +67,6 @@ pub fn read_hello(subject: &str, payload: &[u8]) -> Result<HelloReport, WireErro
 pub fn read_definition(text: &str) -> Option<HelloTool> {
     let raw: &RawValue = serde_json::from_str(text).ok()?;
     Reader::default().tool("", raw)
-}
-
-/// One step of a JSON pointer (RFC 6901).
-fn step(path: &str, name: &str) -> String {
-    format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// Refuses the name `tools` where it occurs twice.
@@ -179,7 +175,7 @@ impl Reader {
             };
             if let Some(first) = places.get(&tool.name) {
                 let what = format!("the same name as /tools/{first}, which counts");
-                self.fault(step(&path, "name"), what);
+                self.fault(below(&path, "name"), what);
                 let more = definition(place, &tool.name, raw).digest;
                 if let Some(current) = definitions.iter_mut().find(|of| of.name == tool.name)
                     && current.digest != more
@@ -199,14 +195,14 @@ impl Reader {
     fn tool(&mut self, path: &str, raw: &RawValue) -> Option<HelloTool> {
         let mut fields = self.object(path, raw)?;
         let name = match fields.remove("name") {
-            Some(name) => self.short(&step(path, "name"), name)?,
+            Some(name) => self.short(&below(path, "name"), name)?,
             None => {
-                self.fault(step(path, "name"), "missing");
+                self.fault(below(path, "name"), "missing");
                 return None;
             }
         };
         if name.is_empty() {
-            self.fault(step(path, "name"), "empty");
+            self.fault(below(path, "name"), "empty");
             return None;
         }
         let description = self.text(path, &mut fields, "description");
@@ -214,7 +210,7 @@ impl Reader {
         let origin = self.text(path, &mut fields, "origin");
         let mut word = |name: &str| {
             let value = fields.remove(name)?;
-            self.bool(&step(path, name), value)
+            self.bool(&below(path, name), value)
         };
         let (strict, gated) = (word("strict"), word("gated"));
         let args_schema = fields
@@ -223,7 +219,7 @@ impl Reader {
         let args_schema = args_schema.filter(|schema| {
             let fits = schema.is_object() || schema.is_boolean();
             if !fits {
-                self.fault(step(path, "args_schema"), "not a JSON Schema");
+                self.fault(below(path, "args_schema"), "not a JSON Schema");
             }
             fits
         });
@@ -315,7 +311,7 @@ impl Reader {
             None | Some(Value::Null) => None,
             Some(Value::String(text)) => Some(text),
             Some(_) => {
-                self.fault(step(path, name), "not a string");
+                self.fault(below(path, name), "not a string");
                 None
             }
         }
@@ -330,7 +326,7 @@ impl Reader {
         let texts = fields.remove(name).filter(|value| !value.is_null())?;
         let texts: Result<Vec<String>, _> = serde_json::from_value(texts);
         if texts.is_err() {
-            self.fault(step(path, name), "not a list of strings");
+            self.fault(below(path, name), "not a list of strings");
         }
         texts.ok()
     }

@@ -60,13 +60,11 @@ const KNOWS: [(&str, &[&str]); 20] = [
 const ABOVE: [&str; 2] = ["countersign", "xtask"];
 
 /// Modules in the largest circle of a crate, where they are more than [`CIRCLE`].
-const CIRCLES: [(&str, usize); 7] = [
+const CIRCLES: [(&str, usize); 5] = [
     ("crates/core", 50),
     ("crates/hooks", 5),
     ("crates/rules", 6),
     ("crates/scrutiny", 18),
-    ("crates/view", 7),
-    ("sdk/rust", 6),
     ("src-tauri", 8),
 ];
 const CIRCLE: usize = 4;

@@ -6,7 +6,7 @@ use countersign_core::App;
 use countersign_core::domain::{CallWarning, Timestamp};
 use countersign_core::ops::reading::RequestDetails;
 use countersign_core::store::request_list::{Filter, RequestSummary};
-use countersign_wire::{KeptJson, Risk, TextWarning, looks_like, warnings};
+use countersign_wire::{KeptJson, Risk, TextWarning, looks_like, pointer, warnings};
 use serde_json::{Map, Value, json};
 
 use super::super::failure::Failure;
@@ -117,7 +117,7 @@ fn walk(value: &Value, at: &mut String, found: &mut Vec<Value>) {
             for (name, item) in fields {
                 // A name can deceive as well as a value.
                 look(name, at, found);
-                step(item, &name.replace('~', "~0").replace('/', "~1"), at, found);
+                step(item, &pointer::step(name), at, found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

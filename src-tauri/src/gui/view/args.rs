@@ -5,6 +5,7 @@
 use countersign_core::ops::scrutiny::Finding;
 use countersign_redaction::{Redacted, hides_whole, leaf_text, secret_spans};
 use countersign_view::{ArgEntry, ArgPart, PartMark, Reveal, RevealKind};
+use countersign_wire::pointer::below;
 use countersign_wire::{TextWarning, escape_lines, text_ascii_safe, warnings};
 use serde_json::Value;
 use std::ops::Range;
@@ -63,7 +64,7 @@ pub(super) fn walk_marked(value: &Value, key: &[u8; 32], findings: &[Finding]) -
         Value::Object(map) => {
             for (name, value) in map {
                 let place = FieldPath {
-                    pointer: pointer("", name),
+                    pointer: below("", name),
                     words: name.clone(),
                     depth: 0,
                 };
@@ -109,11 +110,6 @@ pub(super) fn walk_marked(value: &Value, key: &[u8; 32], findings: &[Finding]) -
     walked
 }
 
-/// One step of a JSON pointer (RFC 6901).
-pub(crate) fn pointer(parent: &str, step: &str) -> String {
-    format!("{parent}/{}", step.replace('~', "~0").replace('/', "~1"))
-}
-
 /// A text as a JSON string in pure ASCII.
 pub(crate) fn ascii_literal(text: &str) -> String {
     let literal = text_ascii_safe(&Value::from(text).to_string());
@@ -154,7 +150,7 @@ impl FieldPath {
 
     fn step(&self, step: &str, words: String) -> Self {
         Self {
-            pointer: pointer(&self.pointer, step),
+            pointer: below(&self.pointer, step),
             words,
             depth: self.depth + 1,
         }

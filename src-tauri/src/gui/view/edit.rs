@@ -9,11 +9,11 @@ use countersign_core::ops::edited::misfits;
 use countersign_core::ops::response;
 use countersign_redaction::{Redacted, hides_whole, leaf_text, secret_spans};
 use countersign_view::{AnswerCheck, DiffKind, DiffLine, EditCheck, EditProblem};
+use countersign_wire::pointer::below;
 use countersign_wire::{Shown, args_digest, escape, text_ascii_safe};
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::args::pointer;
 use super::strict::{JsonProblem, strict_json};
 
 /// A comparison that takes longer goes on in larger pieces.
@@ -210,7 +210,7 @@ fn map_leaves(value: &Value, change: &mut Change<'_>) -> Value {
             Value::Array(items) => {
                 let items = items.iter().enumerate();
                 items
-                    .map(|(at, item)| step(&pointer(place, &at.to_string()), None, item, change))
+                    .map(|(at, item)| step(&below(place, &at.to_string()), None, item, change))
                     .collect()
             }
             Value::Object(map) => {
@@ -218,7 +218,7 @@ fn map_leaves(value: &Value, change: &mut Change<'_>) -> Value {
                 let copy = fields.map(|(name, item)| {
                     (
                         name.clone(),
-                        step(&pointer(place, name), Some(name), item, change),
+                        step(&below(place, name), Some(name), item, change),
                     )
                 });
                 Value::Object(copy.collect())

@@ -10,7 +10,7 @@ use countersign_view::{
     ArgPart, ComparedView, DecidePath, DeniedView, DiffLine, DiffersView, FindingView,
     FindingWeight, PartMark,
 };
-use countersign_wire::{RequestKey, escape, escape_lines};
+use countersign_wire::{RequestKey, escape, escape_lines, pointer};
 use serde_json::{Map, Value, json};
 
 use super::args::walk;
@@ -69,7 +69,7 @@ fn same<'a>(
     let changed = differs.iter().filter_map(|one| top(&one.at));
     let changed: HashSet<String> = changed.map(str::to_owned).collect();
     args.keys()
-        .filter(move |name| !changed.contains(&token(name)))
+        .filter(move |name| !changed.contains(pointer::step(name).as_ref()))
 }
 
 /// With only what differs.
@@ -108,10 +108,6 @@ pub(super) fn denied_view(of: &Denied, request: &RequestKey) -> DeniedView {
 /// Another request of the same agent.
 fn beside(request: &RequestKey, id: &str) -> String {
     format!("{}/{}/{id}", request.workspace, request.agent)
-}
-
-fn token(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 fn top(pointer: &str) -> Option<&str> {

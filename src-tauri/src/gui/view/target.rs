@@ -5,10 +5,11 @@
 
 use countersign_redaction::leaf_text;
 use countersign_view::{RevealKind, TypedTarget};
+use countersign_wire::pointer::below;
 use countersign_wire::{escape, is_hostile};
 use serde_json::Value;
 
-use super::args::{pointer, walk};
+use super::args::walk;
 
 /// Longer texts do not name anything: nobody types them with a thought.
 const LONGEST: usize = 200;
@@ -70,7 +71,7 @@ fn properties(schema: Option<&Value>, place: &str, deeper: usize, pointers: &mut
         .and_then(|schema| schema.get("properties"))
         .and_then(Value::as_object);
     for (name, schema) in fields.into_iter().flatten() {
-        let place = pointer(place, name);
+        let place = below(place, name);
         match schema.get("type").and_then(Value::as_str) {
             Some("string" | "integer" | "number") => pointers.push(place),
             Some("object") if deeper > 0 => properties(Some(schema), &place, deeper - 1, pointers),

@@ -8,14 +8,14 @@ use proptest::prelude::*;
 
 use sqlx::QueryBuilder;
 
-use super::history::{Count, count, page};
-use super::history_narrow::passing;
-use super::history_source::{self, Source, Span, Towards};
-use super::request_list::{self, RequestSummary};
-use super::{Reader, Writer, temporary};
 use crate::domain::history::HistoryFilter;
 use crate::domain::search::TextQuery;
 use crate::domain::{State, Timestamp};
+use crate::history::{Count, count, page};
+use crate::history_narrow::passing;
+use crate::history_source::{self, Source, Span, Towards};
+use crate::request_list::{self, RequestSummary};
+use crate::{Reader, Writer, temporary};
 
 const SPAN: Span = Span { above: 0, below: 9 };
 

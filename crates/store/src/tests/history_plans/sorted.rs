@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::super::history_sorted::{BY_DECISION_DOWN, BY_DECISION_UP, sorted_page};
 use super::*;
 use crate::domain::history::{Sort, SortBy};
+use crate::history_sorted::{BY_DECISION_DOWN, BY_DECISION_UP, sorted_page};
 
 #[tokio::test]
 async fn an_order_by_decision_is_read_from_its_index_alone() {

@@ -2,7 +2,7 @@
 
 use sqlx::Row as _;
 
-use super::pool::temporary;
+use crate::pool::temporary;
 
 #[tokio::test]
 async fn what_every_request_passes_through_fills_no_temporary_table() {

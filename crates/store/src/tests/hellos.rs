@@ -2,12 +2,12 @@
 
 use countersign_wire::{AgentKey, Sha256Digest, ToolDefinition};
 
-use super::agent_instances::{self, Heard};
-use super::agents::{self, NewHello};
-use super::pool::temporary;
-use super::redefined;
-use super::tools::{self, Definitions, ToolRow};
+use crate::agent_instances::{self, Heard};
+use crate::agents::{self, NewHello};
 use crate::domain::Timestamp;
+use crate::pool::temporary;
+use crate::redefined;
+use crate::tools::{self, Definitions, ToolRow};
 
 fn bot() -> AgentKey {
     "acme/bot".parse().unwrap()
