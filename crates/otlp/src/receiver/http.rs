@@ -37,6 +37,7 @@ pub(super) async fn serve(
 ) {
     let router = Router::new()
         .route("/v1/traces", post(export))
+        .fallback(nothing_here)
         .with_state(intake);
     let served = server()
         .accept_http1(true)
@@ -45,6 +46,13 @@ pub(super) async fn serve(
     if let Err(error) = served.await {
         tracing::error!(%error, "the OTLP receiver over HTTP has ended");
     }
+}
+
+/// Says what is taken: exporters of logs and metrics (Claude Code's own) otherwise fail without a word.
+async fn nothing_here(headers: HeaderMap) -> Response {
+    let encoding = Encoding::of(text(&headers, &CONTENT_TYPE)).unwrap_or(Encoding::Json);
+    let message = "only traces are taken here, at POST /v1/traces; turn the export of logs and metrics off, or send it elsewhere";
+    refusal(encoding, &Refused::new(Reason::NotFound, message))
 }
 
 async fn export(State(intake): State<Arc<Intake>>, headers: HeaderMap, body: Body) -> Response {

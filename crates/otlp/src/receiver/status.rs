@@ -18,6 +18,8 @@ pub(super) enum Reason {
     /// The sender has to change something.
     Invalid,
     TooLarge,
+    /// Nothing is taken at this path.
+    NotFound,
     MediaType,
     Unauthenticated,
     /// A web page asks.
@@ -44,6 +46,7 @@ impl Reason {
             Self::Invalid => 400,
             Self::Unauthenticated => 401,
             Self::Origin => 403,
+            Self::NotFound => 404,
             Self::TooLarge => 413,
             Self::MediaType => 415,
             Self::Busy => 429,
@@ -56,6 +59,7 @@ impl Reason {
             Self::Invalid | Self::TooLarge | Self::MediaType => Code::InvalidArgument,
             Self::Unauthenticated => Code::Unauthenticated,
             Self::Origin => Code::PermissionDenied,
+            Self::NotFound => Code::NotFound,
             Self::Busy => Code::ResourceExhausted,
             Self::Unavailable => Code::Unavailable,
         }

@@ -80,7 +80,10 @@ pub(super) fn content(span: &Span) -> Content<'_> {
         content.used.extend(used);
         Some(Read::Json(messages))
     };
-    let (input, output) = (first(&INPUTS, &ASKED), first(&OUTPUTS, &ANSWERED));
+    let (input, output) = match attributes.is_logfire_function() {
+        true => (first(&["input"], &[]), first(&["output"], &[])),
+        false => (first(&INPUTS, &ASKED), first(&OUTPUTS, &ANSWERED)),
+    };
     let (mut asked, mut answered) = (Vec::new(), Vec::new());
     for event in &span.events {
         let list = match event.name.as_str() {
@@ -100,10 +103,37 @@ pub(super) fn content(span: &Span) -> Content<'_> {
     content.input = input.as_ref().and_then(|input| kept(&input.value()));
     content.output = output.and_then(|output| kept(&Value::Array(parts(output))));
     content.arguments = match input {
-        Some(Read::Json(value)) => Some(value),
+        Some(Read::Json(value)) => match WRAPPED.iter().any(|name| content.used.contains(name)) {
+            true => unwrapped(value),
+            false => Some(value),
+        },
         _ => None,
     };
     content
+}
+
+/// Inputs that may hold a tool's arguments beside other things.
+const WRAPPED: [&str; 2] = ["traceloop.entity.input", "langfuse.observation.input"];
+
+/// The arguments in what OpenLLMetry writes of a tool of LangChain (`{input_str, inputs, …}`) and of MCP, and in what
+/// decorators write of a function (`{args, kwargs}`); none where it does not say them by name.
+fn unwrapped(value: Value) -> Option<Value> {
+    let field = |name: &str| value.get(name).filter(|field| field.is_object()).cloned();
+    let text = value
+        .get("input_str")
+        .map(|text| text.as_str().unwrap_or_default());
+    let args = value.get("args").and_then(Value::as_array);
+    match (text, args) {
+        (Some(text), _) => field("inputs").or_else(|| {
+            let read = certain_value(text.as_bytes());
+            read.filter(Value::is_object)
+        }),
+        (None, Some(args)) if value.get("kwargs").is_some() => {
+            field("kwargs").filter(|_| args.is_empty())
+        }
+        _ if value.get("tool_name").is_some() => field("arguments"),
+        _ => Some(value),
+    }
 }
 
 /// The older form: one event a message.

@@ -16,6 +16,7 @@ pub(super) fn kind(span: Attributes<'_>) -> SpanKind {
         .or_else(|| span.text("langfuse.observation.type").and_then(langfuse))
         .or_else(|| span.text("traceloop.span.kind").and_then(traceloop))
         .or_else(|| span.text("llm.request.type").and_then(request_type))
+        .or_else(|| span.is_logfire_function().then_some(SpanKind::Tool))
         .unwrap_or_else(|| by_presence(span))
 }
 

@@ -47,6 +47,11 @@ impl<'a> Attributes<'a> {
         word.starts_with("ai.").then_some(word)
     }
 
+    /// Whether this is a function that Logfire saw the OpenAI Agents SDK call: name, input and output have plain names.
+    pub(super) fn is_logfire_function(self) -> bool {
+        self.text("logfire.msg_template") == Some("Function: {name}")
+    }
+
     pub(super) fn has(self, name: &str) -> bool {
         self.get(name).is_some()
     }

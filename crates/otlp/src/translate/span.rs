@@ -44,6 +44,7 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
     let is_langfuse_tool = kind == SpanKind::Tool && attributes.has("langfuse.observation.type");
     let named =
         (is_langfuse_tool && (1..=ID).contains(&span.name.len())).then(|| span.name.clone());
+    let function = || attributes.is_logfire_function().then(|| short(&["name"]));
     let args_digest = match &content.arguments {
         Some(arguments) if kind == SpanKind::Tool => {
             args_digest(arguments).ok().map(|digest| digest.to_string())
@@ -66,7 +67,9 @@ pub(super) fn event(span: &OtlpSpan, source: &Source<'_>) -> Result<Vec<u8>, Ref
         call_id: short(&["gen_ai.tool.call.id", "tool_call.id", "ai.toolCall.id"]),
         // Only an agent that asks may say which request a span waits for.
         request_id: None,
-        tool_name: short(&["gen_ai.tool.name", "tool.name", "ai.toolCall.name"]).or(named),
+        tool_name: short(&["gen_ai.tool.name", "tool.name", "ai.toolCall.name"])
+            .or(named)
+            .or_else(|| function().flatten()),
         args_digest,
         attributes: attributes::of_span(span, source, &content),
         input: content.input,

@@ -179,10 +179,26 @@ async fn what_cannot_be_read_is_refused_with_a_status_of_the_same_form() {
     let large = vec![b' '; BODY_MAX + 1];
     assert_eq!(post(address, &[JSON], &large).await.status, 413);
     assert_eq!(send(address, "GET /v1/traces", &[], b"").await.status, 405);
-    assert_eq!(
-        send(address, "POST /v1/logs", &[JSON], b"{}").await.status,
-        404
-    );
+    for line in ["POST /v1/logs", "POST /v1/metrics", "GET /"] {
+        for headers in [&[JSON][..], &[]] {
+            let answer = send(address, line, headers, b"{}").await;
+            let message = answer.json()["message"].as_str().map(str::to_owned);
+            assert_eq!(
+                (answer.status, &answer.json()["code"]),
+                (404, &Value::from(5)),
+                "{line}"
+            );
+            assert!(
+                message.is_some_and(|text| text.contains("/v1/traces")),
+                "{line}"
+            );
+        }
+        let answer = send(address, line, &[PROTOBUF], b"").await;
+        let read = RpcStatus::decode(answer.body.as_slice()).unwrap();
+        assert_eq!((answer.status, read.code), (404, 5), "{line}");
+        assert_eq!(answer.header("content-type"), Some(PROTOBUF.1), "{line}");
+        assert!(read.message.contains("/v1/traces"), "{line}");
+    }
     assert_eq!(sink.count(), 0);
     receiver.stop().await;
 }

@@ -1,5 +1,6 @@
 //! What single frameworks write in words of their own.
 
+mod functions;
 mod indexed;
 
 use countersign_wire::{SpanKind, SpanStatus, args_digest};
