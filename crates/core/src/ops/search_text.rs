@@ -210,7 +210,7 @@ mod tests {
         let words = of(&request, Some("Not today, please."));
         assert_eq!(
             words,
-            "send_mail mailing because to maria acme.example lines amount 1250.5 grusse explained rm rf tmp x \
+            "send mail mailing because to maria acme example lines amount 1250 5 grusse explained rm rf tmp x \
              looks which around left text second first not today please"
         );
     }
@@ -249,7 +249,7 @@ mod tests {
             &json!({ "args": { "max_tokens": 1000, "note": "secretary came" } }),
             None,
         );
-        assert_eq!(kept, "max_tokens 1000 note secretary came");
+        assert_eq!(kept, "max tokens 1000 note secretary came");
     }
 
     #[test]

@@ -9,39 +9,29 @@ use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 /// A new number makes a console read every request again, in the background.
 pub const VERSION: i64 = 1;
 
-/// The words of a text, one blank between them. Full stops, hyphens and underscores count only inside a
-/// word (`send_mail`, `acme.example`), so that a word is found at the end of a sentence too.
+/// The words of a text, one blank between them. A word ends at every sign and where the script changes; what was
+/// written as one (`send_mail`, `acme.example`) is found as a phrase.
 #[must_use]
 pub fn plain_words(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     let mut word = String::new();
-    let mut pending = String::new();
     for character in text.chars() {
         if is_invisible(character) {
             continue;
         }
         if character.is_ascii_alphanumeric() {
-            word.push_str(&pending);
             word.push(character.to_ascii_lowercase());
         } else if character.is_alphanumeric() || is_combining_mark(character) {
-            word.push_str(&pending);
             // A few letters come apart into a blank and an accent (U+037A).
             decompose_compatible(character, |part| {
                 if !part.is_whitespace() {
                     fold(part, &mut word);
                 }
             });
-        } else if matches!(character, '_' | '-' | '.') {
-            // At the beginning of a word they are none of it.
-            if !word.is_empty() {
-                pending.push(character);
-            }
-            continue;
         } else {
             push(&mut words, &word);
             word.clear();
         }
-        pending.clear();
     }
     push(&mut words, &word);
     words
@@ -89,13 +79,13 @@ fn push(words: &mut String, word: &str) {
     let mut rest = word.as_str();
     while let Some(first) = rest.chars().next() {
         let unspaced = is_unspaced(first);
-        let end = rest
-            .find(|c| is_unspaced(c) != unspaced)
-            .unwrap_or(rest.len());
+        let latin = rest.chars().find_map(latin);
+        let ends = |c| is_unspaced(c) != unspaced || (!unspaced && other(latin, c));
+        let end = rest.find(ends).unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         rest = after;
         if !unspaced {
-            push_piece(words, run.trim_matches(['_', '-', '.']));
+            push_piece(words, run);
             continue;
         }
         let mut places: Vec<usize> = run.char_indices().map(|(at, _)| at).collect();
@@ -106,6 +96,17 @@ fn push(words: &mut String, word: &str) {
             push_piece(words, &run[*from..to]);
         }
     }
+}
+
+/// Whether a letter is Latin; none for digits and marks, which are of any script.
+fn latin(character: char) -> Option<bool> {
+    let latin = matches!(u32::from(character), 0..=0x24f | 0x1e00..=0x1eff | 0x2c60..=0x2c7f | 0xa720..=0xa7ff);
+    character.is_alphabetic().then_some(latin)
+}
+
+/// Whether a letter is of another script than those before it.
+fn other(before: Option<bool>, character: char) -> bool {
+    latin(character).is_some_and(|latin| before.is_some_and(|before| before != latin))
 }
 
 fn push_piece(words: &mut String, piece: &str) {
@@ -150,11 +151,11 @@ mod tests {
     #[test]
     fn words_are_folded() {
         for (text, words) in [
-            ("send_mail", "send_mail"),
-            ("v1.2.", "v1.2"),
+            ("send_mail", "send mail"),
+            ("v1.2.", "v1 2"),
             ("a -- b", "a b"),
             ("_x_", "x"),
-            ("x...y", "x...y"),
+            ("x...y", "x y"),
             ("end.\nNext", "end next"),
             ("…", ""),
             ("x…y", "x y"),
@@ -171,6 +172,9 @@ mod tests {
             ("東京", "東京 京"),
             ("京", "京"),
             ("v2東京.jp", "v2 東京 京 jp"),
+            ("部署billing-api到", "部署 署 billing api 到"),
+            ("заказbilling2 2заказ", "заказ billing2 2заказ"),
+            ("αβγ_Ωmega/x", "αβγ ω mega x"),
             ("が か\u{3099}", "が が"),
             ("한국어", "한국 국어 어"),
             ("น้ำ", "น้ ้ํ ํา า"),
