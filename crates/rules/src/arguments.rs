@@ -35,6 +35,9 @@ pub enum Unsure {
     /// The parts of a sequence are in it.
     #[error("it runs these commands one after the other")]
     Sequence,
+    /// A program that is not known to be harmless is given the command.
+    #[error("it gives this command to a program that may run it")]
+    Launched,
 }
 
 /// Whether an argument is what the rule asks for.

@@ -7,9 +7,11 @@ mod approve;
 mod deny;
 mod explain;
 mod folders;
+mod launch;
 mod paths;
 mod pattern;
 mod protected;
+mod reach;
 mod reading;
 
 use countersign_shell::Shell;
@@ -57,12 +59,8 @@ impl Matchers {
         let read = reading.command(pointer, value, self.shell)?;
         if effect == Effect::Approve {
             let patterns: Vec<&CommandPattern> = patterns.iter().collect();
-            return Ok(approve::covers(
-                &read,
-                &patterns,
-                &self.writes,
-                reading.place(),
-            ));
+            let covers = approve::covers(&read, &patterns, &self.writes, reading.place());
+            return Ok(covers.is_ok());
         }
         any(patterns.iter().map(|pattern| deny::holds(&read, pattern)))
     }

@@ -28,6 +28,7 @@ mod previews;
 mod setup_keys;
 mod stops;
 mod strongest;
+mod unknown;
 
 const NOON: &str = "2026-11-22T12:00:00Z";
 

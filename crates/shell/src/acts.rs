@@ -18,25 +18,25 @@ pub enum OptionScope {
 use OptionScope::{Any, Behind, Global, Subcommand};
 
 /// Program, place, options. An option with one dash and several letters is one word (`find -delete`); `x*` is a
-/// beginning of a word, `*x*` a part of it.
+/// beginning of a word, `*x*` a part of it. Those behind `|` only write or read.
 pub const ACTS: &[(&str, OptionScope, &str)] = rows! {
     "git", Global, "-c --config-env --exec-path -p --paginate";
-    "git", Any, "--upload-pack --receive-pack --exec --output --ext-diff --textconv --open-files-in-pager --extcmd --tool --gpg-sign ext::*";
+    "git", Any, "--upload-pack --receive-pack --exec --ext-diff --textconv --open-files-in-pager --extcmd --tool --gpg-sign ext::* | --output";
     "git", Behind("grep"), "-O";
     "git", Behind("difftool"), "-x -t";
     "git", Behind("mergetool"), "-t";
     "git", Behind("rebase"), "-x -i --interactive";
     "git", Behind("clone"), "-u -c --config --template";
     "git", Behind("init"), "--template";
-    "git", Behind("archive"), "-o --remote";
-    "git", Behind("format-patch"), "-o --output-directory";
+    "git", Behind("archive"), "--remote | -o";
+    "git", Behind("format-patch"), "| -o --output-directory";
     "git", Subcommand, "filter-branch config instaweb send-email web--browse";
     "git", Behind("submodule"), "foreach";
     "git", Behind("bisect"), "run";
     "tar", Any, "--to-command --checkpoint-action -I --use-compress-program -F --info-script --new-volume-script --rsh-command --rmt-command";
-    "sort", Any, "-o --output --compress-program -T --temporary-directory";
-    "sed", Any, "-i --in-place -f --file -s --separate";
-    "find", Any, "-delete -fprint -fprint0 -fprintf -fls";
+    "sort", Any, "--compress-program | -o --output -T --temporary-directory";
+    "sed", Any, "-f --file | -i --in-place -s --separate";
+    "find", Any, "| -delete -fprint -fprint0 -fprintf -fls";
     "rg", Any, "--pre --hostname-bin";
     "ssh", Any, "-o -F -I -E";
     "scp", Any, "-S -o -F -D";
@@ -46,8 +46,8 @@ pub const ACTS: &[(&str, OptionScope, &str)] = rows! {
     "zip", Any, "-T -TT --unzip-command";
     "fd", Any, "-x --exec -X --exec-batch";
     "split", Any, "--filter";
-    "curl", Any, "-o --output -O --remote-name --remote-name-all --output-dir -K --config -T --upload-file -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --libcurl --engine --etag-save --hsts --alt-svc *%output{*";
-    "wget", Any, "-O --output-document -i --input-file --use-askpass -o --output-file -a --append-output -P --directory-prefix -e --execute --config --save-cookies";
+    "curl", Any, "-K --config --engine | -o --output -O --remote-name --remote-name-all --output-dir -T --upload-file -D --dump-header -c --cookie-jar --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc *%output{*";
+    "wget", Any, "--use-askpass -e --execute --config | -O --output-document -i --input-file -o --output-file -a --append-output -P --directory-prefix --save-cookies";
     "make", Any, "-f --file --makefile -E --eval SHELL=* .SHELLFLAGS=* MAKEFILES=* MAKEFLAGS=*";
     "cargo", Any, "--config";
     "npm", Any, "--script-shell --node-options --userconfig --globalconfig";
@@ -56,15 +56,15 @@ pub const ACTS: &[(&str, OptionScope, &str)] = rows! {
     "go", Any, "-toolexec -exec -vettool --toolexec --exec --vettool";
     "docker", Global, "-H --host -c --context --config";
     "awk", Any, "-f --file -i --include -l --load -E --exec";
-    "less", Any, "-o -O --log-file --LOG-FILE -k --lesskey-file --lesskey-src +*";
-    "yq", Any, "-i --inplace";
+    "less", Any, "-k --lesskey-file --lesskey-src +* | -o -O --log-file --LOG-FILE";
+    "yq", Any, "| -i --inplace";
     "perl", Any, "-i";
     "ruby", Any, "-i";
     "jq", Any, "-L --library-path";
-    "tsc", Any, "--outFile --outDir --project";
+    "tsc", Any, "| --outFile --outDir --project";
 };
 
-/// Programs that write or remove their operands: a protected path is none of theirs.
+/// Programs that write or remove their operands.
 pub const WRITERS: &str = "tee cp mv ln install touch mkdir chmod chown truncate dd rm rmdir unlink rsync scp \
     remove-item set-content add-content out-file copy-item move-item new-item rename-item tee-object";
 
@@ -120,6 +120,22 @@ pub fn values(program: &str, words: &[Word]) -> Vec<bool> {
 /// Whether the word at `at` is one by which this program runs or writes; `subcommand` is where that is.
 #[must_use]
 pub fn acts(program: &str, words: &[Word], at: usize, subcommand: Option<usize>) -> bool {
+    acts_by(program, words, at, subcommand, |options| options)
+}
+
+/// Whether the word at `at` is one by which this program runs something.
+pub(crate) fn runs(program: &str, words: &[Word], at: usize, subcommand: Option<usize>) -> bool {
+    let before = |options: &'static str| options.split('|').next().unwrap_or_default();
+    acts_by(program, words, at, subcommand, before)
+}
+
+fn acts_by(
+    program: &str,
+    words: &[Word],
+    at: usize,
+    subcommand: Option<usize>,
+    part: impl Fn(&'static str) -> &'static str,
+) -> bool {
     let text = words[at].text.as_str();
     // The first word of `tar` needs no dash.
     let dashed = format!("-{text}");
@@ -145,15 +161,14 @@ pub fn acts(program: &str, words: &[Word], at: usize, subcommand: Option<usize>)
                 Behind(name) => *name == sub && subcommand.is_some_and(|sub| at > sub),
                 Subcommand => subcommand == Some(at),
             };
+            let mut options = part(options).split_whitespace().filter(|of| *of != "|");
             counts
-                && options
-                    .split(' ')
-                    .any(|option| forms.iter().flatten().any(|text| is_option(text, option)))
+                && options.any(|option| forms.iter().flatten().any(|text| is_option(text, option)))
         })
 }
 
 /// Whether a word is this option: with its value, cut short, or in a cluster.
-fn is_option(word: &str, option: &str) -> bool {
+pub(crate) fn is_option(word: &str, option: &str) -> bool {
     if let Some(begin) = option.strip_suffix('*') {
         return match begin.strip_prefix('*') {
             Some(part) => word.contains(part),

@@ -11,6 +11,9 @@ macro_rules! rows {
 
 pub mod acts;
 mod braces;
+pub mod given;
+pub mod launched;
+mod plain;
 mod posix;
 mod powershell;
 pub mod script;
@@ -18,8 +21,8 @@ pub mod unfold;
 pub mod wrappers;
 
 pub use script::{
-    Assignment, Before, Command, How, Kind, Reason, Redirection, Script, Word, base_name,
-    plain_name, same_program,
+    ANY, ANY_LETTER, Assignment, Before, Command, HOLE, HOLE_END, How, Kind, Reason, Redirection,
+    Script, Word, base_name, filled, plain_name, same_program,
 };
 
 use script::Out;

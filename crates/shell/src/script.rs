@@ -18,6 +18,9 @@ pub struct Script {
     /// Places of the text that were read as words, operators, here-documents or remarks; between them are blanks.
     #[serde(skip)]
     pub places: Vec<Range<usize>>,
+    /// The variables of `for` with the words that each goes through.
+    #[serde(skip)]
+    pub loops: Vec<(String, Vec<Word>)>,
 }
 
 /// One simple command, or redirections and assignments without one.
@@ -43,6 +46,9 @@ pub struct Command {
     /// Where it is in the text, if it is there as written. Bytes.
     #[serde(skip)]
     pub at: Option<Range<usize>>,
+    /// The texts in it that were read as commands of their own.
+    #[serde(skip)]
+    pub texts: Vec<String>,
 }
 
 /// A word after quote removal.
@@ -62,7 +68,22 @@ pub struct Word {
     /// It was written without quotes and escapes.
     #[serde(skip)]
     pub bare: bool,
+    /// The whole of a dynamic word, once for each word that a brace gives: [`HOLE`], the variable's name and
+    /// [`HOLE_END`] for what is expanded, [`ANY`] and [`ANY_LETTER`] for globs.
+    #[serde(skip)]
+    pub shapes: Vec<String>,
 }
+
+/// Begins what is expanded, in a shape.
+pub const HOLE: char = '\u{fdd0}';
+/// Ends it.
+pub const HOLE_END: char = '\u{fdd1}';
+/// `*`, in a shape.
+pub const ANY: char = '\u{fdd2}';
+/// `?` or `[…]`, in a shape.
+pub const ANY_LETTER: char = '\u{fdd3}';
+/// The most forms of one word that are looked at.
+const FORMS_MAX: usize = 64;
 
 /// `NAME=value` before a command or alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -196,6 +217,48 @@ impl Reason {
     }
 }
 
+impl Script {
+    /// Every word that a word may come to, as shapes: `~ $HOME $PWD $TMPDIR` and the variables of `for` are known.
+    #[must_use]
+    pub fn forms(&self, word: &Word) -> Vec<String> {
+        let mut forms = match (word.dynamic, word.shapes.is_empty()) {
+            (false, _) if word.text.starts_with('~') && !word.tilde => {
+                return vec![format!("./{}", word.text)];
+            }
+            (false, _) => return vec![word.text.clone()],
+            (true, false) => word.shapes.clone(),
+            (true, true) => return vec![format!("{}{HOLE}{HOLE_END}", word.text)],
+        };
+        for (name, known) in [("HOME", "~"), ("PWD", "."), ("TMPDIR", "/tmp")] {
+            let hole = format!("{HOLE}{name}{HOLE_END}");
+            forms
+                .iter_mut()
+                .for_each(|form| *form = form.replace(&hole, known));
+        }
+        for (name, words) in &self.loops {
+            let hole = format!("{HOLE}{name}{HOLE_END}");
+            if forms.len() * words.len() > FORMS_MAX
+                || !forms.iter().any(|form| form.contains(&hole))
+            {
+                continue;
+            }
+            let shapes = |word: &Word| match word.shapes.is_empty() {
+                true => vec![word.text.clone()],
+                false => word.shapes.clone(),
+            };
+            let values: Vec<String> = words.iter().flat_map(shapes).collect();
+            let filled = |form: &String| {
+                values
+                    .iter()
+                    .map(|value| form.replace(&hole, value))
+                    .collect::<Vec<_>>()
+            };
+            forms = forms.iter().flat_map(filled).collect();
+        }
+        forms
+    }
+}
+
 impl Word {
     /// A word that is known.
     #[must_use]
@@ -301,6 +364,9 @@ pub(crate) struct Out {
     pub(crate) places: Vec<Range<usize>>,
     /// Names that the text makes mean something else.
     pub(crate) redefined: Vec<String>,
+    pub(crate) loops: Vec<(String, Vec<Word>)>,
+    /// A variable is evaluated: what its value has in a subscript runs.
+    pub(crate) evaluates: bool,
 }
 
 impl Out {
@@ -327,11 +393,44 @@ impl Out {
                 command.words[0].dynamic = true;
             }
         }
+        if self.evaluates && self.commands.iter().any(has_subscript) {
+            self.doubtful.get_or_insert(Reason::Evaluated);
+        }
         Script {
             commands: self.commands,
             unreadable,
             doubtful: self.doubtful,
             places: self.places,
+            loops: self.loops,
         }
     }
+}
+
+/// Whether a text of it has a subscript with a substitution.
+fn has_subscript(command: &Command) -> bool {
+    let assigned = command.assignments.iter().map(|of| &of.value);
+    let targets = command.redirections.iter().map(|of| &of.target);
+    let mut words = command.words.iter().chain(assigned).chain(targets);
+    words.any(|word| {
+        let behind = word.text.split_once('[').map_or("", |(_, behind)| behind);
+        behind.contains("$(") || behind.contains('`')
+    })
+}
+
+/// A form with this in place of what is expanded.
+#[must_use]
+pub fn filled(form: &str, with: char) -> String {
+    let mut inside = false;
+    let letter = |c: char| match c {
+        HOLE => {
+            inside = true;
+            Some(with)
+        }
+        HOLE_END => {
+            inside = false;
+            None
+        }
+        c => (!inside).then_some(c),
+    };
+    form.chars().filter_map(letter).collect()
 }

@@ -46,6 +46,7 @@ fn add_inner(out: &mut Out, place: usize, depth: u32) -> Result<(), Reason> {
     if posix::doubts(&command) {
         out.doubt();
     }
+    out.evaluates |= posix::computes(&command);
     forms::redefines(&command, &mut out.redefined)?;
     powershell::redefines(
         &command.name().unwrap_or_default(),
@@ -76,6 +77,7 @@ fn add_inner(out: &mut Out, place: usize, depth: u32) -> Result<(), Reason> {
                 out.push(added(vec![Word::unknown()], Vec::new(), How::Text))?;
             }
             Inner::Text(text, shell) => {
+                out.commands[place].texts.push(text.clone());
                 let begin = out.commands.len();
                 read_into(&text, shell, depth + 1, None, out)?;
                 for command in &mut out.commands[begin..] {

@@ -1,9 +1,10 @@
 //! What lets a command run: every part of it is known and covered.
 
+use countersign_shell::given::{Lies, is_reader};
 use countersign_shell::{Command, How, Shell, Word, acts};
 
-use super::folders::Folder;
-use super::paths::{PathPattern, is_protected};
+use super::folders::{Folder, moves};
+use super::paths::{PathPattern, lies};
 use super::pattern::{CommandPattern, Element, Part, glob};
 use super::reading::{Read, WorkingFolder};
 
@@ -25,29 +26,23 @@ const ASSIGN: [&str; 9] = [
 /// A pattern from a word on: `timeout 60 cargo test *` is also `cargo test *`, of what it wraps.
 type From<'p> = (&'p Part, usize);
 
-/// Whether every command of a text is covered by one of the patterns.
+/// Whether every command of a text is covered by one of the patterns; else the first that is not, if it is one.
 pub(super) fn covers(
     read: &Read,
     patterns: &[&CommandPattern],
     writes: &[PathPattern],
     place: &WorkingFolder,
-) -> bool {
+) -> Result<(), Option<usize>> {
     let script = &read.script;
     if script.unreadable.is_some() || script.doubtful.is_some() || read.moved_git {
-        return false;
+        return Err(None);
     }
     let runs = script
         .commands
         .iter()
         .any(|command| !command.words.is_empty() || !command.assignments.is_empty());
     if !runs {
-        return false;
-    }
-    if patterns
-        .iter()
-        .any(|pattern| pattern.parts.is_empty() && pattern.as_str() == read.text)
-    {
-        return true;
+        return Err(None);
     }
     let cover = Cover {
         read,
@@ -58,7 +53,7 @@ pub(super) fn covers(
         .iter()
         .any(|pattern| pattern.parts.len() > 1 && cover.sequence(pattern))
     {
-        return true;
+        return Ok(());
     }
     let single = patterns
         .iter()
@@ -69,6 +64,8 @@ pub(super) fn covers(
     let single: Vec<(&Part, bool)> = single.collect();
     // What covers each command: patterns for what it wraps, and whether it was written as a whole.
     let mut inner: Vec<(Vec<From<'_>>, bool)> = Vec::with_capacity(script.commands.len());
+    // Every folder that was changed to was written.
+    let mut meant = true;
     for (at, command) in script.commands.iter().enumerate() {
         let outer = command.inside.and_then(|inside| inner.get(inside));
         let outer = outer.filter(|_| matches!(command.how, How::Wrapped | How::Text));
@@ -76,9 +73,13 @@ pub(super) fn covers(
             inner.push((Vec::new(), true));
             continue;
         }
+        if !meant && cover.is_away(at) {
+            return Err(Some(at));
+        }
         let mut found = Vec::new();
         let mut covered = false;
         let mut whole = false;
+        let mut moved = !moves(command);
         let own = single.iter().map(|(part, exact)| ((*part, 0), *exact));
         let wrapped = outer
             .into_iter()
@@ -88,6 +89,7 @@ pub(super) fn covers(
                 continue;
             };
             covered = true;
+            moved |= literal.iter().all(Option::is_some);
             whole |= exact && !command.words.iter().any(|word| word.dynamic);
             // A literal word of the pattern begins what the wrapper runs.
             let begins = script
@@ -102,11 +104,12 @@ pub(super) fn covers(
             }
         }
         if !covered && !cover.needs_none(at) {
-            return false;
+            return Err(Some(at));
         }
+        meant &= moved;
         inner.push((found, whole));
     }
-    true
+    Ok(())
 }
 
 struct Cover<'r> {
@@ -119,19 +122,36 @@ impl Cover<'_> {
     /// The text is these commands, one after the other.
     fn sequence(&self, pattern: &CommandPattern) -> bool {
         let commands = &self.read.script.commands;
+        let mut meant = true;
         let same = |(at, part): (usize, &Part)| {
             let command = &commands[at];
-            command.inside.is_none()
-                && command.before == part.before
-                && self.one(at, part, 0).is_some()
+            let Some(literal) = self.one(at, part, 0) else {
+                return false;
+            };
+            let own = command.inside.is_none() && command.before == part.before;
+            let fits = own && (meant || !self.is_away(at));
+            meant &= !moves(command) || literal.iter().all(Option::is_some);
+            fits
         };
         commands.len() == pattern.parts.len() && pattern.parts.iter().enumerate().all(same)
+    }
+
+    /// Whether a command runs in a folder that is not the agent's, and does more than read.
+    fn is_away(&self, at: usize) -> bool {
+        let folder = &self.read.folders[at];
+        let inside = || {
+            folder
+                .at(".")
+                .is_some_and(|path| lies(&path, self.place) == Lies::Inside)
+        };
+        *folder != Folder::Same && !inside() && !is_reader(&self.read.script, at)
     }
 
     /// Commands that run nothing themselves: redirections alone, and wrappers that are named.
     fn needs_none(&self, at: usize) -> bool {
         let command = &self.read.script.commands[at];
-        if !command.assignments.is_empty() || !self.redirections(at, None) {
+        let meant = self.read.unmeant(at, self.place).is_empty();
+        if !meant || !command.assignments.is_empty() || !self.redirections(at, None) {
             return false;
         }
         let Some(first) = command.words.first() else {
@@ -255,19 +275,14 @@ impl Cover<'_> {
 
     /// A path from the folder of a command; none where that is not known.
     fn at(&self, at: usize, path: &str, tilde: bool) -> Option<String> {
-        if path.starts_with('/') || tilde {
-            return Some(path.to_owned());
-        }
-        let path = if path.starts_with('~') {
+        // A quoted `~` is a name.
+        let quoted = path.starts_with('~') && !tilde;
+        let path = if quoted {
             format!("./{path}")
         } else {
             path.to_owned()
         };
-        match &self.read.folders[at] {
-            Folder::Same => Some(path),
-            Folder::To(folder) => Some(format!("{folder}/{path}")),
-            Folder::Unknown => None,
-        }
+        self.read.folders[at].at(&path)
     }
 
     /// Whether a word that the pattern does not write makes this command run or write something.
@@ -305,7 +320,11 @@ impl Cover<'_> {
                 return true;
             }
         }
-        if acts::WRITERS.split(' ').any(|known| known == name) && self.protected(at, literal) {
+        let unmeant = self.read.unmeant(at, self.place);
+        if unmeant
+            .iter()
+            .any(|places| !places.iter().all(|place| written(*place)))
+        {
             return true;
         }
         match name {
@@ -366,24 +385,6 @@ impl Cover<'_> {
                     .is_some_and(acts::is_quiet_sed)
         };
         unsure || glued || !scripts.iter().all(quiet)
-    }
-
-    /// Whether an operand is, or an option gives, a protected path.
-    fn protected(&self, at: usize, literal: &[Option<usize>]) -> bool {
-        let words = self.read.script.commands[at].words.iter().enumerate();
-        let unwritten =
-            words.filter(|(place, _)| !literal.get(*place).is_some_and(Option::is_some));
-        unwritten
-            .filter_map(|(_, word)| Some((word.literal()?, word.tilde)))
-            .any(|(text, tilde)| {
-                let value = text.split_once('=').map(|(_, value)| value);
-                let glued = text.get(2..).filter(|_| text.starts_with('-'));
-                let paths = [Some(text), value, glued, parameter(text)];
-                let paths = paths.into_iter().flatten();
-                let mut places =
-                    paths.filter_map(|path| self.at(at, &path.replace('\\', "/"), tilde));
-                places.any(|path| is_protected(&path, self.place))
-            })
     }
 
     /// Whether `rm` reaches what no prefix lets it: the root, a home, a folder around the agent's own.

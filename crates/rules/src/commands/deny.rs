@@ -7,6 +7,7 @@ use countersign_shell::{
 };
 
 use super::folders::Folder;
+use super::launch::launches;
 use super::paths::PathPattern;
 use super::pattern::{CommandPattern, Element, Part, known_as};
 use super::reading::{Read, WorkingFolder};
@@ -47,17 +48,15 @@ pub(super) fn holds(read: &Read, pattern: &CommandPattern) -> Result<bool, Unsur
         (None, true) => Err(Unsure::UnknownCommand),
         (None, false) => Ok(false),
     };
+    let unsure = match unsure {
+        Ok(false) if launches(read.launched(), pattern) => Err(Unsure::Launched),
+        unsure => unsure,
+    };
     let found: Result<bool, Unsure> = match pattern.parts.as_slice() {
-        [] if read.text == pattern.as_str() => return Ok(true),
-        [] => Ok(false),
         // Far from every name that is run.
         [_] if pattern
             .program()
-            .is_some_and(|name| !read.unknown_name && !read.names.contains(name))
-            && !script
-                .commands
-                .iter()
-                .any(|command| command.words.first().is_some_and(|word| word.dynamic)) =>
+            .is_some_and(|name| !read.unknown_name && !read.names.contains(name)) =>
         {
             Ok(false)
         }
@@ -93,7 +92,7 @@ fn sequence(commands: &[Command], parts: &[Part], shell: Shell) -> Result<bool, 
 }
 
 /// Whether this command may be one of the pattern.
-fn runs(command: &Command, part: &Part, shell: Shell) -> bool {
+pub(super) fn runs(command: &Command, part: &Part, shell: Shell) -> bool {
     let (Some(first), Some(name)) = (command.words.first(), part.words.first()) else {
         return false;
     };
@@ -197,7 +196,7 @@ fn may_be(element: &Element, known: &str) -> bool {
 
 /// Words sorted into what they are.
 #[derive(Default)]
-struct SortedWords {
+pub(super) struct SortedWords {
     letters: BTreeSet<String>,
     long: Vec<String>,
     operands: Vec<Element>,
@@ -213,7 +212,7 @@ struct SortedWords {
 }
 
 impl SortedWords {
-    fn of_pattern(program: &str, words: &[Element]) -> Self {
+    pub(super) fn of_pattern(program: &str, words: &[Element]) -> Self {
         let mut said = Self::default();
         for word in words {
             match word {
@@ -225,7 +224,7 @@ impl SortedWords {
         said
     }
 
-    fn of_command(program: &str, words: &[Word]) -> Self {
+    pub(super) fn of_command(program: &str, words: &[Word]) -> Self {
         let mut said = Self::default();
         let values = acts::values(program, words);
         for (word, valued) in words.iter().zip(values).skip(1) {
@@ -295,7 +294,7 @@ impl SortedWords {
     }
 
     /// Whether these words hold all of a pattern's.
-    fn holds(&self, wanted: &Self) -> bool {
+    pub(super) fn holds(&self, wanted: &Self) -> bool {
         let mut missing = Vec::new();
         for long in &wanted.long {
             let may = self.any_letter && !wanted.letters.is_empty();

@@ -14,6 +14,16 @@ pub(super) enum Folder {
 }
 
 impl Folder {
+    /// A path from here; none where that is not known.
+    pub(super) fn at(&self, path: &str) -> Option<String> {
+        match self {
+            _ if path.starts_with(['/', '~']) => Some(path.to_owned()),
+            Self::Same => Some(path.to_owned()),
+            Self::To(folder) => Some(format!("{folder}/{path}")),
+            Self::Unknown => None,
+        }
+    }
+
     fn join(&self, path: &str) -> Self {
         match self {
             _ if path.starts_with(['/', '~']) => Self::To(path.to_owned()),
@@ -74,6 +84,11 @@ fn changes(command: &Command, folder: &Folder) -> Option<Folder> {
         (None, _) if command.name().as_deref() == Some("cd") => Folder::To("~".to_owned()),
         _ => Folder::Unknown,
     })
+}
+
+/// Whether commands behind it, or inside of it, run in another folder.
+pub(super) fn moves(command: &Command) -> bool {
+    changes(command, &Folder::Same).is_some() || own(command, &Folder::Same) != Folder::Same
 }
 
 /// The folder in which a command's own words count: `git -C x`, `env -C x`, `make -C x`.

@@ -1,5 +1,7 @@
 //! Patterns of paths: `**` over folders, `*` within one, `~` home.
 
+use countersign_shell::given::Lies;
+
 use super::pattern::glob;
 use super::protected::is_beyond;
 use super::reading::WorkingFolder;
@@ -167,13 +169,36 @@ impl PathPattern {
     }
 }
 
-/// Whether a path is one that no wildcard approves.
-pub(super) fn is_protected(path: &str, place: &WorkingFolder) -> bool {
-    let forms = [Some(split(path)), resolved(path, place)];
-    forms
-        .iter()
-        .flatten()
-        .any(|(_, parts)| is_beyond(parts, &[]))
+/// Whether a path is one that no wildcard approves. `whole`: the folder that it is in counts too.
+pub(super) fn is_protected(path: &str, place: &WorkingFolder, whole: bool) -> bool {
+    let own = split(path);
+    let below = own.0 == Root::Relative && own.1.first().is_none_or(|first| first != "..");
+    let forms = [Some(own), resolved(path, place).filter(|_| whole || !below)];
+    forms.into_iter().flatten().any(|(root, mut parts)| {
+        if root != Root::Absolute {
+            parts.insert(0, String::new());
+        }
+        is_beyond(&parts, &[])
+    })
+}
+
+/// Where a path is, seen from the agent's folder.
+pub(super) fn lies(path: &str, place: &WorkingFolder) -> Lies {
+    let Some(own) = place.cwd.as_deref().map(|cwd| split(cwd).1) else {
+        let (root, parts) = split(path);
+        let inside = root == Root::Relative && !parts.iter().any(|part| part == "..");
+        return if inside { Lies::Inside } else { Lies::Outside };
+    };
+    let parts = match (resolved(path, place), place.home.as_deref()) {
+        (Some((Root::Home, rest)), Some(home)) => [split(home).1, rest].concat(),
+        (Some((Root::Absolute, parts)), _) => parts,
+        _ => return Lies::Outside,
+    };
+    match (parts.starts_with(&own), own.starts_with(&parts)) {
+        (true, _) => Lies::Inside,
+        (_, true) => Lies::Around,
+        _ => Lies::Outside,
+    }
 }
 
 /// What a path begins at, and its parts; `.` and `..` are resolved where that is known.

@@ -1,6 +1,8 @@
 //! Patterns of commands.
 
+use countersign_shell::launched::cut;
 use countersign_shell::{Before, Command, Redirection, Shell, Word, on_windows, plain_name, read};
+use countersign_wire::is_hostile;
 
 /// What represents `*` while a pattern is read as a command: a letter that nobody writes.
 const STAR: char = '\u{a66e}';
@@ -30,9 +32,10 @@ pub(super) struct Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPattern {
     source: String,
-    /// None for a text that only matches as it is.
     pub(super) parts: Vec<Part>,
     program: Option<String>,
+    /// Literal words in small letters, without the path before them and cut as texts are.
+    pub(super) literals: Vec<String>,
     pub(super) shell: Shell,
 }
 
@@ -50,20 +53,32 @@ impl CommandPattern {
         if let Some(reason) = script.unreadable {
             return Err(format!("cannot be read: {}", reason.message()));
         }
-        let listed: Vec<&Command> = script
-            .commands
-            .iter()
-            .filter(|command| command.inside.is_none())
-            .collect();
-        let whole = listed.iter().all(|command| is_plain(command));
-        let parts: Vec<Part> = match whole {
-            true => listed.iter().map(|command| part(command)).collect(),
-            // It matches as the text that it is.
-            false if text.contains('*') && listed.len() == 1 => {
-                return Err("has an expansion; only `*` is supported in a pattern".to_owned());
+        let listed = || script.commands.iter().filter(|of| of.inside.is_none());
+        if !listed().all(is_plain) {
+            return Err("has an expansion; only `*` is supported in a pattern".to_owned());
+        }
+        let invisible = |c: char| is_hostile(c) || (c.is_whitespace() && !" \t\n".contains(c));
+        let sets = |of: &Command| of.words.is_empty() && !of.assignments.is_empty();
+        let fault = match () {
+            () if source.contains(invisible) => "has a character that nobody sees",
+            () if script.commands.iter().any(|of| !of.redirections.is_empty()) => {
+                "has a redirection, which no pattern matches; see `writes`"
             }
-            false => Vec::new(),
+            () if !approve && listed().any(sets) => {
+                "only sets a variable, which a deny or an ask ignores"
+            }
+            () => "",
         };
+        if !fault.is_empty() {
+            return Err(fault.to_owned());
+        }
+        let parts: Vec<Part> = listed().map(part).collect();
+        let literal = |of: &Element| match of {
+            Element::Literal(text) => cut(text),
+            _ => Vec::new(),
+        };
+        let words = parts.iter().flat_map(|part| &part.words).flat_map(literal);
+        let literals = words.map(|piece| piece.text.to_lowercase()).collect();
         let program = match parts.as_slice() {
             [part] => match part.words.first() {
                 Some(Element::Literal(name)) => Some(known_as(shell, name).to_lowercase()),
@@ -75,6 +90,7 @@ impl CommandPattern {
             source: source.to_owned(),
             parts,
             program,
+            literals,
             shell,
         };
         if approve {

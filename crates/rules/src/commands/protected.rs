@@ -1,6 +1,6 @@
 //! Places that no wildcard approves: what is written there runs later, or says what may run.
 
-use super::pattern::glob;
+use countersign_shell::{ANY, ANY_LETTER};
 
 /// Folders: everything below them.
 const FOLDERS: &str = ".git git~1 .claude .codex .cursor .vscode .idea .husky .ssh .gnupg .aws .kube .cargo .devcontainer .yarn .mvn \
@@ -26,15 +26,47 @@ pub(super) fn is_beyond(path: &[String], pattern: &[String]) -> bool {
     let named = |part: &String| pattern.contains(part);
     let top = path
         .first()
-        .is_some_and(|first| TOP.split(' ').any(|known| known == first) && !named(first));
-    let file = path
-        .iter()
-        .any(|part| FILES.split_whitespace().any(|known| glob(known, part)) && !named(part));
+        .is_some_and(|first| TOP.split(' ').any(|known| may_be(known, first)) && !named(first));
+    // A glob gives no name that begins with a dot, and counts only for one that does.
+    let globbed = |part: &str| part.contains([ANY, ANY_LETTER]);
+    let meets = |known: &str, part: &str, counts: bool| {
+        (!globbed(part) || (counts && !part.starts_with([ANY, ANY_LETTER]))) && may_be(known, part)
+    };
+    let file = path.iter().any(|part| {
+        let mut known = FILES.split_whitespace();
+        known.any(|known| meets(known, part, known.starts_with('.'))) && !named(part)
+    });
     let folder = FOLDERS.split_whitespace().any(|known| {
         let names: Vec<&str> = known.split('/').collect();
         path.windows(names.len()).any(|window| {
-            window.iter().zip(&names).all(|(part, name)| part == name) && !window.iter().all(named)
+            let mut both = window.iter().zip(&names);
+            let is = both.all(|(part, name)| meets(name, part, known.starts_with('.')));
+            is && !window.iter().all(named)
         })
     });
     top || file || folder
+}
+
+/// The most globs of one name that are looked at; one with more may be any.
+const GLOBS_MAX: usize = 4;
+
+/// Whether a name, in which `*` is any run of letters, may be what a part with globs comes to.
+fn may_be(known: &str, part: &str) -> bool {
+    let globs = part.matches([ANY, ANY_LETTER]).count();
+    let letters = |text: &str| text.chars().collect::<Vec<_>>();
+    globs > GLOBS_MAX || meet(&letters(known), &letters(part))
+}
+
+fn meet(known: &[char], part: &[char]) -> bool {
+    match (known, part) {
+        ([], []) => true,
+        (['*', rest @ ..], _) if meet(rest, part) => true,
+        (['*', ..], [_, part @ ..]) => meet(known, part),
+        (_, [ANY, rest @ ..]) if meet(known, rest) => true,
+        ([_, known @ ..], [ANY, ..]) => meet(known, part),
+        ([one, known @ ..], [other, part @ ..]) => {
+            (one == other || *other == ANY_LETTER) && meet(known, part)
+        }
+        _ => false,
+    }
 }

@@ -4,18 +4,19 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
+use countersign_shell::launched::{Launched, launched};
 use countersign_shell::{Script, Shell, from_words, read, same_program};
 use countersign_wire::KeptJson;
 use serde_json::Value;
 
 use super::folders::{Folder, folders};
 use super::pattern::known_as;
+use super::reach::unmeant;
 use crate::arguments::Unsure;
 
 /// A command as it was read.
 #[derive(Debug)]
 pub(crate) struct Read {
-    pub(super) text: String,
     pub(super) shell: Shell,
     pub(super) script: Script,
     /// The folder of each command.
@@ -26,6 +27,10 @@ pub(crate) struct Read {
     pub(super) unknown_name: bool,
     /// Changes to a folder and runs git.
     pub(super) moved_git: bool,
+    /// What its programs may run.
+    launched: OnceCell<Launched>,
+    /// Of each command the places that a pattern has to write.
+    unmeant: OnceCell<Vec<Vec<[usize; 2]>>>,
 }
 
 /// Where the agent works, as the request says.
@@ -72,28 +77,27 @@ impl<'a> Reading<'a> {
         if let Some(known) = self.read.borrow().get(&key) {
             return known.clone();
         }
-        let read =
-            script(value, shell).map(|(text, script)| Rc::new(Read::of(text, script, shell)));
+        let read = script(value, shell).map(|script| Rc::new(Read::of(script, shell)));
         self.read.borrow_mut().insert(key, read.clone());
         read
     }
 }
 
 /// A text, or a list of words that are one command.
-fn script(value: Option<&Value>, shell: Shell) -> Result<(String, Script), Unsure> {
+fn script(value: Option<&Value>, shell: Shell) -> Result<Script, Unsure> {
     match value.ok_or(Unsure::Missing)? {
-        Value::String(text) => Ok((text.clone(), read(text, shell))),
+        Value::String(text) => Ok(read(text, shell)),
         Value::Array(list) => {
             let words: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
             let words = words.ok_or(Unsure::WrongType)?;
-            Ok((words.join(" "), from_words(words)))
+            Ok(from_words(words))
         }
         _ => Err(Unsure::WrongType),
     }
 }
 
 impl Read {
-    pub(super) fn of(text: String, script: Script, shell: Shell) -> Self {
+    pub(super) fn of(script: Script, shell: Shell) -> Self {
         let mut names = HashSet::new();
         let mut unknown_name = false;
         for word in script
@@ -112,13 +116,30 @@ impl Read {
         let moved = folders.iter().any(|folder| *folder != Folder::Same);
         let moved_git = moved && names.contains("git");
         Self {
-            text,
             shell,
             script,
             folders,
             names,
             unknown_name,
             moved_git,
+            launched: OnceCell::new(),
+            unmeant: OnceCell::new(),
         }
+    }
+
+    pub(super) fn launched(&self) -> &Launched {
+        self.launched.get_or_init(|| match self.shell {
+            Shell::Posix => launched(&self.script),
+            Shell::PowerShell => Launched::default(),
+        })
+    }
+
+    /// The places of a command's words that a pattern has to write; the first is one that no pattern can.
+    pub(super) fn unmeant(&self, at: usize, place: &WorkingFolder) -> &[[usize; 2]] {
+        let all = self.unmeant.get_or_init(|| {
+            let commands = 0..self.script.commands.len();
+            commands.map(|at| unmeant(self, at, place)).collect()
+        });
+        &all[at]
     }
 }

@@ -142,8 +142,17 @@ pub(super) fn refuse(
         (true, None) => desk.carry(at, vec![(effect, on(list))], None),
         (read, Some(begin)) if is_read(&begin) => {
             let mut rules = vec![(Effect::Ask, on(vec![begin]))];
-            if read && effect == Effect::Deny {
-                rules.push((effect, on(list)));
+            if effect == Effect::Deny {
+                let (words, more) = base(specifier);
+                let when = (!read).then(|| says(words, more));
+                let command = if read { list } else { Vec::new() };
+                rules.push((
+                    effect,
+                    Parts {
+                        when,
+                        ..on(command)
+                    },
+                ));
             }
             desk.carry(at, rules, Some(EXPANDS))
         }

@@ -12,20 +12,19 @@ use serde_json::value::RawValue;
 /// Reads a text. A byte order mark before it is skipped.
 ///
 /// # Errors
-/// Every fault, for a person: why it is not JSON, or each key that is written again in its object, as a JSON
-/// pointer with both places.
+/// Every fault, for a person: why it is not JSON, or each key that is written again in its object and each text
+/// that is none, as a JSON pointer with the places.
 pub fn read_json(text: &str) -> Result<Value, Vec<String>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let whole: &RawValue =
         serde_json::from_str(text).map_err(|error| vec![format!("it is not JSON: {error}")])?;
-    let value = countersign_wire::json_value(text.as_bytes())
-        .ok_or_else(|| vec!["it is not JSON that can be kept".to_owned()])?;
     let mut faults = Vec::new();
     walk(text, whole, "", &mut faults);
-    match faults.is_empty() {
-        true => Ok(value),
-        false => Err(faults),
+    if !faults.is_empty() {
+        return Err(faults);
     }
+    let value = countersign_wire::json_value(text.as_bytes());
+    value.ok_or_else(|| vec!["it is not JSON that can be kept".to_owned()])
 }
 
 fn walk(text: &str, raw: &RawValue, pointer: &str, faults: &mut Vec<String>) {
@@ -42,6 +41,11 @@ fn walk(text: &str, raw: &RawValue, pointer: &str, faults: &mut Vec<String>) {
         for (number, item) in items.into_iter().enumerate() {
             walk(text, item, &format!("{pointer}/{number}"), faults);
         }
+    } else if serde_json::from_str::<Value>(raw.get()).is_err() {
+        let at = place(text, raw);
+        faults.push(format!(
+            "{pointer} has an escape that is no character, such as half a surrogate pair: {at}"
+        ));
     }
 }
 
@@ -97,6 +101,12 @@ mod tests {
                 "/permissions/deny is written twice: line 1 column 26 and line 2 column 10",
                 "/x/0/y~1 is written twice: line 2 column 28 and line 2 column 37",
             ]
+        );
+        let half =
+            read_json("{\"allow\": [\"a\", \"\\ud83d\"], \"x\": {\"\\udc00\": 1}}").unwrap_err();
+        assert!(
+            half[0].starts_with("/allow/1 ") && half[1].starts_with("/x "),
+            "{half:?}"
         );
         let escaped = read_json("{\"deny\": 1, \"\\u0064eny\": 2}").unwrap_err();
         assert_eq!(escaped.len(), 1, "{escaped:?}");

@@ -11,7 +11,7 @@ use crate::domain::Timestamp;
 use crate::glob::Glob;
 use crate::rule::{ArgTest, Limit, Sum, read_per};
 
-/// A list of texts, or one text.
+/// A list of texts, or one text; what is none is empty, and a problem.
 pub(super) fn words(found: &mut Found, map: &Map<String, Value>, name: &str) -> Vec<String> {
     words_up_to(LIST_MAX, found, map, name)
 }
@@ -22,31 +22,38 @@ fn words_up_to(
     map: &Map<String, Value>,
     name: &str,
 ) -> Vec<String> {
-    let list = match map.get(name) {
+    let values = match map.get(name) {
         None => return Vec::new(),
-        Some(Value::String(word)) => vec![word.clone()],
         Some(Value::Array(list)) if list.is_empty() && found.stored => {
             found.empty.push(name.to_owned());
             return Vec::new();
         }
-        Some(Value::Array(list)) if list.len() <= most => list
-            .iter()
-            .filter_map(|word| word.as_str().map(str::to_owned))
-            .collect::<Vec<_>>(),
-        Some(_) => Vec::new(),
+        Some(Value::Array(list)) => list.as_slice(),
+        Some(value) => std::slice::from_ref(value),
     };
-    let given = map.get(name).and_then(Value::as_array).map_or(1, Vec::len);
-    if list.is_empty()
-        || list.len() != given
-        || list
-            .iter()
-            .any(|word| word.is_empty() || word.len() > TEXT_MAX)
-    {
-        found.at(name, |found| {
+    found.at(name, |found| {
+        let is_list = map.get(name).is_some_and(Value::is_array);
+        if !(1..=most).contains(&values.len()) || !(is_list || values[0].is_string()) {
             found.add(format!("must be a text or a list of 1 to {most} texts"));
+            return Vec::new();
+        }
+        let words = values.iter().enumerate().map(|(place, value)| {
+            let word = value.as_str().filter(|word| is_text(word));
+            let add =
+                |found: &mut Found| found.add(format!("must be a text of 1 to {TEXT_MAX} bytes"));
+            match word {
+                Some(word) => return word.to_owned(),
+                None if is_list => found.at(place.to_string(), add),
+                None => add(found),
+            }
+            String::new()
         });
-    }
-    list
+        words.collect()
+    })
+}
+
+fn is_text(word: &str) -> bool {
+    (1..=TEXT_MAX).contains(&word.len())
 }
 
 pub(super) fn known<T>(
@@ -58,7 +65,7 @@ pub(super) fn known<T>(
 ) -> Vec<T> {
     let words = words(found, map, name);
     let mut list = Vec::with_capacity(words.len());
-    for (place, word) in words.iter().enumerate() {
+    for (place, word) in words.iter().enumerate().filter(|(_, word)| is_text(word)) {
         match read(word) {
             Some(value) => list.push(value),
             None => found.at(name, |found| {
@@ -292,7 +299,8 @@ fn texts<T>(
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Vec<T> {
     let mut list = Vec::new();
-    for (place, word) in words_up_to(most, found, map, name).iter().enumerate() {
+    let words = words_up_to(most, found, map, name);
+    for (place, word) in words.iter().enumerate().filter(|(_, word)| is_text(word)) {
         match read(word) {
             Ok(read) => list.push(read),
             Err(why) => found.at(name, |found| {

@@ -125,14 +125,16 @@ impl Reader<'_, '_> {
             let name = self.word()?;
             let name = name.literal().ok_or(Reason::Syntax)?.to_owned();
             self.lines()?;
+            let mut words = Vec::new();
             if self.keyword() == "in" {
                 self.step(2);
                 self.blanks();
                 while self.next().is_some_and(|c| !"\n;#".contains(c)) {
-                    self.word()?;
+                    words.push(self.word()?);
                     self.blanks();
                 }
             }
+            self.out.loops.push((name.clone(), words));
             // A name in capitals may be one that programs look at, such as PATH.
             if !name.contains(|c: char| c.is_ascii_lowercase()) {
                 let place = self.begin(before)?;

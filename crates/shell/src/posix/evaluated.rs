@@ -96,6 +96,14 @@ pub(crate) fn doubts(command: &Command) -> bool {
         })
 }
 
+/// Whether a command evaluates the value of a variable.
+pub(crate) fn computes(command: &Command) -> bool {
+    let compares = |word: &Word| EVALUATE.contains(&word.text.as_str());
+    let name = command.name().unwrap_or_default();
+    name == "let"
+        || (matches!(name.as_str(), "test" | "[" | "[[") && command.words.iter().any(compares))
+}
+
 /// Whether an expression gives a name a value.
 pub(crate) fn assigns(expression: &str) -> bool {
     let compared = ["==", "!=", "<=", ">="]

@@ -77,7 +77,7 @@ impl Reader<'_, '_> {
             one: true,
             ..Word::default()
         };
-        let whole = self.text;
+        let (whole, begin) = (self.text, self.at);
         self.text = &whole[..end];
         let read = self.within_command(command, |reader| {
             while let Some(c) = reader.next() {
@@ -100,6 +100,9 @@ impl Reader<'_, '_> {
             }
             Ok(())
         });
+        if word.dynamic {
+            word.shapes.push(whole[begin..end].to_owned());
+        }
         self.text = whole;
         read.map(|()| word)
     }

@@ -11,7 +11,7 @@ use self::here::Pending;
 use crate::DEPTH_MAX;
 use crate::script::{Before, Command, How, Out, Reason};
 
-pub(crate) use evaluated::{doubts, evaluates};
+pub(crate) use evaluated::{computes, doubts, evaluates};
 pub(crate) use word::{Letter, finish};
 
 /// Reads a whole text.

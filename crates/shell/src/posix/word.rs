@@ -3,7 +3,7 @@
 use super::Reader;
 use super::evaluated::{assigns, is_plain, subscript};
 use crate::braces;
-use crate::script::{How, Reason, Word};
+use crate::script::{ANY, ANY_LETTER, HOLE, HOLE_END, How, Reason, Word};
 
 /// A letter of a word, or a hole where an expansion is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub(crate) enum Letter {
     One,
     /// Comes to any number of words.
     Many,
+    /// A letter of the name of the variable whose hole is before it.
+    Name(char),
 }
 
 impl Reader<'_, '_> {
@@ -49,8 +51,10 @@ impl Reader<'_, '_> {
                     self.double_quoted(&mut letters)?;
                 }
                 '$' | '`' => {
+                    let begin = self.at;
                     let letter = self.expansion(false)?;
                     letters.push(letter);
+                    self.named(begin, &mut letters);
                 }
                 c => {
                     letters.push(Letter::Bare(c));
@@ -97,11 +101,13 @@ impl Reader<'_, '_> {
                     return Ok(());
                 }
                 '$' | '`' => {
+                    let begin = self.at;
                     let letter = match self.expansion(true)? {
                         Letter::Bare(c) => Letter::Quoted(c),
                         letter => letter,
                     };
                     letters.push(letter);
+                    self.named(begin, letters);
                 }
                 '\\' => {
                     self.step(1);
@@ -228,6 +234,20 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// The name of a variable that was read alone.
+    fn named(&self, begin: usize, letters: &mut Vec<Letter>) {
+        let read = self.text[begin..self.at].trim_start_matches('$');
+        let braced = read
+            .strip_prefix('{')
+            .and_then(|read| read.strip_suffix('}'));
+        let name = braced.unwrap_or(read);
+        if matches!(letters.last(), Some(Letter::One | Letter::Many))
+            && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+        {
+            letters.extend(name.chars().map(Letter::Name));
+        }
+    }
+
     fn name(&self) -> String {
         let rest = self.rest();
         if rest.starts_with(|c: char| c.is_ascii_digit()) {
@@ -249,6 +269,7 @@ impl Reader<'_, '_> {
                 let expression = &self.text[begin..self.at];
                 return match is_plain(expression) {
                     true => {
+                        self.out.evaluates |= expression.contains(char::is_alphabetic);
                         if assigns(expression) {
                             self.out.doubt();
                         }
@@ -413,7 +434,7 @@ pub(crate) fn finish(letters: &[Letter]) -> Word {
     let text = |letters: &[Letter]| {
         let known = letters.iter().filter_map(|letter| match letter {
             Letter::Bare(c) | Letter::Quoted(c) => Some(*c),
-            Letter::One | Letter::Many => None,
+            Letter::One | Letter::Many | Letter::Name(_) => None,
         });
         known.collect::<String>()
     };
@@ -429,5 +450,47 @@ pub(crate) fn finish(letters: &[Letter]) -> Word {
         tilde: letters.first() == Some(&Letter::Bare('~')),
         gives,
         bare: false,
+        shapes: match (&expanded, known) {
+            (_, None) => Vec::new(),
+            (Some((brace, words)), _) if words.is_empty() => {
+                vec![shape(&letters[..*brace]) + &format!("{HOLE}{HOLE_END}")]
+            }
+            (Some((_, words)), _) => words.iter().map(|word| shape(word)).collect(),
+            (None, _) => vec![shape(letters)],
+        },
     }
+}
+
+/// The whole word, with marks for what the shell puts in.
+fn shape(letters: &[Letter]) -> String {
+    let mut text = String::new();
+    let mut at = 0;
+    while let Some(letter) = letters.get(at) {
+        at += 1;
+        match letter {
+            Letter::Bare('*') => text.push(ANY),
+            Letter::Bare('?') => text.push(ANY_LETTER),
+            Letter::Bare('[') => match letters[at..].iter().position(|of| *of == Letter::Bare(']'))
+            {
+                Some(end) => {
+                    text.push(ANY_LETTER);
+                    at += end + 1;
+                }
+                None => text.push('['),
+            },
+            Letter::Bare(c) | Letter::Quoted(c) | Letter::Name(c) => text.push(*c),
+            Letter::One | Letter::Many => {
+                text.push(HOLE);
+                let name = letters[at..].iter().map_while(|of| match of {
+                    Letter::Name(c) => Some(*c),
+                    _ => None,
+                });
+                let name: String = name.collect();
+                at += name.len();
+                text.push_str(&name);
+                text.push(HOLE_END);
+            }
+        }
+    }
+    text
 }

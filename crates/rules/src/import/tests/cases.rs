@@ -3,7 +3,7 @@
 use super::*;
 use crate::InBypass;
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 6] = [
     (
         "1",
         include_str!("../../../../../tests/data/import/claude-1.json"),
@@ -19,6 +19,14 @@ const FILES: [(&str, &str); 4] = [
     (
         "4",
         include_str!("../../../../../tests/data/import/claude-4-reading.json"),
+    ),
+    (
+        "files 1",
+        include_str!("../../../../../tests/data/import/files-1.json"),
+    ),
+    (
+        "files 2",
+        include_str!("../../../../../tests/data/import/files-2.json"),
     ),
 ];
 

@@ -78,7 +78,7 @@ fn line_of(of: &Entry) -> String {
         why => format!(" ({why})"),
     };
     let shadow = of.shadowed_by.as_deref().map_or_else(String::new, |by| {
-        format!("; never applies, because of {}", plain(by))
+        format!("; shadowed: never applies, because of {}", plain(by))
     });
     format!("{place}: {effect} by {rule}{why}{shadow}")
 }

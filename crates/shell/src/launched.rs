@@ -1,0 +1,226 @@
+//! What programs that are not known to be harmless may run of what they are given: words and texts.
+
+use std::collections::HashSet;
+
+use crate::plain::{has, is_named, is_plain, wraps};
+use crate::script::{Before, Command, Kind, Script, Word, base_name, filled, same_program};
+use crate::wrappers::GLOBALS;
+
+/// Variables by which a name is another program.
+const LOADS: [&str; 2] = ["LD_", "DYLD_"];
+/// Programs that give variables the value of an operand.
+const ASSIGN: &str =
+    "export declare typeset readonly local env read printf mapfile readarray getopts";
+/// What stands before a command in a text of another language.
+const CALLS: &str = "exec shell spawn system";
+
+/// What of a script may be run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Launched {
+    /// Commands by a name such as `git-push`.
+    pub renamed: Vec<Command>,
+    /// The words of each command that may be a launcher, and of each whether it counts: it is no name and no
+    /// option's value.
+    pub words: Vec<Vec<(Word, bool)>>,
+    /// Texts, cut.
+    pub texts: Vec<Vec<Piece>>,
+    /// Every literal word and piece in small letters.
+    pub names: HashSet<String>,
+}
+
+/// A piece of a text, without the path before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// The piece.
+    pub text: String,
+    /// It is where a command begins.
+    pub begins: bool,
+}
+
+/// Reads a script once for all patterns.
+#[must_use]
+pub fn launched(script: &Script) -> Launched {
+    let mut found = Launched::default();
+    let commands = &script.commands;
+    let every = 0..commands.len();
+    let other = commands.iter().any(loads);
+    let plain = every.clone().map(|at| !other && is_plain(script, at));
+    let plain: Vec<bool> = plain.collect();
+    let outer: Vec<bool> = every.map(|at| wraps(script, at)).collect();
+    let fed = fed(commands, &plain);
+    for (at, command) in commands.iter().enumerate() {
+        let (words, name) = (&command.words, command.program());
+        let name = name.unwrap_or_default();
+        let base = base_name(name);
+        let forms = words.iter().skip(1).flat_map(|word| script.forms(word));
+        let forms: Vec<String> = forms.collect();
+        for of in &command.assignments {
+            found.add_texts(
+                script
+                    .forms(&of.value)
+                    .iter()
+                    .filter(|text| has_blank(text)),
+            );
+        }
+        if has(ASSIGN, base) {
+            found.add_texts(
+                forms
+                    .iter()
+                    .filter(|text| text.contains('=') && has_blank(text)),
+            );
+        }
+        if fed[at] {
+            found.add_texts([&forms.join(" ")]);
+        }
+        let group = || {
+            commands[..at]
+                .iter()
+                .rev()
+                .take_while(|of| of.depth > command.depth)
+        };
+        let loud = |from: usize, len: usize| (from..from + len).any(|at| !plain[at] && !outer[at]);
+        let inner = commands[at + 1..]
+            .iter()
+            .take_while(|of| of.depth > command.depth);
+        let reads = match (words.is_empty(), plain[at], outer[at]) {
+            (true, ..) => loud(at - group().count(), group().count()),
+            (_, true, _) => false,
+            (_, _, wraps) => !wraps || loud(at + 1, inner.count()),
+        };
+        let here = command
+            .redirections
+            .iter()
+            .filter(|of| of.kind == Kind::Here);
+        for of in here.filter(|of| (reads || fed[at]) && !command.texts.contains(&of.target.text)) {
+            found.add_texts(&script.forms(&of.target));
+        }
+        if plain[at] || words.is_empty() {
+            continue;
+        }
+        let own = |text: &&String| !outer[at] || !is_read(command, text);
+        let sign = |c: char| !outer[at] && "'\"`\\()[]{}<>,".contains(c);
+        found.add_texts(
+            forms
+                .iter()
+                .filter(|text| has_blank(text) || text.contains(sign))
+                .filter(own),
+        );
+        if outer[at] {
+            continue;
+        }
+        let sub = base.strip_prefix("git-").map(Word::literal_of);
+        if let Some(sub) = sub.filter(|_| other || name.contains('/')) {
+            let words = [&[Word::literal_of("git"), sub], &words[1..]].concat();
+            found.add_names(words[..2].iter().map(|word| &word.text));
+            let command = command.clone();
+            found.renamed.push(Command { words, ..command });
+        }
+        found.add_words(base, words);
+    }
+    found
+}
+
+/// Whether a text was read as commands of their own.
+pub(crate) fn is_read(command: &Command, text: &str) -> bool {
+    let read = |own: &String| own.contains(text) || text.ends_with(own.as_str());
+    !text.is_empty() && command.texts.iter().any(read)
+}
+
+fn has_blank(text: &str) -> bool {
+    text.contains(char::is_whitespace)
+}
+
+impl Launched {
+    fn add_words(&mut self, name: &str, words: &[Word]) {
+        let row = GLOBALS.iter().find(|(program, ..)| *program == name);
+        let values = row.map_or("", |(_, values, _)| values);
+        let counts = |at: usize| {
+            let value = at > 1 && has(values, &words[at - 1].text);
+            !value && !is_named(name, words, at)
+        };
+        let (mut whole, mut row) = (Vec::new(), Vec::new());
+        for (at, word) in words.iter().enumerate() {
+            let gives = word.gives.iter().map(|text| Word::literal_of(text));
+            let before = row.len();
+            row.extend(gives.map(|word| (word, counts(at))));
+            if row.len() == before {
+                row.push((word.clone(), counts(at)));
+            }
+            whole.push((word.clone(), counts(at)));
+        }
+        self.add_names(whole.iter().chain(&row).map(|(word, _)| &word.text));
+        if row.len() > whole.len() {
+            self.words.push(row);
+        }
+        self.words.push(whole);
+    }
+
+    fn add_names<'t>(&mut self, texts: impl IntoIterator<Item = &'t String>) {
+        for piece in texts.into_iter().flat_map(|text| cut(text)) {
+            let name = piece.text.to_lowercase();
+            self.names.extend(same_program(&name).map(str::to_owned));
+            self.names.insert(name);
+        }
+    }
+
+    /// Texts as they are written, and without quotes and backslashes.
+    fn add_texts<'t>(&mut self, texts: impl IntoIterator<Item = &'t String>) {
+        for text in texts {
+            let known = filled(text, ' ');
+            let bare = known.replace(['\'', '"', '\\'], "");
+            self.add_names([&known, &bare]);
+            self.texts.extend([cut(&known), cut(&bare)]);
+        }
+    }
+}
+
+/// A text, cut at all but letters, digits and `._-/`.
+#[must_use]
+pub fn cut(text: &str) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut begins = true;
+    let own = |c: char| c.is_alphanumeric() || "._-/".contains(c);
+    let mut rest = text;
+    while let Some(at) = rest.find(own) {
+        let before = rest[..at].trim_matches([' ', '\t']);
+        begins |= before.ends_with(|c| ";&|\n\r'\"`()[]{}<>!=".contains(c));
+        let behind = &rest[at..];
+        let (word, behind) = behind.split_at(behind.find(|c| !own(c)).unwrap_or(behind.len()));
+        let name = Some(base_name(word)).filter(|name| !name.is_empty());
+        let text = name.unwrap_or(word).to_owned();
+        let calls = has(CALLS, &text.to_lowercase());
+        pieces.push(Piece { text, begins });
+        begins = calls;
+        rest = behind;
+    }
+    pieces
+}
+
+/// Whether a command makes names mean other programs.
+fn loads(command: &Command) -> bool {
+    let begins = |name: &str| LOADS.iter().any(|begin| name.starts_with(begin));
+    let is = |name: &str| matches!(name, "PATH" | "BASH_ENV") || begins(name);
+    let gives = has(ASSIGN, &command.name().unwrap_or_default());
+    let word = |word: &Word| is(word.text.split('=').next().unwrap_or_default());
+    command.assignments.iter().any(|of| is(&of.name))
+        || (gives && command.words[1..].iter().any(word))
+}
+
+/// For each command whether its output goes to one that is not known to be harmless.
+fn fed(commands: &[Command], plain: &[bool]) -> Vec<bool> {
+    let mut fed = vec![false; commands.len()];
+    for at in (0..commands.len()).rev() {
+        let depth = commands[at].depth;
+        if commands[at].before != Before::Pipe || (plain[at] && !fed[at]) {
+            continue;
+        }
+        // A group has its commands deeper.
+        for before in (0..at).rev() {
+            fed[before] |= commands[before].depth >= depth;
+            if commands[before].depth <= depth {
+                break;
+            }
+        }
+    }
+    fed
+}
