@@ -110,16 +110,15 @@ async fn answered(
         },
         false => asking.await,
     };
-    let decision = match &answer {
-        Ok(decision) if decision.allowed() => decision,
-        other => return Outcome::of(call, other.as_ref()),
+    let outcome = Outcome::of(call, answer.as_ref());
+    let (Ok(decision), Some(args)) = (&answer, outcome.args()) else {
+        return outcome;
     };
     if let Some(why) = cannot_edit(call, decision) {
         let _ = decision.refused("digest_differs").await;
         return Outcome::refused(why);
     }
-    let outcome = Outcome::of(call, answer.as_ref());
-    if let Err(error) = Record::of(call, decision, outcome.args()).keep(&identity.approved()) {
+    if let Err(error) = Record::of(call, decision, args).keep(&identity.approved()) {
         let _ = decision.refused("not_started").await;
         return not_kept(call, &error);
     }
@@ -142,9 +141,13 @@ fn key(program: Program, call: &Call) -> Option<String> {
 
 fn question(call: &Call, options: &Options, key: Option<String>, defers: bool) -> Ask {
     let limits = call.limits;
-    let mut ask = Ask::tool(&call.tool, call.args.clone())
-        .risk(options.which.risk(&call.tool))
-        .allow(call.verdicts.iter().copied())
+    let asked = match &call.form {
+        Some((title, schema)) => Ask::form(title, schema.clone()),
+        None => Ask::tool(&call.tool, call.args.clone())
+            .risk(options.which.risk(&call.tool))
+            .allow(call.verdicts.iter().copied()),
+    };
+    let mut ask = asked
         .native(call.native.clone())
         .degraded(move |decision| degraded(limits, decision))
         .timeout(options.timeout);

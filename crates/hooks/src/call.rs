@@ -71,6 +71,7 @@ impl Call {
             event: event.to_owned(),
             tool: tool.to_owned(),
             args,
+            form: None,
             session: None,
             call_id: None,
             reason: None,
@@ -106,6 +107,8 @@ pub(crate) struct Call {
     pub(crate) event: String,
     pub(crate) tool: String,
     pub(crate) args: Value,
+    /// Title and schema of what a person fills in, where it is no call to approve.
+    pub(crate) form: Option<(String, Value)>,
     pub(crate) session: Option<String>,
     /// The program's id of the call, under which it can be asked again.
     pub(crate) call_id: Option<String>,

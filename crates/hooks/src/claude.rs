@@ -10,6 +10,7 @@ use crate::answer::Answer;
 use crate::call::{ALL, Call, IN_THE_RUN, Limits, Report, Step, mcp_server};
 use crate::event::Event;
 use crate::outcome::Outcome;
+use crate::questions;
 
 /// Tools that only read, or only change Claude Code's own list.
 pub(crate) const READ_ONLY: [&str; 7] = [
@@ -52,7 +53,12 @@ pub(crate) fn call(
 ) -> Result<Call, String> {
     let tool = event.needs("tool_name")?;
     let args = event.object("tool_input")?;
+    let form = match tool {
+        questions::TOOL => Some(questions::form(&args).ok_or("its questions cannot be read")?),
+        _ => None,
+    };
     Ok(Call {
+        form,
         reason: args
             .get("description")
             .and_then(Value::as_str)

@@ -20,6 +20,7 @@ mod opencode;
 mod outcome;
 mod program;
 mod proof;
+mod questions;
 mod reports;
 mod respond;
 mod words;

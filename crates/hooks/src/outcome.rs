@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::questions::answered;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
@@ -29,7 +30,14 @@ impl Outcome {
     }
 
     pub(crate) fn of(call: &Call, answer: Result<&Decision, &GateError>) -> Self {
-        let Some((decision, args)) = answer.ok().and_then(|of| Some((of, of.args()?))) else {
+        let allowed = answer.ok().and_then(|decision| {
+            let args = match (&call.form, decision.response()) {
+                (Some(_), filled) => answered(&call.args, &filled?.content)?,
+                (None, _) => decision.args()?.clone(),
+            };
+            Some((decision, args))
+        });
+        let Some((decision, args)) = allowed else {
             let ends_run =
                 answer.is_ok_and(|decision| *decision.verdict() == DecisionVerdict::Terminate);
             return Self::Refused {
@@ -37,10 +45,11 @@ impl Outcome {
                 ends_run,
             };
         };
+        let done = call.form.as_ref().map_or("approved", |_| "answered");
         let whose = format!("this {} call", call.tool);
         Self::Allowed {
-            words: format!("approved by {}", decider(decision)),
-            args: args.clone(),
+            words: format!("{done} by {}", decider(decision)),
+            args,
             note: edit_notice(decision)
                 .map(|note| note.trim_end().replacen("this call", &whose, 1)),
         }

@@ -69,14 +69,14 @@ enum Became {
 
 impl Record {
     /// `args` may run.
-    pub(crate) fn of(call: &Call, decision: &Decision, args: Option<&Value>) -> Self {
+    pub(crate) fn of(call: &Call, decision: &Decision, args: &Value) -> Self {
         Self {
             request_id: decision.request().request_id.clone(),
             decision_id: decision.decision_id().unwrap_or_default().to_owned(),
             session: call.session.clone(),
             call_id: call.call_id.clone(),
             tool: call.tool.clone(),
-            digest: args.and_then(|args| args_digest(args).ok()),
+            digest: args_digest(args).ok(),
             prompt: call.event == PROMPT,
             became: None,
         }

@@ -112,7 +112,8 @@ impl Cover<'_> {
         };
         let outside =
             |tools: &[String]| !tools.iter().any(|tool| Some(tool.as_str()) == asked.tool);
-        if asked.kind != RequestKind::ToolCall || !asked.takes_approval {
+        let a_plan = asked.tool == Some("ExitPlanMode");
+        if asked.kind != RequestKind::ToolCall || !asked.takes_approval || a_plan {
             return Some(Matcher::NotApprovable);
         }
         if asked.approvals_required > 1 {
