@@ -8,6 +8,7 @@ mod deny;
 mod explain;
 mod folders;
 mod launch;
+mod patches;
 mod paths;
 mod pattern;
 mod protected;
@@ -56,6 +57,9 @@ impl Matchers {
         value: Option<&Value>,
         reading: &Reading<'_>,
     ) -> Result<bool, Unsure> {
+        if reading.is_patch() {
+            return Ok(false);
+        }
         let read = reading.command(pointer, value, self.shell)?;
         if effect == Effect::Approve {
             let patterns: Vec<&CommandPattern> = patterns.iter().collect();
@@ -74,16 +78,20 @@ impl Matchers {
         reading: &Reading<'_>,
     ) -> Result<bool, Unsure> {
         let place = reading.place();
-        if pointer == COMMAND && effect != Effect::Approve {
+        if pointer == COMMAND && effect != Effect::Approve && !reading.is_patch() {
             let read = reading.command(pointer, value, self.shell)?;
-            return any(patterns
+            let named = patterns
                 .iter()
-                .map(|pattern| deny::names(&read, pattern, place)));
+                .map(|pattern| deny::names(&read, pattern, place));
+            return any(named.chain([patches::named(&read, patterns, place)]));
         }
         let text = value
             .ok_or(Unsure::Missing)?
             .as_str()
             .ok_or(Unsure::WrongType)?;
+        if reading.is_patch() {
+            return patches::holds(effect, patterns, text, place);
+        }
         match effect {
             Effect::Approve => Ok(patterns.iter().any(|pattern| pattern.approves(text, place))),
             _ => any(patterns.iter().map(|pattern| pattern.holds(text, place))),

@@ -166,7 +166,7 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
         setting,
         also: run.as_ref(),
         hidden: OnceCell::new(),
-        reading: Reading::of(asked.native),
+        reading: Reading::of(asked.native).of_tool(asked.tool),
     };
     let rules = policy.rules();
     let mut left = STEPS_MAX;
@@ -183,7 +183,7 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
             setting,
             also: None,
             hidden: OnceCell::new(),
-            reading: Reading::of(asked.native),
+            reading: Reading::of(asked.native).of_tool(asked.tool),
         };
         probes = both(policy, probes, look(policy, &cover, &mut left));
     }

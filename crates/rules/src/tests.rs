@@ -24,6 +24,7 @@ mod history;
 mod in_force;
 mod limits;
 mod matrices;
+mod patches;
 mod previews;
 mod setup_keys;
 mod stops;

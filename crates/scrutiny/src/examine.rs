@@ -6,8 +6,8 @@ use crate::call::Call;
 use crate::finding::{Code, Finding, Hazard};
 use crate::past::Past;
 use crate::{
-    address, beyond, checksum, command, denied, near_miss, new_value, own, pairs, persists,
-    presses, production, rights, safeguard, sends, sql, usual, wider,
+    address, beyond, checksum, command, denied, near_miss, new_value, own, pairs, patches,
+    persists, presses, production, rights, safeguard, sends, sql, usual, wider,
 };
 
 /// The most findings of a call.
@@ -54,6 +54,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     found.extend(sql::hazards(call));
     found.extend(rights::hazards(call));
     found.extend(persists::hazards(call));
+    found.extend(patches::hazards(call));
     found.extend(sends::hazards(call));
     found.extend(checksum::hazards(call));
     found.extend(address::hazards(call));

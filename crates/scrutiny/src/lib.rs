@@ -24,6 +24,7 @@ mod new_value;
 mod own;
 mod pairs;
 mod past;
+mod patches;
 mod paths;
 mod persists;
 mod presses;

@@ -1,5 +1,6 @@
 //! What a value is, by its name and its shape.
 
+use countersign_shell::patch::takes_patches;
 use serde_json::Value;
 
 use crate::call::Call;
@@ -190,7 +191,7 @@ pub(crate) fn is_command(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
         && leaf
             .text()
             .is_some_and(|text| !text.contains(char::is_whitespace));
-    (leaf.named(NAMES) && !other) || code
+    ((leaf.named(NAMES) && !other) || code) && !takes_patches(call.tool)
 }
 
 /// A statement of SQL, by its name.

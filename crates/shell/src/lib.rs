@@ -13,6 +13,7 @@ pub mod acts;
 mod braces;
 pub mod given;
 pub mod launched;
+pub mod patch;
 mod plain;
 mod posix;
 mod powershell;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use countersign_shell::launched::{Launched, launched};
+use countersign_shell::patch::takes_patches;
 use countersign_shell::{Script, Shell, from_words, read, same_program};
 use countersign_wire::KeptJson;
 use serde_json::Value;
@@ -47,6 +48,8 @@ type Kept = Result<Rc<Read>, Unsure>;
 #[derive(Default)]
 pub(crate) struct Reading<'a> {
     native: Option<&'a KeptJson>,
+    /// Its tool takes patches.
+    patch: bool,
     place: OnceCell<WorkingFolder>,
     read: RefCell<BTreeMap<Key, Kept>>,
 }
@@ -57,6 +60,16 @@ impl<'a> Reading<'a> {
             native,
             ..Self::default()
         }
+    }
+
+    pub(crate) fn of_tool(self, tool: Option<&str>) -> Self {
+        let patch = tool.is_some_and(takes_patches);
+        Self { patch, ..self }
+    }
+
+    /// Whether the call is a patch, and no command.
+    pub(super) fn is_patch(&self) -> bool {
+        self.patch
     }
 
     pub(super) fn place(&self) -> &WorkingFolder {

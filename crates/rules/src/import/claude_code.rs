@@ -19,7 +19,7 @@ const LISTS: [(&str, Effect); 3] = [
 ];
 /// A rule for the first of a line concerns the others too.
 const FAMILIES: [&[&str]; 2] = [
-    &["Edit", "Write", "MultiEdit", "NotebookEdit"],
+    &["Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch"],
     &["Read", "Grep", "Glob", "LS", "NotebookRead"],
 ];
 /// The argument of a tool that its specifier is about; `name:value` is not a test of it.

@@ -9,6 +9,8 @@ use crate::rule::Effect;
 
 /// Tools that write the file at `/file_path`.
 const WRITERS: [&str; 3] = ["Edit", "Write", "MultiEdit"];
+/// Writes the files of a patch.
+const PATCHER: [&str; 1] = ["apply_patch"];
 /// Tools that name a folder, or none: what they read of it is not in their arguments.
 const SEARCHERS: [&str; 3] = ["Grep", "Glob", "LS"];
 /// Commands in which Claude Code looks for the files that its rules name, and others that read and write files.
@@ -54,6 +56,7 @@ pub(super) fn allow(
             let rules = vec![
                 on(&WRITERS, "/file_path", &paths),
                 on(&["NotebookEdit"], "/notebook_path", &paths),
+                on(&PATCHER, "/command", &paths),
             ];
             Ok((
                 rules,
@@ -143,6 +146,7 @@ pub(super) fn refuse(
     let mut rules = vec![
         (effect, on(files, "/file_path", &paths)),
         (effect, on(notebooks, "/notebook_path", &paths)),
+        (effect, on(&PATCHER, "/command", &paths)),
         (command, on(&["Bash"], "/command", &paths)),
     ];
     if reads {

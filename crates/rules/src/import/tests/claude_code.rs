@@ -328,3 +328,34 @@ fn what_the_shell_expands_asks_where_a_command_begins_like_it() {
         );
     }
 }
+
+#[test]
+fn entries_of_editing_tools_count_for_patches() {
+    let conditions = Conditions::default();
+    let file = json!({ "permissions": {
+        "allow": ["Edit(//w/src/**)"], "deny": ["Edit(./.env)", "Read(~/.ssh/**)"],
+    } });
+    let policy = policy(&from(Source::ClaudeCode, &file));
+    let patch = |target: &str| {
+        let text = format!(
+            "*** Begin Patch\n*** Add File: /w/src/a\n+x\n*** Add File: {target}\n+x\n*** End Patch\n"
+        );
+        json!({ "command": text })
+    };
+    for (target, outcome) in [
+        ("/w/src/b", "approve"),
+        ("/w/lib/b", "ask"),
+        (".env", "deny"),
+        ("src/.env", "deny"),
+        ("/home/ada/.ssh/config", "deny"),
+    ] {
+        let said = says(&policy, &conditions, "apply_patch", &patch(target));
+        assert_eq!(said, outcome, "{target}");
+    }
+    let whole = json!({ "permissions": { "deny": ["Edit"] } });
+    let whole = super::policy(&from(Source::ClaudeCode, &whole));
+    assert_eq!(
+        says(&whole, &conditions, "apply_patch", &patch("a")),
+        "deny"
+    );
+}

@@ -27,8 +27,8 @@ const PAIRS: [(&str, &str); 5] = [
 ];
 /// Arguments that hold several changes to one file.
 const LISTS: [&str; 2] = ["edits", "changes"];
-/// What a unified diff is called.
-const PATCHES: [&str; 2] = ["patch", "diff"];
+/// What a unified diff is called, and where Codex has its patches.
+const PATCHES: [&str; 4] = ["patch", "diff", "command", "input"];
 /// Lines that are compared; a longer change is read in the arguments.
 const LINES: usize = 4_000;
 
@@ -66,8 +66,9 @@ fn compared(part: &Map<String, Value>) -> Option<Vec<DiffLine>> {
 /// A unified diff, line by line as it was written: a hunk that does not fit is not repaired.
 fn patch(part: &Map<String, Value>) -> Option<Vec<DiffLine>> {
     let text = without_secrets(text_at(part, &PATCHES)?);
-    let unified = text.lines().any(|line| line.starts_with("@@ "));
-    if !unified || text.lines().count() > LINES {
+    let named = part.contains_key("patch") || part.contains_key("diff");
+    let starts = |line: &str| named && line.starts_with("@@ ") || line == "*** Begin Patch";
+    if !text.lines().any(starts) || text.lines().count() > LINES {
         return None;
     }
     let lines = text.lines().map(|line| {
@@ -146,6 +147,23 @@ mod tests {
             "+new",
         ];
         assert_eq!(found(&patch), [(None, lines.map(str::to_owned).to_vec())]);
+    }
+
+    #[test]
+    fn a_patch_of_codex_is_a_change() {
+        let text = "*** Begin Patch\n*** Update File: a\n@@\n same\n-old\n+new\n*** End Patch";
+        let lines = [
+            " *** Begin Patch",
+            " *** Update File: a",
+            " @@",
+            " same",
+            "-old",
+            "+new",
+            " *** End Patch",
+        ];
+        let lines = lines.map(str::to_owned).to_vec();
+        assert_eq!(found(&json!({ "command": text })), [(None, lines)]);
+        assert_eq!(found(&json!({ "command": "ls\n@@ x" })), []);
     }
 
     #[test]

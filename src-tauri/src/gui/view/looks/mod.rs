@@ -6,6 +6,7 @@ mod change;
 mod command;
 
 use countersign_shell::Shell;
+use countersign_shell::patch::takes_patches;
 use countersign_view::{ArgLook, PartView};
 use serde_json::{Map, Value};
 
@@ -29,7 +30,9 @@ pub(crate) fn looks(tool: &str, args: Option<&Value>) -> Vec<ArgLook> {
         if countersign_redaction::hides_whole(Some(name), value) {
             continue;
         }
-        found.extend(command::command((name, text), shell));
+        if !takes_patches(tool) {
+            found.extend(command::command((name, text), shell));
+        }
         found.extend(picture(name, text));
     }
     found.truncate(LOOKS);
