@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Fuzz targets, one after the other: COUNT executions each (20000) of TARGETS (all).
+# Fuzz targets, one after the other: COUNT executions each (20000, of commands a million) of TARGETS (all).
 #
 # Stops at the first input that breaks one and says where it is kept. No
 # sanitizer: there is no unsafe code here, and so the stable toolchain does.
 set -eu
 . "$(dirname -- "$0")/lib.sh"
 
-count=${COUNT:-20000}
-targets=${TARGETS:-request decision event rules digest shown shell}
+targets=${TARGETS:-request decision event rules digest shown shell commands}
 
 scripts/setup.sh fuzz
 for target in $targets; do
+  count=${COUNT:-20000}
+  [ -n "${COUNT:-}" ] || [ "$target" != commands ] || count=1000000
   say "fuzz $target: $count executions"
   mkdir -p "fuzz/found/$target"
   log="fuzz/found/$target.log"

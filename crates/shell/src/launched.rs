@@ -72,20 +72,15 @@ pub fn launched(script: &Script) -> Launched {
         if fed[at] {
             found.add_texts([&forms.join(" ")]);
         }
-        let group = || {
-            commands[..at]
-                .iter()
-                .rev()
-                .take_while(|of| of.depth > command.depth)
-        };
-        let loud = |from: usize, len: usize| (from..from + len).any(|at| !plain[at] && !outer[at]);
-        let inner = commands[at + 1..]
-            .iter()
-            .take_while(|of| of.depth > command.depth);
+        let unknown = |at: usize| !plain[at] && !outer[at];
+        let mut group = (0..at)
+            .rev()
+            .take_while(|of| commands[*of].depth > command.depth);
+        let mut behind = at + 1..commands.len();
         let reads = match (words.is_empty(), plain[at], outer[at]) {
-            (true, ..) => loud(at - group().count(), group().count()),
+            (true, ..) => group.any(unknown),
             (_, true, _) => false,
-            (_, _, wraps) => !wraps || loud(at + 1, inner.count()),
+            (_, _, wraps) => !wraps || behind.any(|of| unknown(of) && is_within(commands, of, at)),
         };
         let here = command
             .redirections
@@ -118,6 +113,12 @@ pub fn launched(script: &Script) -> Launched {
         found.add_words(base, words);
     }
     found
+}
+
+/// Whether a command is inside of another one, however deep.
+fn is_within(commands: &[Command], at: usize, outer: usize) -> bool {
+    let inside = commands[at].inside;
+    inside.is_some_and(|of| of == outer || is_within(commands, of, outer))
 }
 
 /// Whether a text was read as commands of their own.

@@ -42,7 +42,7 @@ const NAMED_BEHIND: &[(&str, &str)] =
     rows! { "npm pnpm yarn bun", "run workspace"; "systemctl", "status"; };
 
 pub(crate) fn has(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
+    !word.is_empty() && list.split(' ').any(|known| known == word)
 }
 
 /// The name of a program of the system's own folders, or of one that is looked for.

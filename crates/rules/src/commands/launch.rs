@@ -1,6 +1,6 @@
 //! Whether a program that is not known to be harmless is given a command of a pattern.
 
-use countersign_shell::launched::{Launched, cut};
+use countersign_shell::launched::{Launched, Piece, cut};
 use countersign_shell::{Command, Shell, Word, base_name, plain_name, same_program};
 
 use super::deny::{SortedWords, runs};
@@ -28,10 +28,15 @@ pub(super) fn launches(launched: &Launched, pattern: &CommandPattern) -> bool {
             .iter()
             .any(|words| is_given(words, part, (name, shell)) || goes_through(words, part))
         || launched.texts.iter().any(|pieces| {
-            let begins = pieces
+            let begins: Vec<_> = pieces
                 .iter()
-                .map(|piece| (piece.text.as_str(), piece.begins));
-            holds(&begins.collect::<Vec<_>>(), part, true)
+                .map(|piece| (piece.text.as_str(), piece.begins))
+                .collect();
+            let word = |piece: &Piece| (Word::literal_of(&piece.text), true);
+            let words = || std::iter::once((Word::default(), false)).chain(pieces.iter().map(word));
+            let many = part.words.len() > 1;
+            holds(&begins, part, true)
+                || (many && is_given(&words().collect::<Vec<_>>(), part, (name, shell)))
         })
 }
 
