@@ -21,6 +21,7 @@ pub mod overview;
 pub mod pace;
 pub mod presence;
 pub mod rank;
+pub mod reader;
 pub mod request;
 pub mod retention;
 pub mod search;

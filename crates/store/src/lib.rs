@@ -48,6 +48,7 @@ pub mod proofs;
 pub mod quarantine;
 pub mod quorum;
 pub mod re_asks;
+pub mod reader;
 mod reader_direct;
 pub mod receipts;
 pub mod receipts_before_decision;

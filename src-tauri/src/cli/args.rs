@@ -13,6 +13,7 @@ mod hook;
 mod keys;
 mod mcp;
 mod practice;
+mod reader;
 mod rules;
 mod setup;
 mod verdicts;
@@ -33,6 +34,7 @@ pub(crate) use hook::{Hook, program};
 pub(crate) use keys::{KeyPlaceWord, Keys};
 pub(crate) use mcp::{Elicitation, Mcp, McpProxy};
 pub(crate) use practice::Practice;
+pub(crate) use reader::Reader;
 pub(crate) use rules::{AcceptFile, ImportFrom, ImportRules, Rules};
 pub(crate) use setup::Setup;
 pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
@@ -204,6 +206,9 @@ pub(crate) enum Command {
     /// They are not requests: they never run, and only the report counts them.
     #[command(subcommand)]
     Practice(Practice),
+    /// Let a second reader, a program or a model, add marks to waiting calls. It decides nothing.
+    #[command(subcommand)]
+    Reader(Reader),
     /// Check the hash chain of the audit log.
     #[command(subcommand)]
     Audit(Audit),

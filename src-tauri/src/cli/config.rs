@@ -16,6 +16,7 @@ use countersign_core::domain::retention::{Kind, Limit, Retention};
 use countersign_core::identity::KeyChoice;
 use countersign_wire::{TlsFiles, WorkspaceName};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::args::Global;
 use super::failure::Failure;
@@ -64,6 +65,9 @@ struct Layer {
     retention: Option<Limits>,
     #[serde(default)]
     otlp: otlp::Section,
+    // Read by its own crate, also while the console runs.
+    #[serde(default)]
+    reader: IgnoredAny,
 }
 
 /// Days and MiB for which each kind of payload is kept; without a number for ever.
@@ -126,6 +130,16 @@ pub(crate) enum Login {
     Nkey(PathBuf),
     /// In the URL, if anywhere.
     Url,
+}
+
+impl Settings {
+    /// A console does not start with a fault in its reader's section: nobody would see that it is off.
+    pub(crate) fn check_reader(&self) -> Result<(), Failure> {
+        let read = super::reader::switch::source(&self.data_dir).read();
+        let file = self.data_dir.join(FILE);
+        let named = |fault| Failure::environment(format!("{}, {fault}", file.display()));
+        read.map(drop).map_err(named)
+    }
 }
 
 type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;

@@ -59,6 +59,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, wanted: Doctor) -> Res
     }
     let agent_json = wanted.agent_json;
     let mut found = folder::checks(settings);
+    found.extend(folder::reader(settings));
     if settings.nats_url.is_none() {
         found.push(checks::nats_server().await);
     }

@@ -35,6 +35,7 @@ mod operators;
 mod output;
 mod practice;
 mod read;
+pub(crate) mod reader;
 mod recover;
 mod rules;
 mod serve;
@@ -47,7 +48,6 @@ mod unread;
 mod watch;
 mod when;
 
-#[cfg(feature = "gui")]
 pub(crate) use config::FILE as CONFIG_FILE;
 pub(crate) use output::plain;
 
@@ -64,7 +64,7 @@ use countersign_wire::ErrorCode;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::stat::{Mode, umask};
 
-use args::{Audit, BusCommand, Cli, Command};
+use args::{Audit, BusCommand, Cli, Command, Reader};
 use config::Settings;
 use failure::Failure;
 use output::Output;
@@ -90,6 +90,9 @@ pub fn main() -> ExitCode {
     if let Some(Command::Hook(hook)) = cli.command {
         log::start(log::OFF);
         return hook::main(&cli.global, hook);
+    }
+    if let Some(Command::Reader(Reader::Guard { line })) = &cli.command {
+        return reader::guarded(line);
     }
     let json = cli.global.json;
     run(cli).map_or_else(|failure| failure.report(json), |()| ExitCode::SUCCESS)
@@ -155,6 +158,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Bypass(command) => bypass::run(settings, out, command).await,
         Command::Alarms(wanted) => alarms::run(settings, out, wanted).await,
         Command::Practice(what) => practice::run(settings, out, what).await,
+        Command::Reader(what) => reader::run(settings, out, what).await,
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
         Command::Audit(Audit::Head) => audit::head(settings, out).await,
         Command::Audit(Audit::Export { out: file, force }) => {
@@ -249,6 +253,7 @@ fn window(settings: &Settings) -> Result<(), Failure> {
     if !has_display() {
         return Err(no_window("no display can be opened"));
     }
+    settings.check_reader()?;
     let started = console::options(settings)?;
     let production = settings.production.clone();
     crate::gui::run(started, &settings.otlp, production).map_err(Failure::from)

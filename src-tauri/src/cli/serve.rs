@@ -14,6 +14,7 @@ use super::config::Settings;
 use super::console;
 use super::failure::Failure;
 use super::output::Output;
+use super::reader::SecondReader;
 use crate::otlp::Otlp;
 
 /// How long the past may take to be read before the console says that it is ready.
@@ -22,6 +23,7 @@ const READY_LIMIT: Duration = Duration::from_secs(60);
 /// Runs until SIGTERM or SIGINT.
 pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
+    settings.check_reader()?;
     let started = App::start(console::options(settings)?);
     let app = tokio::select! {
         app = started => app?,
@@ -49,9 +51,11 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
     if let Some(borrowed) = console::borrowed_name(&app) {
         tracing::warn!("{borrowed}");
     }
+    let reader = SecondReader::start(&app);
     tracing::info!("ready");
     stop.asked().await;
     tracing::info!("stopping");
+    reader.stop().await;
     otlp.stop().await;
     app.shutdown().await;
     Ok(())

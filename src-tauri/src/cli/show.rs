@@ -29,6 +29,7 @@ use super::console::{options, reading};
 use super::failure::Failure;
 use super::line::{fields_with, repeats};
 use super::output::{Output, plain};
+use super::reader;
 use crate::secrets::Secrets;
 
 #[derive(Serialize)]
@@ -67,6 +68,8 @@ struct Shown<'a> {
     compared: Option<Value>,
     // How a person looked at it before deciding here.
     looked: Option<Value>,
+    // What a second reader, a machine, added; nothing reads it but people.
+    reader: Value,
 }
 
 /// Prints one request. With `--reveal` also what looks like a secret, once the audit log has recorded it.
@@ -118,6 +121,7 @@ async fn text_lines(
     let warnings = warnings::of(story, request.as_ref(), &known, now);
     let scrutiny = app.scrutiny(&story.line).await?;
     if out.json {
+        let reader = reader::of_request(app, story, secrets).await;
         let decision = story.given().and_then(kept);
         let text = as_json(
             story,
@@ -125,7 +129,7 @@ async fn text_lines(
             decision.as_ref(),
             (warnings, reason),
             (why.as_ref(), secrets),
-            scrutiny.as_ref(),
+            (scrutiny.as_ref(), reader),
         )?;
         return Ok(vec![text]);
     }
@@ -138,6 +142,7 @@ async fn text_lines(
     lines.extend(why.iter().flat_map(reasons));
     let findings = findings_of(&story.line).unwrap_or_default();
     lines.extend(scrutiny::lines(&findings, Weight::Look, secrets));
+    lines.extend(reader::lines_of_show(app, story, secrets).await);
     Ok(lines)
 }
 
@@ -205,7 +210,7 @@ fn as_json(
     decision: Option<&KeptJson>,
     (warnings, withdraw_reason): (Vec<Value>, Option<String>),
     (why, secrets): (Option<&Why>, Secrets),
-    scrutiny: Option<&Scrutiny>,
+    (scrutiny, reader): (Option<&Scrutiny>, Value),
 ) -> Result<String, Failure> {
     let words = |text: &str| secrets.line(text);
     let shown = Shown {
@@ -246,6 +251,7 @@ fn as_json(
                 .map(|of| scrutiny::compared(of, secrets))
         }),
         looked: story.looked.as_deref().and_then(scrutiny::looked),
+        reader,
     };
     let text = serde_json::to_string(&shown).map_err(|error| {
         Failure::new(

@@ -13,6 +13,7 @@ use super::config::Settings;
 use super::console::{outside_server, reading};
 use super::failure::Failure;
 use super::output::{Output, doubtful, plain, table, wrong};
+use super::reader;
 use super::when;
 
 /// Prints how the console is.
@@ -20,13 +21,17 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     if let Some(why) = outside_server(settings) {
         return Err(Failure::environment(why));
     }
-    let (mut status, kept, idle, not_met) = reading(settings, true, async |app| {
+    let (mut status, kept, idle, not_met, second) = reading(settings, true, async |app| {
         let status = app.status().await?;
         Ok((
             status,
             app.identity().kept().clone(),
             app.why_not_by_itself(),
             app.why_not_met(),
+            (
+                reader::of_status(app).await,
+                reader::sentence_of_status(app).await,
+            ),
         ))
     })
     .await?;
@@ -37,11 +42,13 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
         let mut line = as_json(&status, &kept);
         line["not_by_itself"] = json!(idle);
         line["bus_error"] = json!(not_met.as_deref().map(plain));
+        line["reader"] = second.0;
         return Ok(out.json_line(&line)?);
     }
     let keys = format!("in the {}: {}", kept.place.as_str(), plain(&kept.why));
     let idle = idle.map(|why| ("by itself", wrong(&format!("nothing: {}", plain(&why)))));
-    let more = idle.into_iter().chain([("keys", keys)]);
+    let second = second.1.map(|text| ("reader", plain(&text)));
+    let more = idle.into_iter().chain([("keys", keys)]).chain(second);
     let mut reported = lines(&status);
     // Under the first line, which is the bus.
     reported.splice(1..1, not_met.map(|why| ("", wrong(&plain(&why)))));

@@ -7,14 +7,14 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 pub(crate) use self::outbox::drop_leftover_holds;
-use super::job::{DecideCommand, DecideReply, Job};
+use super::job::{DecideCommand, DecideReply, Job, Note};
 use super::publisher::Settlements;
 use super::votes::cast;
 use super::writer_state::{Effects, Tx, WriterState};
 use super::{
     alarms, answer_feed, arrivals, automatic, decide, decisions, details, due, enroll, gates,
-    habits, heartbeats, hellos, ladder, policy_intake, practice, recall, reports, retention,
-    search_index, spans, typed_targets,
+    habits, heartbeats, hellos, ladder, policy_intake, practice, reader, recall, reports,
+    retention, search_index, spans, typed_targets,
 };
 use crate::domain::Timestamp;
 use crate::store::audit::Entry;
@@ -155,7 +155,14 @@ async fn apply(
         } => retention::apply(writer, batch, (kind, &items, before), done).await,
         Job::Remember { key, value, done } => details::keep(batch, key, &value, done).await,
         Job::LearnAnew { tool, done } => habits::apply(writer, batch, tool, done).await,
-        Job::Practice(note, done) => practice::keep(writer, batch, note, done).await,
+        Job::Note(note, done) => {
+            match *note {
+                Note::Practice(note) => practice::keep(writer, batch, note).await?,
+                Note::Reader(note) => reader::keep(writer, batch, note).await?,
+            }
+            batch.answer(done, ());
+            Ok(())
+        }
         Job::Gate { agent, open, done } => {
             gates::keep(writer, batch, &agent, open.as_deref(), done).await
         }

@@ -17,7 +17,7 @@ use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
 use crate::runtime::App;
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::request_list::RequestSummary;
-use crate::store::{StoreError, agents, audit, tools};
+use crate::store::{StoreError, agents, audit, reader, tools};
 
 /// The same call decided before, and everything that is remarkable about this one, that included.
 pub(super) async fn of(
@@ -102,6 +102,8 @@ pub struct Marks {
     pub denied: BTreeSet<i64>,
     /// Rows of calls whose tool is described otherwise than when a person last approved one.
     pub changed: BTreeSet<i64>,
+    /// Rows of calls that a second reader marked.
+    pub by_reader: BTreeSet<i64>,
 }
 
 impl App {
@@ -113,6 +115,10 @@ impl App {
                 .into_keys()
                 .collect(),
             changed: tools::changed(self.reader(), ids)
+                .await?
+                .into_iter()
+                .collect(),
+            by_reader: reader::marked(self.reader(), &serde_json::json!(ids).to_string())
                 .await?
                 .into_iter()
                 .collect(),

@@ -24,6 +24,7 @@ use super::practice::{Examined, PracticeNote};
 use super::publisher::{Carried, Settled};
 use super::retention::Run;
 use crate::domain::haste::InFront;
+use crate::domain::reader::ReaderNote;
 use crate::domain::retention::Kind;
 use crate::domain::{AlarmCode, Authority, DecideRefusal, Timestamp};
 use crate::store::audit::{Entry, StoredAnchor};
@@ -230,6 +231,15 @@ impl PastKnown {
     }
 }
 
+/// What is kept beside requests and decisions.
+#[derive(Debug)]
+pub(crate) enum Note {
+    /// Practice is turned on or off, or a practice card was answered.
+    Practice(PracticeNote),
+    /// What a second reader made of calls.
+    Reader(ReaderNote),
+}
+
 /// One thing to do. Messages of one stream come in its order.
 pub(crate) enum Job {
     Bound(BusBinding),
@@ -349,8 +359,8 @@ pub(crate) enum Job {
         tool: (String, String, String),
         done: oneshot::Sender<u64>,
     },
-    /// Practice is turned on or off, or a practice card was answered.
-    Practice(PracticeNote, oneshot::Sender<()>),
+    /// Something beside requests and decisions is kept.
+    Note(Box<Note>, oneshot::Sender<()>),
     /// A probe of the gate in front of an agent held, or why it is open.
     Gate {
         agent: AgentKey,
@@ -461,7 +471,7 @@ impl Job {
             | Self::Remove { .. }
             | Self::Remember { .. }
             | Self::LearnAnew { .. }
-            | Self::Practice(..)
+            | Self::Note(..)
             | Self::Gate { .. }
             | Self::Examine(..)
             | Self::Index(..)

@@ -64,6 +64,7 @@ pub mod purge;
 mod queues;
 mod quorum;
 mod read_only;
+pub mod reader;
 pub mod reading;
 mod recall;
 pub mod recover;

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::habits;
-use super::job::Job;
+use super::job::{Job, Note};
 use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::runtime::App;
@@ -54,7 +54,6 @@ pub(super) async fn keep(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     note: PracticeNote,
-    done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
     let operator = writer.identity.human_key().to_string();
     match note {
@@ -75,7 +74,6 @@ pub(super) async fn keep(
             practice::keep(batch.tx, &verdict).await?;
         }
     }
-    batch.answer(done, ());
     Ok(())
 }
 
@@ -123,7 +121,8 @@ impl App {
     /// `ErrorCode::ReadOnly` when the store takes no writes.
     pub async fn note_practice(&self, note: PracticeNote) -> Result<(), Fault> {
         let (done, kept) = oneshot::channel();
-        self.submit(Job::Practice(note, done)).await?;
+        self.submit(Job::Note(Box::new(Note::Practice(note)), done))
+            .await?;
         self.answer(kept).await
     }
 

@@ -25,7 +25,7 @@ use crate::store::tool_record::ToolCall;
 pub(super) const APPROVED_MS: i64 = 180 * 86_400_000;
 pub(super) const DENIED_MS: i64 = 90 * 86_400_000;
 /// The most calls of the past that are read.
-const MOST: i64 = 200;
+pub(super) const MOST: i64 = 200;
 
 /// What the console says of a call beside its findings.
 #[derive(Debug, Default)]

@@ -20,14 +20,14 @@ use super::invalid;
 const KNOWS_ON_FAILURE: [u32; 3] = [2, 1, 295];
 
 /// A file, and its text where it is there.
-pub(super) struct Target {
+pub(in super::super) struct Target {
     /// The real file behind links.
     pub(super) file: PathBuf,
-    pub(super) text: Option<String>,
+    pub(in super::super) text: Option<String>,
 }
 
 impl Target {
-    pub(super) fn read(file: &Path) -> Result<Self, Failure> {
+    pub(in super::super) fn read(file: &Path) -> Result<Self, Failure> {
         let real = match fs::canonicalize(file) {
             Ok(real) => real,
             Err(_) if file.is_symlink() => return Err(invalid(file, "it is a broken link")),
@@ -41,12 +41,15 @@ impl Target {
         Ok(Self { file: real, text })
     }
 
-    pub(super) fn unreadable(&self, why: &str) -> Failure {
+    pub(in super::super) fn unreadable(&self, why: &str) -> Failure {
         invalid(&self.file, why)
     }
 
     /// Copies what is there, then replaces it, or removes it for None. The copy, and whether anything changed.
-    pub(super) fn write(&self, new: Option<&str>) -> Result<(Option<PathBuf>, bool), Failure> {
+    pub(in super::super) fn write(
+        &self,
+        new: Option<&str>,
+    ) -> Result<(Option<PathBuf>, bool), Failure> {
         if self.text.as_deref() == new {
             return Ok((None, false));
         }

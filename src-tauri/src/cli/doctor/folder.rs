@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use nix::unistd::{AccessFlags, access};
 
 use super::super::config::{Login, Settings};
+use super::super::reader::switch::source;
 use super::Check;
 use super::Verdict::{Failed, Ok as Fine, Warning};
 
@@ -25,6 +26,19 @@ pub(super) fn checks(settings: &Settings) -> Vec<Check> {
         return vec![to_be_made(folder)];
     }
     vec![private(settings), space(folder)]
+}
+
+/// Where a second reader sends arguments of calls; none where no reader is on.
+pub(super) fn reader(settings: &Settings) -> Option<Check> {
+    let (verdict, detail) = match source(&settings.data_dir).read() {
+        Ok(None) => return None,
+        Ok(Some(config)) if config.outside().is_some() || config.command.is_some() => {
+            (Warning, config.sentence())
+        }
+        Ok(Some(config)) => (Fine, config.sentence()),
+        Err(fault) => (Failed, format!("config.toml, {fault}; the reader is off")),
+    };
+    Some(Check::new("reader", verdict, detail))
 }
 
 /// Whether the first start can make the folder.

@@ -20,7 +20,7 @@ pub(super) fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
 }
 
 /// The nearest approved call, with only what differs.
-pub(super) fn compared(of: &Compared, secrets: Secrets) -> Value {
+pub(in super::super) fn compared(of: &Compared, secrets: Secrets) -> Value {
     let differs = of.differs.iter().map(|differs| {
         let name = hiding_name(&differs.at);
         let value = |value: &Value| match secrets {

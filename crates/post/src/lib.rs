@@ -1,0 +1,189 @@
+//! One POST or GET to an address that a person wrote: no proxy, no redirect, no forbidden address, an answer up to a bound.
+
+mod address;
+
+use std::error::Error as _;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response};
+use url::{Host, Url};
+
+pub use address::is_forbidden;
+
+/// Why there is no answer. Says nothing of what was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PostError {
+    /// Not an `http` or `https` address with a host, or a header that cannot be sent.
+    #[error("the address or a header is not valid")]
+    Invalid,
+    /// The address, or one of those that the name resolves to, may not be connected to.
+    #[error("the address is forbidden")]
+    AddressForbidden,
+    /// No connection, or one that broke.
+    #[error("no connection")]
+    Connect,
+    /// The certificate does not fit.
+    #[error("the certificate is not accepted")]
+    Tls,
+    /// Nothing, or not all of it, in time.
+    #[error("no answer in time")]
+    Timeout,
+    /// More than was asked for at most.
+    #[error("the answer is too large")]
+    TooLarge,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, Default)]
+pub struct Call<'a> {
+    /// `http` or `https`.
+    pub url: &'a str,
+    /// Names and values; a value is never logged.
+    pub headers: Vec<(&'a str, String)>,
+    /// A body makes it a POST of JSON; without one it is a GET.
+    pub body: Option<Vec<u8>>,
+    /// For the whole call.
+    pub timeout: Duration,
+    /// Bytes of the answer's body.
+    pub largest: usize,
+}
+
+/// What came back, whatever its status; a redirect too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+/// Sends calls.
+#[derive(Debug, Clone)]
+pub struct Post {
+    client: Client,
+}
+
+impl Post {
+    /// Reads the system's authorities once.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn new() -> io::Result<Self> {
+        // Fails where it was done before.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder()
+            .redirect(Policy::none())
+            .no_proxy()
+            .referer(false)
+            .dns_resolver(Arc::new(Checked));
+        let client = client.build().map_err(io::Error::other)?;
+        Ok(Self { client })
+    }
+
+    /// Sends one call and reads its answer.
+    ///
+    /// # Errors
+    /// [`PostError`]; a status that says that it failed is a [`Reply`].
+    pub async fn send(&self, call: Call<'_>) -> Result<Reply, PostError> {
+        let url = Url::parse(call.url).map_err(|_| PostError::Invalid)?;
+        // A name is looked at when it is resolved; the parser has read every way to write an address.
+        let literal = match url.host() {
+            Some(Host::Ipv4(address)) => Some(IpAddr::V4(address)),
+            Some(Host::Ipv6(address)) => Some(IpAddr::V6(address)),
+            Some(Host::Domain(_)) if matches!(url.scheme(), "http" | "https") => None,
+            _ => return Err(PostError::Invalid),
+        };
+        if literal.is_some_and(is_forbidden) {
+            return Err(PostError::AddressForbidden);
+        }
+        let mut headers = HeaderMap::new();
+        for (name, value) in call.headers {
+            let name = HeaderName::try_from(name).map_err(|_| PostError::Invalid)?;
+            let mut value = HeaderValue::try_from(value).map_err(|_| PostError::Invalid)?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        let asked = match call.body {
+            Some(body) => {
+                let json = HeaderValue::from_static("application/json");
+                headers.insert("content-type", json);
+                self.client.post(url).body(body)
+            }
+            None => self.client.get(url),
+        };
+        let answer = async {
+            let response = asked.headers(headers).send().await;
+            read(response.map_err(|error| fault(&error))?, call.largest).await
+        };
+        let answer = tokio::time::timeout(call.timeout, answer).await;
+        answer.unwrap_or(Err(PostError::Timeout))
+    }
+}
+
+async fn read(mut response: Response, largest: usize) -> Result<Reply, PostError> {
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| fault(&error))? {
+        if body.len() + chunk.len() > largest {
+            return Err(PostError::TooLarge);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Reply { status, body })
+}
+
+fn fault(error: &reqwest::Error) -> PostError {
+    let mut source = error.source();
+    while let Some(found) = source {
+        if found.is::<Forbidden>() {
+            return PostError::AddressForbidden;
+        }
+        if found.is::<rustls::Error>() {
+            return PostError::Tls;
+        }
+        // The source of an I/O error is that of the one inside of it.
+        let inside = found.downcast_ref::<io::Error>();
+        source = match inside.and_then(io::Error::get_ref) {
+            Some(inside) => Some(inside),
+            None => found.source(),
+        };
+    }
+    match error.is_timeout() {
+        true => PostError::Timeout,
+        false => PostError::Connect,
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("the address is forbidden")]
+struct Forbidden;
+
+/// The system's addresses of a name, unless one of them is forbidden: the connection goes to one of these and no name
+/// is looked up twice. What calls itself local is local.
+struct Checked;
+
+impl Resolve for Checked {
+    fn resolve(&self, name: Name) -> Resolving {
+        Box::pin(async move {
+            let name = name.as_str().to_owned();
+            let found: Vec<SocketAddr> =
+                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
+            let local = name == "localhost" || name.ends_with(".localhost");
+            let refused =
+                |at: &SocketAddr| is_forbidden(at.ip()) || local && !at.ip().is_loopback();
+            if found.iter().any(refused) {
+                return Err(Forbidden.into());
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

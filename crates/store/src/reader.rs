@@ -1,0 +1,159 @@
+//! Table `reader`: what a second reader made of calls. How it is, is in `meta`.
+
+use sqlx::SqliteConnection;
+
+use super::{Reader, StoreError, meta};
+use crate::domain::reader::{ReadCall, ReaderState, Reading};
+
+/// Key of the state in `meta`, JSON.
+const STATE: &str = "reader";
+/// Of so many newest decisions of people, the console's looks are counted.
+const NEWEST: i64 = 5_000;
+
+/// What was made of one call.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct ReadRow {
+    /// `asked`, `answered`, `failed`, `skipped`, `late`.
+    pub state: String,
+    /// JSON `[{at, code, message}]`.
+    pub marks: Option<String>,
+}
+
+/// Counts since the table began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, sqlx::FromRow)]
+pub struct ReaderCounts {
+    /// Calls that were sent.
+    pub asked: i64,
+    /// Calls that were answered in time.
+    pub answered: i64,
+    /// Calls without a valid answer.
+    pub failed: i64,
+    /// Calls that were never sent.
+    pub skipped: i64,
+    /// Marks that did not fit.
+    pub dropped: i64,
+    /// Calls with marks.
+    pub marked: i64,
+    /// Those of them that people decided, and denied.
+    pub marked_decided: i64,
+    /// The latter.
+    pub marked_denied: i64,
+    /// Of the newest 5,000 calls that people decided, those with a look of the console's own.
+    pub looked: i64,
+    /// Those of them that were denied.
+    pub looked_denied: i64,
+}
+
+/// Keeps what became of a call. Returns how it reads now: an answer for what waits no longer is late.
+pub async fn keep(
+    tx: &mut SqliteConnection,
+    call: &ReadCall,
+    now: i64,
+) -> Result<Reading, StoreError> {
+    let waits = "SELECT 1 FROM requests WHERE id = ? AND state IN ('pending', 'holding')";
+    let waits: Option<i64> = sqlx::query_scalar(waits)
+        .bind(call.request)
+        .fetch_optional(&mut *tx)
+        .await?;
+    let (reading, marks) = match call.reading {
+        Reading::Answered if waits.is_none() => (Reading::Late, None),
+        reading if call.marks.is_empty() => (reading, None),
+        reading => (reading, serde_json::to_string(&call.marks).ok()),
+    };
+    sqlx::query(
+        "INSERT INTO reader(request, state, asked_at, dropped, marks) VALUES (?, ?, ?, ?, ?)
+         ON CONFLICT(request) DO UPDATE SET state = excluded.state, dropped = excluded.dropped, marks = excluded.marks
+         WHERE state = 'asked'",
+    )
+    .bind(call.request)
+    .bind(reading.as_str())
+    .bind((reading == Reading::Asked).then_some(now))
+    .bind(call.dropped)
+    .bind(marks)
+    .execute(tx)
+    .await?;
+    Ok(reading)
+}
+
+/// Keeps how the reader is.
+pub async fn keep_state(tx: &mut SqliteConnection, to: &ReaderState) -> Result<(), StoreError> {
+    let state = serde_json::to_string(to).unwrap_or_default();
+    meta::put(tx, STATE, &state).await.map(drop)
+}
+
+/// How the reader is.
+pub async fn state(reader: &Reader) -> Result<ReaderState, StoreError> {
+    let kept = meta::get(reader, STATE).await?.unwrap_or_default();
+    Ok(serde_json::from_str(&kept).unwrap_or_default())
+}
+
+/// Calls with a deadline that wait in these workspaces (JSON), were looked at by the console, and were never sent or
+/// skipped: of these rows (JSON), or all.
+pub async fn waiting(
+    reader: &Reader,
+    workspaces: &str,
+    rows: Option<&str>,
+) -> Result<Vec<(i64, i64)>, StoreError> {
+    let all = "SELECT id FROM requests WHERE state = 'pending' EXCEPT SELECT request FROM reader";
+    let some = "SELECT value FROM json_each(?2) EXCEPT SELECT request FROM reader";
+    let of = if rows.is_some() { some } else { all };
+    let sql = format!(
+        "SELECT id, deadline_at FROM requests WHERE id IN ({of}) AND state IN ('pending', 'holding')
+         AND kind = 'tool_call' AND findings IS NOT NULL AND ws IN (SELECT value FROM json_each(?1))"
+    );
+    let query = sqlx::query_as(sqlx::AssertSqlSafe(sql));
+    let query = query.bind(workspaces).bind(rows);
+    Ok(query.fetch_all(&reader.0).await?)
+}
+
+/// Calls that were sent and are not answered: row and `WS/AGENT/ID`.
+pub async fn under_way(reader: &Reader) -> Result<Vec<(i64, String)>, StoreError> {
+    let sql = "SELECT r.id, r.ws || '/' || r.agent || '/' || r.request_id
+               FROM reader x JOIN requests r ON r.id = x.request WHERE x.state = 'asked'";
+    Ok(sqlx::query_as(sql).fetch_all(&reader.0).await?)
+}
+
+/// When calls were sent from `since` on, oldest first.
+pub async fn asked_since(reader: &Reader, since: i64) -> Result<Vec<i64>, StoreError> {
+    let sql = "SELECT asked_at FROM reader WHERE asked_at >= ? ORDER BY asked_at";
+    Ok(sqlx::query_scalar(sql)
+        .bind(since)
+        .fetch_all(&reader.0)
+        .await?)
+}
+
+/// What was made of a request; none where it was never in line.
+pub async fn of_request(reader: &Reader, request: i64) -> Result<Option<ReadRow>, StoreError> {
+    let sql = "SELECT state, marks FROM reader WHERE request = ?";
+    Ok(sqlx::query_as(sql)
+        .bind(request)
+        .fetch_optional(&reader.0)
+        .await?)
+}
+
+/// Which of these rows (JSON) have marks.
+pub async fn marked(reader: &Reader, rows: &str) -> Result<Vec<i64>, StoreError> {
+    let sql = "SELECT request FROM reader WHERE marks IS NOT NULL AND request IN (SELECT value FROM json_each(?))";
+    Ok(sqlx::query_scalar(sql)
+        .bind(rows)
+        .fetch_all(&reader.0)
+        .await?)
+}
+
+/// The counts.
+pub async fn counts(reader: &Reader) -> Result<ReaderCounts, StoreError> {
+    let sql = "SELECT count(asked_at) AS asked, count(*) FILTER (WHERE x.state = 'answered') AS answered,
+           count(*) FILTER (WHERE x.state = 'failed') AS failed, count(*) FILTER (WHERE x.state = 'skipped') AS skipped,
+           coalesce(sum(dropped), 0) AS dropped, count(marks) AS marked,
+           count(marks) FILTER (WHERE r.origin = 'operator') AS marked_decided,
+           count(marks) FILTER (WHERE r.origin = 'operator' AND r.verdict IN ('deny', 'terminate')) AS marked_denied,
+           n.looked, n.looked_denied
+         FROM (SELECT count(*) AS looked, count(*) FILTER (WHERE verdict IN ('deny', 'terminate')) AS looked_denied
+           FROM (SELECT verdict, findings FROM requests INDEXED BY requests_by_origin WHERE origin = 'operator'
+             ORDER BY id DESC LIMIT ?) WHERE instr(findings, '\"weight\":\"look\"') > 0) n
+         LEFT JOIN reader x ON 1 LEFT JOIN requests r ON r.id = x.request AND x.marks IS NOT NULL";
+    Ok(sqlx::query_as(sql)
+        .bind(NEWEST)
+        .fetch_one(&reader.0)
+        .await?)
+}
