@@ -17,17 +17,18 @@ SOON = 60.0
 class Desk:
     """One console for the session; each program asks as an agent of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, **more: str) -> None:
         self.folder = folder
         self.data = folder / "data"
         home = folder / "home"
-        home.mkdir(parents=True)
+        home.mkdir(parents=True, exist_ok=True)
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
         self.env = kept | {"HOME": str(home), "COUNTERSIGN_DATA_DIR": str(self.data)}
         self.env["PATH"] = f"{Path(BINARY).parent}:{self.env['PATH']}"
         server = os.environ.get("COUNTERSIGN_NATS_SERVER") or (str(NATS) if NATS.exists() else None)
         if server:
             self.env["COUNTERSIGN_NATS_SERVER"] = server
+        self.env |= more
         self._log = (folder / "console.log").open("wb")
         self.console = subprocess.Popen(
             [BINARY, "--keys", "file", "serve"], stdout=subprocess.PIPE, stderr=self._log, env=self.env

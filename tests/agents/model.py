@@ -16,6 +16,7 @@ class Model:
     def __init__(self) -> None:
         self.read: dict[str, list[dict]] = {}
         self.sent: dict[str, list[dict]] = {}
+        self.bodies: list[dict] = []
         model = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -56,6 +57,7 @@ class Model:
         self._server.server_close()
 
     def answer(self, body: dict) -> list[dict]:
+        self.bodies.append(body)
         done = [{"type": "text", "text": "done"}]
         texts = [text for message in body["messages"] if message["role"] == "user" for text in texts_of(message)]
         scripts = [script for text in texts if (script := script_of(text))]

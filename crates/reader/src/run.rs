@@ -131,6 +131,9 @@ async fn announce<D: Desk>(desk: &D, settings: &Settings, before: &Before) -> Re
         last_answer_at,
         ..ReaderState::default()
     };
+    if !before.unanswered.is_empty() {
+        state.last_error = Some(ReaderFault::Stopped.as_str().to_owned());
+    }
     let mut row = before.state.on.then(|| ("reader_off", json!({})));
     match settings {
         Ok(None) => {}
@@ -225,8 +228,12 @@ impl<D: Desk> Readings<'_, D> {
     /// Looks for the program.
     async fn find(&mut self) {
         self.is_there = self.asker.is_there().await;
-        let missing = ReaderFault::Missing.as_str().to_owned();
-        self.state.last_error = (!self.is_there).then_some(missing);
+        let missing = Some(ReaderFault::Missing.as_str().to_owned());
+        if !self.is_there {
+            self.state.last_error = missing;
+        } else if self.state.last_error == missing {
+            self.state.last_error = None;
+        }
         self.note(Vec::new()).await;
     }
 
