@@ -34,6 +34,7 @@ mod outside;
 mod permissions;
 mod practice;
 mod privacy;
+mod reader;
 mod recover;
 mod refusals;
 mod rejected;

@@ -19,19 +19,9 @@ pub enum Reading {
     Late,
 }
 
-impl Reading {
-    /// The word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Asked => "asked",
-            Self::Answered => "answered",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-            Self::Late => "late",
-        }
-    }
-}
+countersign_wire::words!(Reading {
+    Asked => "asked", Answered => "answered", Failed => "failed", Skipped => "skipped", Late => "late",
+});
 
 /// Why a reader did not answer. The words are those of `status`, never the reader's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,24 +48,10 @@ pub enum ReaderFault {
     Config,
 }
 
-impl ReaderFault {
-    /// The word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Exit => "exit",
-            Self::Http => "http",
-            Self::Connect => "connect",
-            Self::Answer => "answer",
-            Self::TooLarge => "too_large",
-            Self::Login => "login",
-            Self::Missing => "missing",
-            Self::Stopped => "stopped",
-            Self::Config => "config",
-        }
-    }
-}
+countersign_wire::words!(ReaderFault {
+    Timeout => "timeout", Exit => "exit", Http => "http", Connect => "connect", Answer => "answer",
+    TooLarge => "too_large", Login => "login", Missing => "missing", Stopped => "stopped", Config => "config",
+});
 
 /// What the reader says of one place in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,42 +11,41 @@ use serde_json::{Value, json};
 use super::source;
 use crate::secrets::Secrets;
 
-/// How far the reading of a request is, and its marks, each with whether its value was edited since.
-pub(crate) async fn marks_of(
-    app: &App,
-    story: &RequestDetails,
-) -> (String, Vec<(ReaderMark, bool)>) {
-    let line = &story.line;
-    let Some(row) = reader::of_request(app, line).await.ok().flatten() else {
-        let config = source(app.data().path()).read().ok().flatten();
-        let is_read = config.is_some_and(|config| {
-            let mut of = config.workspaces.iter();
-            of.any(|name| name.as_ref() == line.ws) && line.kind.as_deref() == Some("tool_call")
-        });
-        let in_line = is_read && matches!(line.state.as_str(), "pending" | "holding");
-        return (
-            (if in_line { "asked" } else { "off" }).to_owned(),
-            Vec::new(),
-        );
-    };
-    let marks: Vec<ReaderMark> = row
-        .marks
-        .and_then(|marks| serde_json::from_str(&marks).ok())
-        .unwrap_or_default();
-    let asked = json_value(&line.raw).unwrap_or_default();
-    let edited = story.given().and_then(json_value);
-    let edited = edited.as_ref().and_then(|given| given.get("edited_args"));
-    let marks = marks.into_iter().map(|mark| {
-        let other = |edited: &Value| edited.pointer(&mark.at) != asked["args"].pointer(&mark.at);
+/// A mark, and whether its value was edited since.
+type Marks = Vec<(ReaderMark, bool)>;
+
+/// How far the reading of a request is, and its marks. None for what was never sent or skipped.
+pub(crate) async fn marks_of(app: &App, story: &RequestDetails) -> Option<(String, Marks)> {
+    let row = reader::of_request(app, &story.line).await.ok()??;
+    let marks: Option<Vec<ReaderMark>> = row.marks.and_then(|of| serde_json::from_str(&of).ok());
+    let asked = json_value(&story.line.raw).unwrap_or_default();
+    let given = story.given().and_then(json_value).unwrap_or_default();
+    let edited = given.get("edited_args").filter(|args| !args.is_null());
+    let marks = marks.unwrap_or_default().into_iter().map(|mark| {
+        let other = |args: &Value| args.pointer(&mark.at) != asked["args"].pointer(&mark.at);
         let is_edited = edited.is_some_and(other);
         (mark, is_edited)
     });
-    (row.state, marks.collect())
+    Some((row.state, marks.collect()))
+}
+
+/// The word of a call without a row: it is in line, or no reader is there for it.
+fn without_row(app: &App, story: &RequestDetails) -> &'static str {
+    let line = &story.line;
+    let config = source(app.data().path()).read().ok().flatten();
+    let mut names = config.iter().flat_map(|config| &config.workspaces);
+    let is_read = names.any(|name| name.as_ref() == line.ws);
+    let waits = matches!(line.state.as_str(), "pending" | "holding");
+    match is_read && waits && line.kind.as_deref() == Some("tool_call") {
+        true => "asked",
+        false => "off",
+    }
 }
 
 /// `reader` of `show --json`.
 pub(crate) async fn of_request(app: &App, story: &RequestDetails, secrets: Secrets) -> Value {
-    let (state, marks) = marks_of(app, story).await;
+    let found = marks_of(app, story).await;
+    let (state, marks) = found.unwrap_or_else(|| (without_row(app, story).to_owned(), Vec::new()));
     let findings = marks.iter().map(|(mark, is_edited)| {
         let message = secrets.sentence(&mark.message);
         let mut finding =
@@ -65,7 +64,7 @@ pub(crate) async fn lines_of_show(
     story: &RequestDetails,
     secrets: Secrets,
 ) -> Vec<String> {
-    let (_, marks) = marks_of(app, story).await;
+    let (_, marks) = marks_of(app, story).await.unwrap_or_default();
     let line = marks.iter().map(|(mark, is_edited)| {
         let (at, message) = (secrets.line(&mark.at), secrets.sentence(&mark.message));
         let since = if *is_edited {

@@ -1,0 +1,572 @@
+//! A second reader: what leaves for it, what it may add, and how it ends.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::desk::{Agent, Console, Desk, Request, eventually};
+
+const MARKS: &str = r#"echo '{"findings":[{"at":"/to","code":"other","message":"not like the text","weight":"stop"}]}'"#;
+const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// A reader that keeps each card, then does what a line of shell says.
+struct Script {
+    folder: PathBuf,
+}
+
+impl Script {
+    fn new(desk: &Desk, does: &str) -> Self {
+        let folder = desk.path().join("script");
+        fs::create_dir(&folder).unwrap();
+        let script = Self { folder };
+        script.does(does);
+        let (cards, line) = (script.file("cards"), script.file("line"));
+        let text = format!(
+            "#!/bin/sh\n[ -n \"$(ls -A)\" ] && exit 9\ncat >> {0}; echo >> {0}\n. {1}\n",
+            cards.display(),
+            line.display()
+        );
+        fs::write(script.file("reader"), text).unwrap();
+        fs::set_permissions(script.file("reader"), fs::Permissions::from_mode(0o700)).unwrap();
+        script
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn does(&self, line: &str) {
+        fs::write(self.file("line"), line).unwrap();
+    }
+
+    fn cards(&self) -> Vec<Value> {
+        let cards = fs::read_to_string(self.file("cards")).unwrap_or_default();
+        let lines = cards.lines().filter(|line| !line.is_empty());
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// Switches it on with more lines of settings.
+    fn switch_on(&self, desk: &Desk, more: &str) {
+        let program = self.file("reader");
+        let section = format!(
+            "[reader]\nworkspaces = [\"default\"]\ncommand = [{:?}]\n{more}\n",
+            program.display().to_string()
+        );
+        fs::write(desk.path().join("config.toml"), section).unwrap();
+    }
+
+    /// How many of its processes there are, the guard among them.
+    fn processes(&self) -> usize {
+        let own = self.file("reader").display().to_string();
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        let words = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        let named = |words: &Vec<u8>| String::from_utf8_lossy(words).contains(&own);
+        words.filter(named).count()
+    }
+
+    fn has_ended(&self) {
+        eventually(|| match self.processes() {
+            0 => Ok(()),
+            left => Err(left),
+        });
+    }
+}
+
+fn pay(agent: &Agent, id: &str, to: &str) -> Request {
+    agent
+        .request(id)
+        .args(json!({ "to": to, "text": "for the ninth" }))
+}
+
+fn read(desk: &Desk, id: &str) -> Value {
+    let state =
+        |shown: &Value| !["asked", "off"].contains(&shown["reader"]["state"].as_str().unwrap());
+    desk.show_when(id, state)["reader"].take()
+}
+
+fn status(desk: &Desk) -> Value {
+    desk.json(&["status", "--json"])["reader"].take()
+}
+
+fn rows(desk: &Desk) -> Vec<(String, Value)> {
+    let lines = desk.lines(&["audit", "export", "--json"]);
+    let rows = lines.into_iter().filter(|row| {
+        row["action"]
+            .as_str()
+            .is_some_and(|of| of.starts_with("reader_"))
+    });
+    rows.map(|mut row| {
+        let detail = match row["detail"].take() {
+            Value::String(text) => serde_json::from_str(&text).unwrap(),
+            other => other,
+        };
+        (row["action"].as_str().unwrap().to_owned(), detail)
+    })
+    .collect()
+}
+
+#[tokio::test]
+async fn a_mark_stands_apart_and_changes_nothing_else() {
+    let desk = Desk::new();
+    let script = Script::new(&desk, MARKS);
+    script.switch_on(&desk, "");
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&pay(&agent, "p1", "acme")).await;
+    let marked = read(&desk, "p1");
+    let mark =
+        json!({ "at": "/to", "code": "other", "weight": "look", "message": "not like the text" });
+    assert_eq!(marked, json!({ "state": "answered", "findings": [mark] }));
+    let shown = desk.show_in_state("p1", "pending");
+    assert_eq!(shown["findings"], json!([]));
+    let text = desk.run(&["show", "p1"]).success().out;
+    assert!(
+        text.contains("added by the reader, a machine: other /to: \"not like the text\""),
+        "{text}"
+    );
+    // An edit of the marked value is named, and what ran is what the next card has.
+    let edited = desk.path().join("edited");
+    fs::write(&edited, r#"{"to": "acme", "text": "for the tenth"}"#).unwrap();
+    desk.json(&[
+        "approve",
+        "p1",
+        "--args",
+        edited.to_str().unwrap(),
+        "--json",
+    ]);
+    agent.ask(&pay(&agent, "p2", "bolt")).await;
+    read(&desk, "p2");
+    desk.json(&["deny", "p2", "--message", "not bolt", "--json"]);
+    fs::write(&edited, r#"{"to": "other", "text": "for the ninth"}"#).unwrap();
+    agent.ask(&pay(&agent, "p3", "crow")).await;
+    read(&desk, "p3");
+    desk.json(&[
+        "approve",
+        "p3",
+        "--args",
+        edited.to_str().unwrap(),
+        "--json",
+    ]);
+    assert_eq!(
+        desk.show_in_state("p3", "decided")["reader"]["findings"][0]["edited"],
+        true
+    );
+    assert_eq!(
+        desk.show_in_state("p1", "decided")["reader"]["findings"][0].get("edited"),
+        None
+    );
+    let cards = script.cards();
+    let earlier = json!([{ "args": { "to": "acme", "text": "for the tenth" }, "approved": true }]);
+    assert_eq!(cards[1]["earlier"], earlier);
+    assert_eq!(cards[2]["earlier"][1]["why"], "not bolt");
+    let of = status(&desk);
+    let counts = [
+        "asked",
+        "answered",
+        "failed",
+        "skipped",
+        "dropped",
+        "marked",
+        "marked_denied",
+    ];
+    assert_eq!(
+        counts.map(|name| of[name].as_i64().unwrap()),
+        [3, 3, 0, 0, 0, 3, 1],
+        "{of}"
+    );
+    assert_eq!(
+        (&of["on"], &of["to"], &of["outside"]),
+        (&json!(true), &json!("command"), &json!(false))
+    );
+    console.stop(Signal::SIGTERM);
+    desk.run(&["audit", "verify"]).success();
+}
+
+#[tokio::test]
+async fn nothing_leaves_but_the_call_itself_and_what_is_hidden_is_not_in_it() {
+    let desk = Desk::new();
+    let script = Script::new(&desk, MARKS);
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    let call = |id: &str| {
+        let args = json!({
+            "to": "acme", "text": "for the ninth", "password": "canary-secret-1",
+            "note": format!("use {TOKEN} now"),
+        });
+        let mut request = agent.request(id).args(args);
+        for field in [
+            "reason",
+            "title",
+            "preview",
+            "thread_id",
+            "run_id",
+            "call_id",
+        ] {
+            request = request.set(field, json!(format!("canary-{field}")));
+        }
+        let history = json!([{ "role": "user", "content": "canary-history" }]);
+        request = request.set("history", history);
+        request
+    };
+    agent.ask(&call("canary-id-1")).await;
+    desk.show_in_state("canary-id-1", "pending");
+    let edited = desk.path().join("edited");
+    fs::write(
+        &edited,
+        r#"{"to": "acme", "api_key": "canary-secret-2", "text": "x"}"#,
+    )
+    .unwrap();
+    desk.json(&[
+        "approve",
+        "canary-id-1",
+        "--args",
+        edited.to_str().unwrap(),
+        "--json",
+    ]);
+    agent.ask(&call("canary-id-2")).await;
+    desk.show_in_state("canary-id-2", "pending");
+    let why = format!("Test Operator says no: {TOKEN}, ask the test operator");
+    desk.json(&["deny", "canary-id-2", "--message", &why, "--json"]);
+    script.switch_on(&desk, "");
+    agent.ask(&call("canary-id-3")).await;
+    read(&desk, "canary-id-3");
+    let [card] = &script.cards()[..] else {
+        panic!("one card");
+    };
+    let mut names: Vec<&str> = card
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    names.sort_unstable();
+    assert_eq!(
+        names,
+        [
+            "args", "compared", "cut", "earlier", "effect", "today", "tool", "v"
+        ]
+    );
+    assert_eq!(card["earlier"].as_array().unwrap().len(), 2);
+    assert!(
+        card["args"]["password"]
+            .as_str()
+            .unwrap()
+            .starts_with("(hidden: 15 characters")
+    );
+    let text = card.to_string();
+    for secret in ["canary", TOKEN, "Test", "perator", "default", "local"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    assert!(text.contains("someone says no"), "{text}");
+}
+
+#[tokio::test]
+async fn however_it_ends_no_process_is_left_and_nothing_is_asked_twice() {
+    let desk = Desk::new();
+    let script = Script::new(&desk, "sleep 60 & sleep 60");
+    script.switch_on(&desk, "timeout_s = 60");
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&pay(&agent, "p1", "acme")).await;
+    eventually(|| (script.cards().len() == 1).then_some(()).ok_or("not asked"));
+    console.kill9();
+    script.has_ended();
+    script.does(MARKS);
+    let console = Console::start(&desk);
+    assert_eq!(
+        read(&desk, "p1"),
+        json!({ "state": "failed", "findings": [] })
+    );
+    script.does("sleep 60 & sleep 60");
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&pay(&agent, "p2", "bolt")).await;
+    eventually(|| (script.cards().len() == 2).then_some(()).ok_or("not asked"));
+    let begun = Instant::now();
+    desk.json(&["reader", "off", "--json"]);
+    script.has_ended();
+    assert!(begun.elapsed().as_secs() < 3);
+    agent.ask(&pay(&agent, "p3", "crow")).await;
+    eventually(|| match status(&desk)["on"] == false {
+        true => Ok(()),
+        false => Err(status(&desk)),
+    });
+    assert_eq!(
+        desk.show_in_state("p3", "pending")["reader"]["state"],
+        "off"
+    );
+    // What waits without a row is asked once one is on; SIGTERM ends it too.
+    script.switch_on(&desk, "timeout_s = 60");
+    eventually(|| (script.cards().len() == 3).then_some(()).ok_or("not asked"));
+    console.stop(Signal::SIGTERM);
+    script.has_ended();
+    let to: Vec<Value> = script
+        .cards()
+        .iter()
+        .map(|card| card["args"]["to"].clone())
+        .collect();
+    assert_eq!(to, ["acme", "bolt", "crow"]);
+    let words: Vec<String> = rows(&desk)
+        .into_iter()
+        .map(|(action, of)| match of["failed"].as_str() {
+            Some(failed) => format!("{action} {failed}"),
+            None => action,
+        })
+        .collect();
+    let read = ["reader_on", "reader_asked", "reader_answered stopped"];
+    assert_eq!(words[..3], read);
+    assert_eq!(words[3..6], read);
+    assert_eq!(
+        words[6..],
+        [
+            "reader_off",
+            "reader_on",
+            "reader_asked",
+            "reader_answered stopped"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn each_failure_has_its_word_and_five_of_them_a_rest() {
+    let desk = Desk::new();
+    let script = Script::new(&desk, "exit 3");
+    script.switch_on(&desk, "timeout_s = 1\nat_once = 1");
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    for (id, does, word) in [
+        ("p1", "exit 3", "exit"),
+        ("p2", "echo fine", "answer"),
+        ("p3", "sleep 30", "timeout"),
+        ("p4", "head -c 70000 /dev/zero | tr '\\0' x", "too_large"),
+        ("p5", "echo '{\"findings\": 1}'", "answer"),
+    ] {
+        script.does(does);
+        agent.ask(&pay(&agent, id, "acme")).await;
+        assert_eq!(
+            read(&desk, id),
+            json!({ "state": "failed", "findings": [] }),
+            "{word}"
+        );
+        assert_eq!(status(&desk)["last_error"], word);
+    }
+    assert_ne!(status(&desk)["resting_until"], Value::Null);
+    script.does(MARKS);
+    agent.ask(&pay(&agent, "p6", "acme")).await;
+    assert_eq!(
+        desk.show_in_state("p6", "pending")["reader"]["state"],
+        "asked",
+        "it stays in line"
+    );
+    desk.json(&["approve", "p6", "--json"]);
+    assert_eq!(read(&desk, "p6")["state"], "skipped");
+    assert_eq!(script.cards().len(), 5);
+    script.has_ended();
+}
+
+#[tokio::test]
+async fn an_hour_has_its_calls_and_a_late_answer_is_not_kept() {
+    let desk = Desk::new();
+    let script = Script::new(&desk, &format!("sleep 2; {MARKS}"));
+    script.switch_on(&desk, "per_hour = 1");
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&pay(&agent, "p1", "acme")).await;
+    eventually(|| (script.cards().len() == 1).then_some(()).ok_or("not asked"));
+    desk.json(&["deny", "p1", "--message", "no", "--json"]);
+    assert_eq!(
+        read(&desk, "p1"),
+        json!({ "state": "late", "findings": [] })
+    );
+    agent.ask(&pay(&agent, "p2", "bolt")).await;
+    assert_eq!(read(&desk, "p2")["state"], "skipped");
+    // Another reader's settings do not begin a new hour, nor does a start.
+    console.stop(Signal::SIGTERM);
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&pay(&agent, "p3", "crow")).await;
+    assert_eq!(read(&desk, "p3")["state"], "skipped");
+    console.stop(Signal::SIGTERM);
+    let late: Vec<Value> = rows(&desk)
+        .into_iter()
+        .filter(|row| row.0 == "reader_answered")
+        .map(|row| row.1)
+        .collect();
+    assert_eq!((late.len(), &late[0]["late"]), (1, &json!(true)));
+}
+
+#[tokio::test]
+async fn faulty_settings_stop_a_start_and_switch_a_running_reader_off() {
+    let desk = Desk::new();
+    let script = Script::new(&desk, MARKS);
+    script.switch_on(&desk, "");
+    let console = Console::start(&desk);
+    eventually(|| match status(&desk)["on"] == true {
+        true => Ok(()),
+        false => Err(status(&desk)),
+    });
+    script.switch_on(&desk, "per_hours = 3");
+    let agent = Agent::connect(console.agent_json()).await;
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    agent.ask(&pay(&agent, "p1", "acme")).await;
+    assert_eq!(
+        desk.show_in_state("p1", "pending")["reader"]["state"],
+        "off"
+    );
+    let of = status(&desk);
+    assert_eq!(
+        (&of["on"], &of["last_error"]),
+        (&json!(false), &json!("config"))
+    );
+    console.stop(Signal::SIGTERM);
+    assert_eq!(script.cards().len(), 0);
+    let ended = desk.run(&["serve", "--json"]);
+    let (code, word, message) = ended.error();
+    assert_eq!((code, word.as_str()), (2, "environment"));
+    assert!(
+        message.contains("config.toml, line 4: [reader] per_hours "),
+        "{message}"
+    );
+    // A program that is not there keeps nothing from starting.
+    fs::write(
+        desk.path().join("config.toml"),
+        "[reader]\nworkspaces = [\"default\"]\ncommand = [\"/no/such\"]\n",
+    )
+    .unwrap();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&pay(&agent, "p2", "acme")).await;
+    assert_eq!(read(&desk, "p2")["state"], "skipped");
+    let of = status(&desk);
+    assert_eq!(
+        (&of["on"], &of["last_error"]),
+        (&json!(true), &json!("missing"))
+    );
+    let found = desk.run(&["doctor", "--json"]).lines();
+    let check = found
+        .iter()
+        .find(|check| check["check"] == "reader")
+        .unwrap();
+    assert_eq!(check["verdict"], "warning", "{check}");
+    console.stop(Signal::SIGTERM);
+}
+
+#[tokio::test]
+async fn made_up_cards_are_in_no_figure_and_in_the_log() {
+    let desk = Desk::new();
+    let script = Script::new(&desk, MARKS);
+    script.switch_on(&desk, "");
+    let console = Console::start(&desk);
+    let tried = desk.json(&["reader", "try", "--json"]);
+    let counts = ["found", "of", "of_good", "failed"];
+    assert_eq!(
+        counts.map(|name| tried[name].as_i64().unwrap()),
+        [0, 6, 6, 0],
+        "{tried}"
+    );
+    assert_eq!(
+        (script.cards().len(), &status(&desk)["asked"]),
+        (12, &json!(0))
+    );
+    script.does("exit 1");
+    let failed = desk.run(&["reader", "try", "--json"]);
+    assert_eq!((failed.code, &failed.lines()[0]["failed"]), (1, &json!(12)));
+    console.stop(Signal::SIGTERM);
+    let asked = rows(&desk)
+        .into_iter()
+        .filter(|row| row.0 == "reader_asked");
+    assert!(asked.clone().count() >= 12 && asked.into_iter().all(|row| row.1["try"] == true));
+    let none = desk.run(&[
+        "reader",
+        "use",
+        "ollama",
+        "--workspaces",
+        "default",
+        "--model",
+        "m",
+        "--json",
+    ]);
+    assert_eq!(none.error().0, 1);
+    let kept = fs::read_to_string(desk.path().join("config.toml")).unwrap();
+    assert!(
+        kept.contains("command"),
+        "nothing is written where it fails: {kept}"
+    );
+}
+
+#[tokio::test]
+async fn a_model_over_http_gets_one_post_and_a_redirect_gets_nothing() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let key = desk.path().join("reader.key");
+    fs::write(&key, "canary-key\n").unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    let answer = json!({ "choices": [{ "message": { "content": "```json\n{\"findings\": [{\"at\": \"/to\", \"code\": \"near_miss\", \"message\": \"m\"}]}\n```" } }], "usage": { "prompt_tokens": 7, "completion_tokens": 5 } }).to_string();
+    let served = std::thread::spawn(move || {
+        let mut requests = Vec::new();
+        let redirect = format!(
+            "HTTP/1.1 307 Moved\r\nlocation: http://127.0.0.1:{port}/elsewhere\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        );
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{answer}",
+            answer.len()
+        );
+        for answer in [answer, redirect] {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (mut read, mut buffer) = (String::new(), [0; 65_536]);
+            // The body is JSON: it is whole once it ends.
+            while !read.ends_with('}') {
+                let count = stream.read(&mut buffer).unwrap();
+                read.push_str(&String::from_utf8_lossy(&buffer[..count]));
+            }
+            stream.write_all(answer.as_bytes()).unwrap();
+            requests.push(read);
+        }
+        requests
+    });
+    let section = format!(
+        "[reader]\nworkspaces = [\"default\"]\nendpoint = \"http://127.0.0.1:{port}/v1/chat/completions\"\nmodel = \"m\"\nkey_file = \"reader.key\"\ntokens_field = \"max_completion_tokens\"\n"
+    );
+    fs::write(desk.path().join("config.toml"), section).unwrap();
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&pay(&agent, "p1", "acme")).await;
+    let marked = read(&desk, "p1");
+    assert_eq!(marked["findings"][0]["code"], "near_miss");
+    agent.ask(&pay(&agent, "p2", "bolt")).await;
+    assert_eq!(read(&desk, "p2")["state"], "failed");
+    assert_eq!(status(&desk)["last_error"], "http");
+    let requests = served.join().unwrap();
+    assert_eq!(requests.len(), 2);
+    let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
+    assert!(head.contains("authorization: Bearer canary-key"), "{head}");
+    let body: Value = serde_json::from_str(body).unwrap();
+    assert_eq!(
+        (&body["model"], &body["max_completion_tokens"]),
+        (&json!("m"), &json!(4_000))
+    );
+    let card: Value =
+        serde_json::from_str(body["messages"][1]["content"].as_str().unwrap()).unwrap();
+    assert_eq!(card["args"]["to"], "acme");
+    console.stop(Signal::SIGTERM);
+    let tokens = rows(&desk)
+        .into_iter()
+        .find(|row| row.0 == "reader_answered")
+        .unwrap()
+        .1;
+    assert_eq!(tokens["tokens"], 12);
+    for shown in [
+        desk.run(&["status", "--json"]).out,
+        fs::read_to_string(desk.path().join("serve.log")).unwrap(),
+    ] {
+        assert!(!shown.contains("canary-key"));
+    }
+}
