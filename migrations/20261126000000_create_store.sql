@@ -80,6 +80,8 @@ CREATE INDEX requests_by_call ON requests(ws, agent, tool, substr(args_digest, 8
 -- Each filter of the history is one range of one index, in the order of the rows.
 CREATE INDEX requests_by_risk ON requests(risk, id);
 CREATE INDEX requests_by_origin ON requests(origin, id) WHERE origin IS NOT NULL;
+-- No list shows a probe.
+CREATE INDEX requests_of_probes ON requests(id) WHERE tool = 'countersign_probe';
 
 -- A decision is kept also while (or although) its request is not here: requests age out of
 -- their stream, decisions never do.

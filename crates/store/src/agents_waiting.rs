@@ -70,7 +70,7 @@ pub async fn tools(
            SELECT max(id) AS id FROM (
              SELECT id, tool FROM requests WHERE ws = ? AND agent = ? AND state <> 'rejected'
              ORDER BY id DESC LIMIT ?)
-           WHERE tool IS NOT NULL GROUP BY tool) newest
+           WHERE tool <> 'countersign_probe' GROUP BY tool) newest
          JOIN requests r ON r.id = newest.id ORDER BY r.tool",
     )
     .bind(ws)

@@ -7,6 +7,9 @@ use sqlx::{QueryBuilder, Sqlite};
 
 use crate::domain::{State, Timestamp};
 
+/// The tool of a probe.
+pub(super) const PROBE: &str = "countersign_probe";
+
 /// The columns that have the value that is asked for, where one is.
 pub(super) fn equal<'v>(
     query: &mut QueryBuilder<Sqlite>,
@@ -53,4 +56,12 @@ pub(super) fn stored(
         query.push(" AND r.stored_at < ");
         query.push_bind(until.0);
     }
+}
+
+/// That a request is not a probe, which no list shows. `id` names the column with its row number, and its table.
+pub(super) fn no_probe(id: &str) -> String {
+    format!(
+        "NOT EXISTS (SELECT 1 FROM requests probe INDEXED BY requests_of_probes
+           WHERE probe.tool = '{PROBE}' AND probe.id = {id})"
+    )
 }

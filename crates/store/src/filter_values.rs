@@ -2,6 +2,7 @@
 //!
 //! Each value is one step of an index: requests are not scanned.
 
+use super::conditions::PROBE;
 use super::history_source::{agents, workspaces};
 use super::{Reader, StoreError};
 
@@ -48,6 +49,7 @@ pub async fn read(reader: &Reader) -> Result<FilterValues, StoreError> {
     }
     filter_values.tools.sort_unstable();
     filter_values.tools.dedup();
+    filter_values.tools.retain(|tool| tool != PROBE);
     filter_values.tools.truncate(MOST);
     Ok(filter_values)
 }

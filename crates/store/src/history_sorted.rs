@@ -11,7 +11,7 @@ use super::history::{FIRST, MOST, page_towards, rows};
 use super::history_narrow::passing;
 use super::history_source::{Source, Span, Towards};
 use super::request_list::RequestSummary;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, conditions};
 use crate::domain::history::{Cursor, HistoryFilter, Sort, SortBy};
 
 /// Risks, the highest first.
@@ -174,17 +174,22 @@ async fn by_decision(
     limit: i64,
 ) -> Result<Vec<(i64, i64)>, StoreError> {
     let sql = match towards {
-        Towards::Older => BY_DECISION_DOWN,
-        Towards::Newer => BY_DECISION_UP,
+        Towards::Older => by_decision_sql("<", "DESC"),
+        Towards::Newer => by_decision_sql(">", "ASC"),
     };
+    let sql = sqlx::AssertSqlSafe(sql);
     let found = sqlx::query_as(sql).bind(at).bind(id).bind(limit);
     Ok(found.fetch_all(&reader.0).await?)
 }
 
-pub(super) const BY_DECISION_DOWN: &str = "SELECT decided_at, id FROM requests
- WHERE decided_at IS NOT NULL AND (decided_at, id) < (?, ?) ORDER BY decided_at DESC, id DESC LIMIT ?";
-pub(super) const BY_DECISION_UP: &str = "SELECT decided_at, id FROM requests
- WHERE decided_at IS NOT NULL AND (decided_at, id) > (?, ?) ORDER BY decided_at, id LIMIT ?";
+pub(super) fn by_decision_sql(beyond: &str, order: &str) -> String {
+    format!(
+        "SELECT decided_at, id FROM requests
+         WHERE decided_at IS NOT NULL AND (decided_at, id) {beyond} (?, ?) AND {}
+         ORDER BY decided_at {order}, id {order} LIMIT ?",
+        conditions::no_probe("requests.id")
+    )
+}
 
 async fn those_that_pass(
     reader: &Reader,

@@ -6,7 +6,7 @@
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::block_times::BLOCK;
-use super::{Reader, StoreError, search_index};
+use super::{Reader, StoreError, conditions, search_index};
 use crate::domain::history::HistoryFilter;
 use crate::domain::{STALLS, State};
 
@@ -188,6 +188,11 @@ fn range(query: &mut QueryBuilder<Sqlite>, sql: &str, values: &[String], span: S
     query.push_bind(span.above);
     query.push(format!(" AND {column} < "));
     query.push_bind(span.below);
+    let table = sql.split(' ').skip_while(|word| *word != "FROM").nth(1);
+    let table = table.unwrap_or("requests");
+    query
+        .push(" AND ")
+        .push(conditions::no_probe(&format!("{table}.{column}")));
 }
 
 /// The source with the fewest candidates, as far as that is known without looking.

@@ -181,6 +181,7 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
     ];
     conditions::equal(query, columns);
     conditions::in_state(query, filter.state);
+    query.push(" AND ").push(conditions::no_probe("r.id"));
     conditions::stored(query, filter.since, filter.until);
 }
 

@@ -6,7 +6,7 @@ use super::{Reader, StoreError};
 /// requests again: hence the `+`.
 const PAGE: &str =
     "SELECT id, ws, agent, request_id, raw, stored_at, state, verdict, origin FROM requests
-    WHERE id > ? AND +ws = ? AND stored_at >= ? AND state <> 'rejected' AND length(raw) > 0
+    WHERE id > ? AND +ws = ? AND stored_at >= ? AND state <> 'rejected' AND length(raw) > 0 AND tool IS NOT 'countersign_probe'
     ORDER BY id LIMIT ?";
 
 /// A request that is kept whole.

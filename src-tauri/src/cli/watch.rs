@@ -10,6 +10,7 @@ use countersign_core::domain::alarm::sentence;
 use countersign_core::ops::votes::shown::votes_are_hidden;
 use countersign_core::store::audit::Row;
 use countersign_core::store::request_list::RequestSummary;
+use countersign_sdk::PROBE;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -64,6 +65,9 @@ async fn follow(app: &App, out: Output) -> Result<(), Failure> {
         let mut known = HashMap::new();
         for row in rows.iter().filter(|row| is_shown(row)) {
             let line = line_of(app, &mut known, row).await;
+            if line.is_some_and(|line| line.tool.as_deref() == Some(PROBE)) {
+                continue;
+            }
             if out.json {
                 out.json_line(&event(row, line))?;
             } else {

@@ -1,4 +1,8 @@
+use std::time::Duration;
+
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::history::{HistoryFilter, Sort, SortBy};
+use countersign_core::store::request_list::RequestSummary;
 use countersign_core::{App, Options};
 use countersign_testkit::{PlainServer, TempData};
 use countersign_wire::args_digest;
@@ -38,6 +42,27 @@ async fn arrived(app: &App) -> u64 {
     reported.volume.iter().map(|volume| volume.arrived).sum()
 }
 
+/// The history in every order, which must be one list.
+async fn history_ids(app: &App) -> Vec<String> {
+    let filter = HistoryFilter::default();
+    let page = app.history_page(&filter, None, 9, None).await.unwrap();
+    let ids = |rows: &[RequestSummary]| -> Vec<String> {
+        rows.iter().map(|row| row.request_id.clone()).collect()
+    };
+    let found = ids(&page.rows);
+    for by in [SortBy::Stored, SortBy::Decided, SortBy::Risk] {
+        let sort = Sort {
+            by,
+            ascending: false,
+        };
+        let sorted = app.history_sorted(&filter, (sort, None), 9, None).await;
+        assert_eq!(ids(&sorted.unwrap().rows), found, "{by:?}");
+    }
+    let whole = app.history_count(&filter, Duration::from_secs(9)).await;
+    assert_eq!(whole.unwrap().requests, i64::try_from(found.len()).unwrap());
+    found
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_probe_is_denied_at_once_whatever_rules_and_controls_say_and_counts_nowhere() {
     let desk = Desk::open().await;
@@ -55,6 +80,9 @@ async fn a_probe_is_denied_at_once_whatever_rules_and_controls_say_and_counts_no
         in_state(app, "in-panic", "decided").await;
         assert_eq!(inbox_ids(app).await, ["other"]);
         assert_eq!(arrived(app).await, 1);
+        assert_eq!(history_ids(app).await, ["other"]);
+        let values = app.history_filter_values().await.unwrap();
+        assert_eq!(values.tools, ["delete_invoice"]);
         assert!(troubles(app).await.is_empty());
     }
     second.shutdown().await;

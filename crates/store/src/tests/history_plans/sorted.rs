@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 
 use super::*;
 use crate::domain::history::{Sort, SortBy};
-use crate::history_sorted::{BY_DECISION_DOWN, BY_DECISION_UP, sorted_page};
+use crate::history_sorted::{by_decision_sql, sorted_page};
 
 #[tokio::test]
 async fn an_order_by_decision_is_read_from_its_index_alone() {
     let (_folder, mut writer, _reader) = temporary().await;
     insert(&mut writer, &Fake::default()).await;
-    for sql in [BY_DECISION_DOWN, BY_DECISION_UP] {
-        let plan = plan(&mut writer, sql).await;
+    for (beyond, order) in [("<", "DESC"), (">", "ASC")] {
+        let plan = plan(&mut writer, &by_decision_sql(beyond, order)).await;
         assert!(
             plan.contains("SEARCH requests USING COVERING INDEX requests_by_decided")
                 && !plan.contains("TEMP B-TREE"),
