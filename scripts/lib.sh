@@ -3,6 +3,8 @@
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
+# Below a coding agent the program refuses what decides; what a script starts is the developer's.
+unset CLAUDECODE GEMINI_CLI CODEX_SANDBOX CURSOR_AGENT OPENCODE
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*"; }
 note() { printf '    %s\n' "$*"; }

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from types import SimpleNamespace
 
 import pytest_asyncio
 from commonground import CommonGround
 from desk import NATS, Bridge, Desk
+
+# Below a coding agent the program refuses what decides.
+for name in ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE"):
+    os.environ.pop(name, None)
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

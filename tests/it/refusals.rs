@@ -3,7 +3,7 @@
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use crate::desk::{Agent, Console, Desk, digest_of};
+use crate::desk::{Agent, Console, Desk, SET_BY_AGENTS, digest_of, ended_in_time};
 
 fn refused(desk: &Desk, arguments: &[&str]) -> (i32, String, String) {
     desk.run(&[arguments, &["--json"]].concat()).error()
@@ -227,4 +227,36 @@ fn a_verdict_or_a_control_on_a_folder_without_a_console_makes_none() {
         assert!(message.contains("countersign serve"), "{message}");
     }
     assert_eq!(std::fs::read_dir(desk.path()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn below_a_coding_agent_only_what_reads_is_done() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let agent = Agent::connect(console.agent_json()).await;
+    agent.ask(&agent.request("r1")).await;
+    desk.show_in_state("r1", "pending");
+    for variable in SET_BY_AGENTS {
+        let below = |arguments: &[&str]| {
+            let mut command = desk.command(&[arguments, &["--json"]].concat());
+            command.env(variable, "1");
+            ended_in_time(command)
+        };
+        for arguments in [
+            &["approve", "r1"][..],
+            &["panic", "on"],
+            &["disconnect", "claude-code"],
+        ] {
+            let (exit, code, message) = below(arguments).error();
+            assert_eq!((exit, code.as_str()), (6, "verdict_not_allowed"));
+            assert!(message.contains(variable) && message.contains("a terminal of your own"));
+        }
+        for arguments in [&["inbox"][..], &["show", "r1"], &["status"], &["history"]] {
+            below(arguments).success();
+        }
+    }
+    assert_eq!(desk.show_in_state("r1", "pending")["state"], "pending");
+    let mut command = desk.command(&["approve", "r1"]);
+    command.env("CLAUDECODE", "");
+    ended_in_time(command).success();
 }

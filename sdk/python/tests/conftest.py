@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import uuid
 from pathlib import Path
 
@@ -21,6 +22,10 @@ from nats_server import NatsServer
 # A busy machine is not a failure, and a failure found once is kept by the test table, not by a file.
 settings.register_profile("countersign", deadline=None, database=None, max_examples=80)
 settings.load_profile("countersign")
+
+# Below a coding agent the program refuses what decides.
+for name in ("CLAUDECODE", "GEMINI_CLI", "CODEX_SANDBOX", "CURSOR_AGENT", "OPENCODE"):
+    os.environ.pop(name, None)
 
 WORKSPACE, AGENT = "acme", "billing-bot"
 OTHER = "other-bot"

@@ -33,6 +33,7 @@ mod mcp;
 mod narrow;
 mod operators;
 mod output;
+mod own_terminal;
 mod practice;
 mod read;
 pub(crate) mod reader;
@@ -95,7 +96,8 @@ pub fn main() -> ExitCode {
         return reader::guarded(line);
     }
     let json = cli.global.json;
-    run(cli).map_or_else(|failure| failure.report(json), |()| ExitCode::SUCCESS)
+    let done = own_terminal::required(&arguments).and_then(|()| run(cli));
+    done.map_or_else(|failure| failure.report(json), |()| ExitCode::SUCCESS)
 }
 
 fn run(cli: Cli) -> Result<(), Failure> {

@@ -26,6 +26,15 @@ use tokio::time::Instant;
 /// Longer than anything here takes, also on a busy machine.
 pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
+/// What coding agents set for the processes that they start; below them the program refuses what decides.
+pub(crate) const SET_BY_AGENTS: [&str; 5] = [
+    "CLAUDECODE",
+    "GEMINI_CLI",
+    "CODEX_SANDBOX",
+    "CURSOR_AGENT",
+    "OPENCODE",
+];
+
 /// A data folder and the commands that work on it.
 pub(crate) struct Desk {
     data: TempData,
@@ -65,7 +74,8 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_countersign"));
         for (name, _) in std::env::vars_os() {
             let ours = name.to_string_lossy().starts_with("COUNTERSIGN_");
-            if (ours && name != "COUNTERSIGN_NATS_SERVER") || name == "RUST_LOG" {
+            let by_agents = SET_BY_AGENTS.iter().any(|of| name == *of);
+            if (ours && name != "COUNTERSIGN_NATS_SERVER") || name == "RUST_LOG" || by_agents {
                 command.env_remove(name);
             }
         }
