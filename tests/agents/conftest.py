@@ -5,6 +5,7 @@ import uuid
 
 import pytest
 from desk import Desk
+from gate import Gate
 from hook import Hook
 from model import Model
 
@@ -30,3 +31,8 @@ def model():
 def hook(desk, tmp_path):
     """A hook of Claude Code for an agent of this test alone, so that tests do not see each other's cards."""
     return Hook(desk, "claude-code", tmp_path, f"claude-{uuid.uuid4().hex[:8]}")
+
+
+@pytest.fixture
+def gate(desk, tmp_path, request):
+    return Gate(desk, request.param, tmp_path / "home")

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-BINARY = os.environ.get("COUNTERSIGN_BIN") or str(ROOT / "target/debug/countersign")
+# The program knows itself by its real path; `target` may be a link.
+BINARY = str(Path(os.environ.get("COUNTERSIGN_BIN") or ROOT / "target/debug/countersign").resolve())
 NATS = ROOT / ".setup/bin/nats-server"
 SOON = 60.0
 

@@ -130,7 +130,8 @@ class Project:
         folder.mkdir()
         file = folder / self.program.command
         call = json.dumps(self.model.args | {"command": self.model.args[self.program.argument]})
-        file.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{STAND_IN}' {self.program.name} '{call}'\n")
+        run = f"exec '{sys.executable}' '{STAND_IN}' {self.program.name} '{call}'"
+        file.write_text(f'#!/bin/sh\n[ "$1" = --version ] && exit 1\n{run}\n')
         file.chmod(0o755)
         return folder
 

@@ -48,13 +48,13 @@ def gemini() -> tuple[str | None, str]:
 
 
 def cursor() -> tuple[str | None, str]:
-    [entry] = json.loads((home / ".cursor/hooks.json").read_text())["hooks"]["beforeShellExecution"]
+    [entry] = json.loads((home / ".cursor/hooks.json").read_text())["hooks"]["preToolUse"]
     event = {"conversation_id": "c-1", "generation_id": "g-1", "workspace_roots": [here], "cwd": here}
-    event |= {"hook_event_name": "beforeShellExecution", "command": command}
+    event |= {"hook_event_name": "preToolUse", "tool_name": "Shell", "tool_input": args, "tool_use_id": "t-1"}
     code, answer, words = hook(entry["command"], event)
     if code == 2 or answer.get("permission") != "allow":
         return None, answer.get("agent_message", words)
-    return command, ""
+    return answer.get("updated_input", args)["command"], ""
 
 
 def copilot() -> tuple[str | None, str]:

@@ -58,13 +58,17 @@ def test_settings_of_claude_code_are_those_of_the_contract(desk):
         "hooks": [
             {
                 "type": "command",
-                "command": "countersign hook claude-code --timeout 100",
+                "command": "countersign hook claude-code --event before --entry project --timeout 100",
                 "timeout": 160,
                 "onFailure": "block",
             }
         ],
     }
-    assert {"PostToolUse", "PostToolUseFailure"} < set(settings["hooks"])
+    phases = {"PreToolUse": "before", "PostToolUse": "after", "PostToolUseFailure": "after", "SessionEnd": "end"}
+    assert set(settings["hooks"]) == set(phases)
+    for event, phase in phases.items():
+        [entry] = settings["hooks"][event]
+        assert f"--event {phase} --entry project" in entry["hooks"][0]["command"]
     assert settings["hooks"]["PostToolUse"][0]["hooks"][0]["timeout"] == 60
 
 
@@ -179,3 +183,135 @@ def test_no_secret_is_on_a_command_line_in_a_settings_file_or_in_a_log(desk, hom
     for secret in secrets:
         for text in [*written, *lines, out, words, log]:
             assert secret not in text
+
+
+class Here:
+    """`connect` in a home and a project of a test's own, with programs of the test's own on the path."""
+
+    def __init__(self, desk, home: Path) -> None:
+        self.home, self.project = home, home / "project"
+        self.programs = home / "bin"
+        for folder in (self.project, self.programs):
+            folder.mkdir()
+        self.env = desk.env | {"PATH": f"{self.programs}:{desk.env['PATH']}"}
+
+    def run(self, *words: str, code: int = 0) -> subprocess.CompletedProcess:
+        done = subprocess.run(
+            [BINARY, *words], env=self.env, cwd=self.project, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == code, done.stderr
+        return done
+
+    def says_version(self, name: str, version: str) -> None:
+        program = self.programs / name
+        program.write_text(f"#!/bin/sh\necho '{version}'\n")
+        program.chmod(0o755)
+
+
+@pytest.fixture
+def here(desk, home):
+    return Here(desk, home)
+
+
+@pytest.mark.parametrize("name", ["claude-code", "codex"])
+def test_a_second_scope_is_named_and_the_first_can_be_removed(here, name):
+    here.run("connect", name)
+    done = here.run("--json", "connect", name, "--scope", "project")
+    assert f"{name} is also connected in {here.home / FILES[name]}" in done.stderr
+    assert f"countersign disconnect {name} --scope user" in done.stderr
+    assert "hook" in (here.project / FILES[name]).read_text()
+    assert "is also connected" in here.run("connect", name, "--timeout", "60").stderr
+    here.run("disconnect", name, "--scope", "user")
+    assert "also connected" not in here.run("connect", name, "--scope", "project").stderr
+
+
+@pytest.mark.parametrize("name", ["gemini", "cursor", "opencode", "copilot"])
+@pytest.mark.parametrize("scopes", [("user", "project"), ("project", "user")])
+def test_a_second_scope_is_refused_where_calls_have_no_certain_ids(here, name, scopes):
+    first, second = scopes
+    here.run("connect", name, "--scope", first)
+    before = {path: path.read_bytes() for path in here.home.rglob("*") if path.is_file()}
+    for more in ([], ["--dry-run"], ["--timeout", "60"]):
+        done = here.run("--json", "connect", name, "--scope", second, *more, code=6)
+        assert json.loads(done.stderr)["error"]["code"] == "invalid_args"
+        assert f"countersign disconnect {name} --scope {first}" in done.stderr
+    assert {path: path.read_bytes() for path in here.home.rglob("*") if path.is_file()} == before
+    here.run("connect", name, "--scope", first, "--timeout", "60")
+
+
+def test_a_home_that_is_the_project_is_one_scope(here):
+    here.project = here.home
+    here.run("connect", "gemini")
+    here.run("connect", "gemini", "--scope", "project")
+
+
+@pytest.mark.parametrize("scope", ["project", "local"])
+def test_a_scope_of_a_project_says_what_it_leaves_out(here, scope):
+    done = here.run("connect", "claude-code", "--scope", scope)
+    [said] = [line for line in done.stderr.splitlines() if "folders below" in line]
+    assert "worktrees" in said
+    assert said.endswith("countersign connect claude-code")
+    assert "folders below" not in here.run("connect", "gemini").stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "old"),
+    [
+        ("cursor", "2.4.21\nabc\nx64", False),
+        ("cursor", "2.3.41\nabc\nx64", True),
+        ("cursor-agent", "2026.02.27-abc", False),
+        ("cursor-agent", "2025.11.06-abc", True),
+        ("cursor", "no number", False),
+    ],
+)
+def test_cursor_has_the_entries_that_its_version_knows(here, name, version, old):
+    here.says_version(name, version)
+    done = here.run("connect", "cursor")
+    hooks = json.loads((here.home / FILES["cursor"]).read_text())["hooks"]
+    before = {"beforeShellExecution", "beforeMCPExecution"} if old else {"preToolUse"}
+    assert {event for event in hooks if not event.startswith(("after", "post"))} == before
+    for event in before:
+        [entry] = hooks[event]
+        assert entry["failClosed"] is True
+        assert "--event before" in entry["command"]
+    assert ("runs no hook before it edits files" in done.stderr) == old
+    assert ("could not be read" in done.stderr) == (version == "no number")
+
+
+def test_entries_of_cursors_older_events_are_replaced_and_named(here):
+    here.says_version("cursor", "2.3.0")
+    here.run("connect", "cursor")
+    here.says_version("cursor", "2.4.0")
+    file = here.home / FILES["cursor"]
+    file.write_text(file.read_text().replace(" --event before", ""))
+    done = here.run("connect", "cursor")
+    assert "would be asked about twice" in done.stderr
+    assert "did not say for which event" in done.stderr
+    assert "beforeShellExecution" not in file.read_text()
+    assert "preToolUse" in file.read_text()
+    assert "for which event" not in here.run("connect", "cursor", "--timeout", "60").stderr
+
+
+def test_an_agent_that_was_enrolled_elsewhere_keeps_its_file_without_force(desk, here):
+    name = f"elsewhere-{here.home.parent.name[-6:]}".replace("_", "-").lower()
+    out = here.home / "out"
+    here.run("enroll", f"default/{name}", "--out", str(out))
+
+    def asks() -> bool:
+        words = ("ask", "--tool", "countersign_probe", "--agent-json", str(out / "agent.json"))
+        done = subprocess.run([BINARY, "--json", *words], env=here.env, capture_output=True, text=True, timeout=60)
+        return "probe" in done.stdout + done.stderr and "refused" not in done.stderr
+
+    assert asks()
+    for program in ("claude-code", "pydantic-ai"):
+        done = here.run("--json", "connect", program, "--agent", f"default/{name}", code=6)
+        assert json.loads(done.stderr)["error"]["code"] == "invalid_args"
+        assert "--force" in done.stderr
+    assert not (here.home / FILES["claude-code"]).exists()
+    assert asks()
+    done = here.run("--json", "connect", "claude-code", "--agent", f"default/{name}", "--force")
+    reported = json.loads(done.stdout)
+    assert Path(reported["agent_json"]).is_file()
+    assert not asks()
+    # What the desk itself holds is its own to use.
+    here.run("connect", "gemini", "--agent", f"default/{name}")

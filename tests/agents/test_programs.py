@@ -12,7 +12,7 @@ import programs
 import pytest
 from programs import Project, example
 
-EDITS = ["codex", "gemini", "opencode"]
+EDITS = ["codex", "gemini", "cursor", "opencode"]
 
 
 @pytest.fixture(params=programs.ALL, ids=lambda program: program.name)

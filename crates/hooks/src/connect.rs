@@ -8,8 +8,6 @@ mod json;
 mod mcp;
 mod toml;
 
-use std::path::PathBuf;
-
 use crate::program::Program;
 
 pub use mcp::{HEADERS, McpServer, connect_mcp, disconnect_mcp, mcp_servers};
@@ -17,20 +15,22 @@ pub use mcp::{HEADERS, McpServer, connect_mcp, disconnect_mcp, mcp_servers};
 /// What `connect` writes.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// The program's path, or its bare name, and the words behind it.
+    /// Countersign's path or its bare name, `hook`, the program, and the flags of every entry.
     pub command: Vec<String>,
     /// Seconds that the program gives the hook.
     pub timeout: u64,
     /// Ask only where the program would have asked itself (Claude Code's permission prompt).
     pub prompt: bool,
+    /// Cursor before 2.4, which has no event before every tool.
+    pub old_cursor: bool,
 }
 
-impl Wanted {
-    /// As a shell reads it.
-    pub(crate) fn shell(&self) -> String {
-        let words = self.command.iter().map(|word| quoted(word));
-        words.collect::<Vec<_>>().join(" ")
-    }
+/// The command of an entry as a shell reads it; `phase` is `before`, `after` or `end`.
+fn shell(command: &[String], phase: &str) -> String {
+    let mut words: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+    let flag = ["--event", phase].map(str::to_owned);
+    words.splice(words.len().min(3)..words.len().min(3), flag);
+    words.join(" ")
 }
 
 /// The settings with our entries, and nothing else changed; as they were where they have exactly these. None: there is
@@ -38,7 +38,7 @@ impl Wanted {
 pub fn connect(program: Program, text: Option<&str>, wanted: &Wanted) -> Result<String, String> {
     match program {
         Program::Codex => toml::connect(text.unwrap_or_default(), wanted),
-        Program::OpenCode => Ok(plugin(wanted)),
+        Program::OpenCode => Ok(plugin(&wanted.command)),
         _ => json::connect(program, text.unwrap_or_default(), wanted),
     }
 }
@@ -62,12 +62,7 @@ pub(crate) fn value_of(program: Program, text: &str) -> Result<serde_json::Value
         Program::OpenCode => Ok(plugin_command(text).map_or_else(
             || serde_json::json!({}),
             |command| {
-                let command = Wanted {
-                    command,
-                    timeout: 0,
-                    prompt: false,
-                }
-                .shell();
+                let command = shell(&command, "before");
                 serde_json::json!({ "hooks": { "tool.execute.before": [{ "command": command }] } })
             },
         )),
@@ -85,13 +80,8 @@ fn plugin_command(text: &str) -> Option<Vec<String>> {
     let line = text
         .lines()
         .find_map(|line| line.strip_prefix("const command = "))?;
-    let command = serde_json::from_str(line).ok()?;
-    let ours = Wanted {
-        command,
-        timeout: 0,
-        prompt: false,
-    };
-    (plugin(&ours) == text).then_some(ours.command)
+    let command: Vec<String> = serde_json::from_str(line).ok()?;
+    (plugin(&command) == text).then_some(command)
 }
 
 /// Whether a command of a hook is one that `connect` wrote for this program.
@@ -105,17 +95,22 @@ pub(crate) fn is_ours(command: &str, program: Program) -> bool {
         })
 }
 
-/// The enrolment that a command of ours names.
-pub(crate) fn agent_json(command: &str) -> Option<PathBuf> {
-    let (_, behind) = command.split_once(" --agent-json ")?;
-    let word = match behind.strip_prefix('\'') {
-        Some(quoted) => {
-            let (word, _) = quoted.split_once("' ").unwrap_or((quoted, ""));
-            word.trim_end_matches('\'').replace(r"'\''", "'")
-        }
-        None => behind.split(' ').next()?.to_owned(),
+/// The value of a flag in a command of ours, and the command without it.
+pub(crate) fn flag(command: &str, name: &str) -> (Option<String>, String) {
+    let Some((before, behind)) = command.split_once(&format!(" {name} ")) else {
+        return (None, command.to_owned());
     };
-    Some(word.into())
+    let (word, rest) = match behind.strip_prefix('\'') {
+        Some(quoted) => {
+            let (word, rest) = quoted.split_once("' ").unwrap_or((quoted, ""));
+            (word.trim_end_matches('\'').replace(r"'\''", "'"), rest)
+        }
+        None => {
+            let (word, rest) = behind.split_once(' ').unwrap_or((behind, ""));
+            (word.to_owned(), rest)
+        }
+    };
+    (Some(word), format!("{before} {rest}"))
 }
 
 /// As one word of a shell.
@@ -128,8 +123,8 @@ fn quoted(word: &str) -> String {
 }
 
 /// The plugin file of OpenCode; an error in it stops the call.
-fn plugin(wanted: &Wanted) -> String {
-    let command = serde_json::Value::from(wanted.command.clone());
+fn plugin(command: &[String]) -> String {
+    let command = serde_json::Value::from(command.to_vec());
     include_str!("connect/opencode.js").replace("[\"COMMAND\"]", &command.to_string())
 }
 

@@ -33,7 +33,9 @@ pub use connect::{
 pub use event::LARGEST;
 pub use identity::journal;
 pub use program::Program;
-pub use proof::{Configuration, OwnHook, Proof, is_connected, own_hook, prove};
+pub use proof::{
+    Configuration, OwnHook, Proof, Version, is_connected, other_hooks, own_hook, prove,
+};
 pub use respond::{Options, respond};
 
 #[cfg(test)]

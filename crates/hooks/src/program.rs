@@ -87,7 +87,8 @@ impl Program {
     }
 
     /// Whether it makes the ids of its calls itself; elsewhere a model's server may give one to several.
-    pub(crate) const fn own_ids(self) -> bool {
+    #[must_use]
+    pub const fn own_ids(self) -> bool {
         matches!(self, Self::ClaudeCode | Self::Codex)
     }
 

@@ -3,7 +3,10 @@
 //! Judged by the program's own rules, by which many faults let a call run.
 
 mod codex;
+mod elsewhere;
 mod judge;
+mod others;
+mod own;
 mod rules;
 mod run;
 mod settings;
@@ -12,10 +15,11 @@ use std::path::{Path, PathBuf};
 
 use futures::future::join_all;
 
-use crate::connect::agent_json;
+use crate::connect::flag;
 use crate::program::Program;
 use judge::{Effect, judge, time_out};
-use settings::{Configured, Settings};
+pub use rules::Version;
+use settings::{Configured, Kind, Settings};
 
 /// Where a program is configured, and what it is.
 #[derive(Debug, Clone)]
@@ -24,8 +28,14 @@ pub struct Configuration {
     pub files: Vec<PathBuf>,
     /// The folder in which it is started.
     pub folder: PathBuf,
-    /// Whether its version knows `onFailure` (Claude Code).
-    pub knows_on_failure: bool,
+    /// The one of these that an administrator sets for everybody: its hooks cannot be tried.
+    pub managed: Option<PathBuf>,
+    /// The enrolment of an entry that names none.
+    pub default_agent: PathBuf,
+    /// None where it could not be read.
+    pub version: Option<Version>,
+    /// Whether the other hooks of the event are run, which then act.
+    pub others: bool,
 }
 
 /// What became of a probe.
@@ -41,6 +51,8 @@ pub struct Proof {
     pub why: Option<String>,
     /// One command or sentence.
     pub fix: Option<String>,
+    /// Nothing that lets a call run was found, but not everything was tried.
+    pub unproven: bool,
 }
 
 impl Proof {
@@ -53,6 +65,7 @@ impl Proof {
             ran: matches!(verdict, "allow" | "none"),
             why: Some(why.into()),
             fix: Some(fix.into()),
+            unproven: false,
         }
     }
 
@@ -65,6 +78,19 @@ impl Proof {
             ran: false,
             why,
             fix: None,
+            unproven: false,
+        }
+    }
+
+    /// The same gate with what else is wrong with it.
+    fn but(self, weaknesses: Vec<(String, String)>, unproven: bool) -> Self {
+        let (whys, fixes): (Vec<_>, Vec<_>) = weaknesses.into_iter().unzip();
+        if whys.is_empty() || !self.holds {
+            return self;
+        }
+        Self {
+            unproven,
+            ..Self::open(self.verdict, whys.join("; "), fixes.join("; "))
         }
     }
 }
@@ -89,19 +115,49 @@ pub async fn prove(program: Program, configuration: &Configuration) -> Proof {
         .hooks
         .into_iter()
         .partition(|hook| hook.untrusted.is_none());
-    if trusted.is_empty() {
-        if let Some(why) = untrusted.into_iter().find_map(|hook| hook.untrusted) {
-            let fix = "start codex, enter /hooks, and trust the hooks of countersign";
-            return Proof::open("none", why, fix);
-        }
+    let (own, others): (Vec<_>, Vec<_>) = trusted.iter().partition(|hook| hook.ours);
+    if own.is_empty()
+        && let Some(why) = untrusted.into_iter().find_map(|hook| hook.untrusted)
+    {
+        let fix = "start codex, enter /hooks, and trust the hooks of countersign";
+        return Proof::open("none", why, fix);
+    }
+    let mut asked = own.clone();
+    if configuration.others {
+        let run = |hook: &&&Configured| hook.of_shell && hook.is_run_beside();
+        asked.extend(others.iter().filter(run));
+    }
+    if asked.is_empty() {
         let why = format!("no hook of {} runs before a call", program.title());
         return Proof::open("none", why, connect);
     }
-    let probes = trusted.iter().map(|hook| async move {
-        let ended = run::probe(program, hook, &configuration.folder).await;
+    let probe = &run::probe();
+    let probes = asked.into_iter().map(|hook| async move {
+        let ended = run::run(program, hook, &configuration.folder, probe).await;
         (hook, judge(program, hook, &ended))
     });
-    proof_of(program, join_all(probes).await, connect)
+    let mut proof = proof_of(program, join_all(probes).await, connect);
+    let mut open = own::weaknesses(program, &own, configuration);
+    let mut untried = Vec::from_iter(own::untried(program, configuration.version));
+    let (denying, rewriting): (Vec<_>, Vec<_>) = others
+        .into_iter()
+        .partition(|hook| hook.kind == Kind::OnlyDenies);
+    if configuration.others {
+        let tried = rewriting.iter();
+        let tried = tried.map(|hook| others::weakness(program, hook, &configuration.folder));
+        open.extend(join_all(tried).await.into_iter().flatten());
+    } else if !rewriting.is_empty() {
+        let fix = format!("countersign doctor --gate {}", program.name());
+        untried.push(("other hooks were not tried".to_owned(), fix));
+    }
+    if let Some(hook) = denying.first() {
+        let (what, file) = (&hook.command, hook.file.display());
+        let why = format!("{what} in {file} cannot be tried; it can only deny");
+        proof.why.get_or_insert(why);
+    }
+    let unproven = open.is_empty();
+    open.extend(untried);
+    proof.but(open, unproven)
 }
 
 /// The strictest answer counts.
@@ -134,6 +190,15 @@ fn proof_of(program: Program, mut effects: Vec<(&Configured, Effect)>, connect: 
     }
 }
 
+/// The commands of other hooks that a probe runs.
+#[must_use]
+pub fn other_hooks(program: Program, configuration: &Configuration) -> Vec<String> {
+    let settings = Settings::read(program, configuration);
+    let hooks = settings.map_or_else(|_| Vec::new(), |settings| settings.hooks);
+    let run = hooks.into_iter().filter(Configured::is_run_beside);
+    run.map(|hook| hook.command).collect()
+}
+
 /// The hook of ours that a program asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnHook {
@@ -149,7 +214,7 @@ pub fn own_hook(program: Program, configuration: &Configuration) -> Option<OwnHo
     let settings = Settings::read(program, configuration).ok()?;
     let own = settings.hooks.into_iter().find(|hook| hook.ours)?;
     Some(OwnHook {
-        agent_json: agent_json(&own.command),
+        agent_json: flag(&own.command, "--agent-json").0.map(PathBuf::from),
         at_prompt: own.event == "PermissionRequest",
     })
 }
@@ -159,3 +224,6 @@ pub fn own_hook(program: Program, configuration: &Configuration) -> Option<OwnHo
 pub fn is_connected(program: Program, file: &Path) -> bool {
     settings::has_ours(program, file)
 }
+
+#[cfg(test)]
+mod tests;

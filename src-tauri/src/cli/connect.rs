@@ -8,7 +8,7 @@ pub(super) mod place;
 use std::path::Path;
 
 use countersign_core::ops::enroll::write_enrolment;
-use countersign_hooks::{Program, Wanted, connect_mcp, disconnect_mcp};
+use countersign_hooks::{Configuration, Program, Version, Wanted, connect_mcp, disconnect_mcp};
 use countersign_wire::{AgentKey, ErrorCode};
 use serde_json::json;
 
@@ -53,11 +53,18 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
         (None, None) => Some(Target::read(mcp_file(&asked.place)?)?),
         _ => None,
     };
+    let version = match of_program {
+        Some(program) => place::version(program).await,
+        None => None,
+    };
+    if let (Some(program), Some(target)) = (of_program, &target) {
+        place::beside(out, program, asked.place.scope, target)?;
+    }
     // What cannot be read is refused before anybody is enrolled.
     let new = match (&target, of_program) {
         (None, _) => None,
         (Some(target), Some(program)) => {
-            let wanted = wanted(&asked, program, &agent_json)?;
+            let wanted = wanted(&asked, program, version, &agent_json)?;
             let new = countersign_hooks::connect(program, target.text.as_deref(), &wanted);
             Some(new.map_err(|why| target.unreadable(&why))?)
         }
@@ -72,7 +79,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
         print!("{}", new.unwrap_or_default());
         return Ok(());
     }
-    enrolled(settings, &agent, &agent_json).await?;
+    enrolled(settings, &agent, &agent_json, asked.force).await?;
     let (Some(target), Some(new)) = (target, new) else {
         return frameworks::print(out, &asked.name, &agent_json);
     };
@@ -85,12 +92,20 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
         ));
         return Ok(());
     };
-    place::remarks(out, program);
+    place::remarks(out, program, version);
+    if changed && let Some(text) = &target.text {
+        place::replaced(out, program, text);
+    }
     if out.json {
         return Ok(());
     }
     if gate::console_runs(settings) {
-        let proof = gate::of_program(settings, program, None).await?;
+        let configuration = Configuration {
+            version,
+            others: !asked.no_others,
+            ..gate::configuration(settings, program, None)?
+        };
+        let proof = gate::of_program(settings, program, &configuration).await;
         for line in gate::words(&asked.name, &proof) {
             out.remark(&line);
         }
@@ -138,23 +153,40 @@ pub(crate) fn undo(out: Output, asked: &Disconnect) -> Result<(), Failure> {
     print_change(out, &target, backup.as_deref(), None, changed)
 }
 
-async fn enrolled(settings: &Settings, agent: &AgentKey, path: &Path) -> Result<(), Failure> {
+async fn enrolled(
+    settings: &Settings,
+    agent: &AgentKey,
+    path: &Path,
+    force: bool,
+) -> Result<(), Failure> {
     if path.is_file() {
         return Ok(());
     }
     deciding(settings, async |app| {
+        if !force && app.is_enrolled(agent).await? {
+            return Err(Failure::new(
+                ErrorCode::InvalidArgs,
+                format!("{agent} is enrolled already, in a file elsewhere that would stop working; add --force to replace it, or choose another agent with --agent; nothing was changed"),
+            ));
+        }
         let enrolment = app.enroll(agent).await?;
         Ok(write_enrolment(path, &enrolment)?)
     })
     .await
 }
 
-fn wanted(asked: &Connect, program: Program, agent_json: &Path) -> Result<Wanted, Failure> {
+fn wanted(
+    asked: &Connect,
+    program: Program,
+    version: Option<Version>,
+    agent_json: &Path,
+) -> Result<Wanted, Failure> {
     let mut command = vec![
         own(asked.place.scope)?,
         "hook".to_owned(),
         asked.name.clone(),
     ];
+    command.extend(["--entry", asked.place.scope.as_str()].map(str::to_owned));
     command.extend(flags(asked, agent_json));
     if asked.defer {
         command.push("--defer".to_owned());
@@ -163,6 +195,7 @@ fn wanted(asked: &Connect, program: Program, agent_json: &Path) -> Result<Wanted
         command,
         timeout: asked.asks.timeout + BESIDE_THE_ANSWER,
         prompt: asked.mode == Mode::Prompt && program == Program::ClaudeCode,
+        old_cursor: program == Program::Cursor && program.is_old(version),
     })
 }
 

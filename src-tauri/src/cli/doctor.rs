@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::args::Doctor;
 use super::config::Settings;
+use super::connect::place;
 use super::console::options;
 use super::failure::Failure;
 use super::gate;
@@ -98,12 +99,15 @@ async fn gates(settings: &Settings) -> Vec<Check> {
                 Verdict::Unknown,
                 format!("{name} is connected; start a console to check whether its gate denies"),
             ),
-            true => match gate::of_program(settings, program, None).await {
-                Ok(proof) => {
-                    let verdict = if proof.holds {
-                        Verdict::Ok
-                    } else {
-                        Verdict::Failed
+            // Other hooks would act; only `--gate` runs them.
+            true => match gate::configuration(settings, program, None) {
+                Ok(mut configuration) => {
+                    configuration.version = place::version(program).await;
+                    let proof = gate::of_program(settings, program, &configuration).await;
+                    let verdict = match (proof.holds, proof.unproven) {
+                        (true, _) => Verdict::Ok,
+                        (false, true) => Verdict::Warning,
+                        (false, false) => Verdict::Failed,
                     };
                     (verdict, gate::words(name, &proof).join("; "))
                 }

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use countersign_core::data_dir::DataDir;
 use countersign_hooks::{
-    Configuration, McpServer, Program, Proof, is_connected, mcp_servers, prove,
+    Configuration, McpServer, Program, Proof, is_connected, mcp_servers, other_hooks, prove,
 };
 use countersign_mcp::{Probed, probe, probe_url};
 use countersign_wire::{ErrorCode, Timestamp};
 use serde_json::json;
 
-use super::args::{Doctor, SettingsScope as Scope, program};
+use super::args::{Doctor, program};
 use super::config::Settings;
 use super::connect::place;
 use super::failure::Failure;
@@ -25,6 +25,7 @@ use super::output::{Output, plain, wrong};
 pub(super) use kept::never_asked;
 
 const MCP: &str = "mcp";
+const NO_HOOKS: &str = "a session that is started with --bare, --safe-mode, --setting-sources or --settings may have no hooks";
 /// What an administrator sets for everybody.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
@@ -38,10 +39,18 @@ pub(crate) async fn run(
     let proof = match program(name) {
         Ok(program) if wanted.run => {
             let proof = run::run(settings, out, program).await?;
-            kept::of_program(settings, program, &configuration(program, None)?, &proof).await;
+            let configuration = configuration(settings, program, None)?;
+            kept::of_program(settings, program, &configuration, &proof).await;
             proof
         }
-        Ok(program) => of_program(settings, program, wanted.file.as_deref()).await?,
+        Ok(program) => {
+            let configuration = Configuration {
+                version: place::version(program).await,
+                others: !wanted.no_others,
+                ..configuration(settings, program, wanted.file.as_deref())?
+            };
+            of_program(settings, program, &configuration).await
+        }
         Err(_) if name == MCP => of_servers(settings, wanted).await?,
         Err(why) => return Err(Failure::usage(format!("no gate {name:?}: {why}, or mcp"))),
     };
@@ -53,27 +62,46 @@ pub(crate) async fn run(
     Failure::answered(printed, answer)
 }
 
-/// The probe of a program in the folder in which this runs.
+/// The probe of a program, and of the other hooks of its event where they may act.
 pub(crate) async fn of_program(
     settings: &Settings,
     program: Program,
-    file: Option<&Path>,
-) -> Result<Proof, Failure> {
-    let mut configuration = configuration(program, file)?;
-    configuration.knows_on_failure = program != Program::ClaudeCode || place::knows_on_failure();
-    let proof = prove(program, &configuration).await;
-    kept::of_program(settings, program, &configuration, &proof).await;
-    Ok(proof)
+    configuration: &Configuration,
+) -> Proof {
+    let run = match configuration.others {
+        true => other_hooks(program, configuration),
+        false => Vec::new(),
+    };
+    if !run.is_empty() {
+        let run = plain(&run.join(", "));
+        settings.out.caution(&format!(
+            "now runs the other hooks, which will act, for a probe, `git status`, `ls -la`, `npm test` and a write (--no-others leaves them out): {run}"
+        ));
+    }
+    let proof = prove(program, configuration).await;
+    kept::of_program(settings, program, configuration, &proof).await;
+    proof
 }
 
-fn configuration(program: Program, file: Option<&Path>) -> Result<Configuration, Failure> {
+/// As the program reads it in the folder in which this runs; of an unknown version, without its other hooks.
+pub(crate) fn configuration(
+    settings: &Settings,
+    program: Program,
+    file: Option<&Path>,
+) -> Result<Configuration, Failure> {
+    let mut files = files(program);
+    let mut managed = (program == Program::ClaudeCode).then(|| MANAGED.into());
+    files.extend(managed.clone());
+    if let Some(file) = file {
+        (files, managed) = (vec![file.to_owned()], None);
+    }
     Ok(Configuration {
-        files: match file {
-            Some(file) => vec![file.to_owned()],
-            None => files(program)?,
-        },
+        files,
         folder: here()?,
-        knows_on_failure: true,
+        managed,
+        default_agent: kept::default_of(settings, program.name()),
+        version: None,
+        others: false,
     })
 }
 
@@ -81,25 +109,17 @@ fn here() -> Result<PathBuf, Failure> {
     env::current_dir().map_err(|error| Failure::environment(error.to_string()))
 }
 
-/// Those that the program reads when it is started here, those that count less first.
-fn files(program: Program) -> Result<Vec<PathBuf>, Failure> {
-    let scopes = match program {
-        Program::ClaudeCode => &[Scope::User, Scope::Project, Scope::Local][..],
-        _ => &[Scope::User, Scope::Project],
-    };
-    let found = scopes.iter().map(|scope| place::file_of(program, *scope));
-    let mut files = found.collect::<Result<Vec<_>, _>>()?;
-    if program == Program::ClaudeCode {
-        files.push(MANAGED.into());
-    }
-    Ok(files)
+fn files(program: Program) -> Vec<PathBuf> {
+    let files = place::files(program).into_iter();
+    files.map(|(_, file)| file).collect()
 }
 
 /// The programs that have entries of ours in the settings that they read here.
 pub(crate) fn connected() -> Vec<Program> {
     let is = |program: &Program| {
-        let files = files(*program).unwrap_or_default();
-        files.iter().any(|file| is_connected(*program, file))
+        files(*program)
+            .iter()
+            .any(|file| is_connected(*program, file))
     };
     Program::ALL.into_iter().filter(is).collect()
 }
@@ -174,7 +194,8 @@ fn print_proof(out: Output, name: &str, proof: &Proof) -> Result<(), Failure> {
     if out.json {
         return Ok(out.json_line(&json!({
             "gate": name, "holds": proof.holds, "verdict": proof.verdict, "ran": proof.ran,
-            "at": Timestamp::new(place::now()), "why": proof.why, "fix": proof.fix,
+            "at": Timestamp::new(place::now()),
+            "why": proof.why.as_deref().map(plain), "fix": proof.fix.as_deref().map(plain),
         }))?);
     }
     for line in words(name, proof) {
@@ -197,5 +218,8 @@ pub(crate) fn words(name: &str, proof: &Proof) -> Vec<String> {
         ),
     }];
     lines.extend(fix.map(|fix| format!("to close it: {fix}")));
+    if name == Program::ClaudeCode.name() {
+        lines.push(NO_HOOKS.to_owned());
+    }
     lines
 }

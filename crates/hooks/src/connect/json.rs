@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::cst::root;
-use super::{Wanted, edit, is_ours};
+use super::{Wanted, edit, is_ours, shell};
 use crate::program::Program;
 
 /// Seconds that a program gives an event after the call.
@@ -11,57 +11,63 @@ const FOR_A_REPORT: u64 = 60;
 
 /// The events and their entries, and what the file must have beside them.
 fn entries(program: Program, wanted: &Wanted) -> Vec<(&'static str, Value)> {
-    let command = wanted.shell();
-    let nested = |timeout: Value, more: Value| {
-        let mut hook = json!({ "type": "command", "command": command, "timeout": timeout });
-        if let (Some(hook), Value::Object(more)) = (hook.as_object_mut(), more) {
-            hook.extend(more);
+    let entry = |event: &'static str| {
+        let phase = match event {
+            "SessionEnd" => "end",
+            _ if ["Post", "post", "After", "after"]
+                .iter()
+                .any(|of| event.starts_with(of)) =>
+            {
+                "after"
+            }
+            _ => "before",
+        };
+        let command = shell(&wanted.command, phase);
+        let timeout = match phase {
+            "before" => wanted.timeout,
+            _ => FOR_A_REPORT,
+        };
+        let mut hook = match program {
+            Program::Cursor => json!({ "command": command, "timeout": timeout }),
+            Program::Copilot => {
+                json!({ "type": "command", "bash": command, "timeoutSec": timeout })
+            }
+            _ => json!({ "type": "command", "command": command, "timeout": timeout }),
+        };
+        match (program, phase) {
+            (Program::ClaudeCode, "before") => hook["onFailure"] = json!("block"),
+            (Program::Cursor, "before") => hook["failClosed"] = json!(true),
+            (Program::Gemini, _) => {
+                hook["timeout"] = json!(timeout * 1_000);
+                hook["name"] = json!("countersign");
+            }
+            _ => {}
         }
-        json!({ "matcher": "*", "hooks": [hook] })
+        let entry = match program {
+            Program::ClaudeCode | Program::Gemini => json!({ "matcher": "*", "hooks": [hook] }),
+            _ => hook,
+        };
+        (event, entry)
     };
-    let (ask, report) = (json!(wanted.timeout), json!(FOR_A_REPORT));
-    match program {
+    let events: &[_] = match program {
         Program::ClaudeCode => {
             let before = match wanted.prompt {
                 true => "PermissionRequest",
                 false => "PreToolUse",
             };
-            let after = ["PostToolUse", "PostToolUseFailure", "SessionEnd"];
-            let after = after.map(|name| (name, nested(report.clone(), json!({}))));
-            let mut all = vec![(before, nested(ask, json!({ "onFailure": "block" })))];
-            all.extend(after);
-            all
+            &[before, "PostToolUse", "PostToolUseFailure", "SessionEnd"]
         }
-        Program::Gemini => {
-            let milliseconds = |seconds: u64| json!(seconds * 1_000);
-            let named = json!({ "name": "countersign" });
-            let hook = |timeout| nested(milliseconds(timeout), named.clone());
-            vec![
-                ("BeforeTool", hook(wanted.timeout)),
-                ("AfterTool", hook(FOR_A_REPORT)),
-                ("SessionEnd", hook(FOR_A_REPORT)),
-            ]
-        }
-        Program::Cursor => {
-            let before =
-                json!({ "command": command, "timeout": wanted.timeout, "failClosed": true });
-            let after = json!({ "command": command, "timeout": FOR_A_REPORT });
-            vec![
-                ("beforeShellExecution", before.clone()),
-                ("beforeMCPExecution", before),
-                ("afterShellExecution", after.clone()),
-                ("afterMCPExecution", after),
-            ]
-        }
-        _ => {
-            let hook =
-                |timeout: u64| json!({ "type": "command", "bash": command, "timeoutSec": timeout });
-            vec![
-                ("preToolUse", hook(wanted.timeout)),
-                ("postToolUse", hook(FOR_A_REPORT)),
-            ]
-        }
-    }
+        Program::Gemini => &["BeforeTool", "AfterTool", "SessionEnd"],
+        Program::Cursor if wanted.old_cursor => &[
+            "beforeShellExecution",
+            "beforeMCPExecution",
+            "afterShellExecution",
+            "afterMCPExecution",
+        ],
+        Program::Cursor => &["preToolUse", "postToolUse", "postToolUseFailure"],
+        _ => &["preToolUse", "postToolUse"],
+    };
+    events.iter().copied().map(entry).collect()
 }
 
 pub(super) fn connect(program: Program, text: &str, wanted: &Wanted) -> Result<String, String> {

@@ -16,6 +16,7 @@ fn wanted(path: &str, program: Program) -> Wanted {
         command: command.map(str::to_owned).to_vec(),
         timeout: 3660,
         prompt: false,
+        old_cursor: false,
     }
 }
 

@@ -2,26 +2,30 @@
 
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, value};
 
-use super::{Wanted, is_ours};
+use super::{Wanted, is_ours, shell};
 use crate::program::Program;
 
 const FOR_A_REPORT: i64 = 60;
 
 pub(super) fn connect(text: &str, wanted: &Wanted) -> Result<String, String> {
     let mut settings = read(text)?;
-    let command = wanted.shell();
     let ask = i64::try_from(wanted.timeout).unwrap_or(i64::MAX);
-    let entries = [("PreToolUse", ask), ("PostToolUse", FOR_A_REPORT)];
-    let same = |(event, timeout)| (event, command.as_str(), Some(timeout));
+    let command = |phase| shell(&wanted.command, phase);
+    let entries = [
+        ("PreToolUse", command("before"), ask),
+        ("PostToolUse", command("after"), FOR_A_REPORT),
+    ];
+    let same = entries.each_ref();
+    let same = same.map(|(event, command, timeout)| (*event, command.as_str(), Some(*timeout)));
     // Codex writes its trust behind our entries: put in anew they would change places with it.
-    if ours(&settings) == entries.map(same) {
+    if ours(&settings) == same {
         return Ok(text.to_owned());
     }
     remove(&mut settings)?;
-    for (event, timeout) in entries {
+    for (event, command, timeout) in entries {
         let mut hook = Table::new();
         hook.insert("type", value("command"));
-        hook.insert("command", value(&command));
+        hook.insert("command", value(command));
         hook.insert("timeout", value(timeout));
         let mut hooks = ArrayOfTables::new();
         hooks.push(hook);

@@ -35,9 +35,10 @@ pub(super) fn distrust(hooks: &mut [Placed], files: &[(&PathBuf, Value)]) {
 }
 
 fn is_key(key: &str, file: &Path, group: usize, inside: usize) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).ok();
     let path = key.strip_suffix(&format!(":pre_tool_use:{group}:{inside}"));
     path.map(Path::new)
-        .is_some_and(|path| path == file || fs::canonicalize(file).is_ok_and(|real| real == path))
+        .is_some_and(|path| path == file || real(file).is_some_and(|file| real(path) == Some(file)))
 }
 
 /// As Codex makes it: of the hook's canonical JSON.

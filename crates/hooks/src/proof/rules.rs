@@ -1,10 +1,14 @@
-//! What a program does with its hooks before a call.
+//! What a program does with its hooks before a call, and which of its versions were tried.
 
 use std::time::Duration;
 
+use regex::Regex;
 use serde_json::Value;
 
 use crate::program::Program;
+
+/// Of a program, as `--version` says it.
+pub type Version = [u32; 3];
 
 impl Program {
     /// As people name it.
@@ -19,13 +23,62 @@ impl Program {
         }
     }
 
+    /// The names under which it may be installed.
+    pub const fn executables(self) -> &'static [&'static str] {
+        match self {
+            Self::ClaudeCode => &["claude"],
+            Self::Codex => &["codex"],
+            Self::Gemini => &["gemini"],
+            Self::Cursor => &["cursor", "cursor-agent"],
+            Self::Copilot => &["copilot"],
+            Self::OpenCode => &["opencode"],
+        }
+    }
+
+    /// The newest version whose events were tried (`docs/compatibility.md`); Cursor's are those of its documents.
+    pub(super) const fn tried(self) -> Option<Version> {
+        match self {
+            Self::ClaudeCode => Some([2, 1, 332]),
+            Self::Codex => Some([0, 171, 0]),
+            Self::Gemini => Some([0, 61, 0]),
+            Self::Cursor => None,
+            Self::Copilot => Some([1, 0, 102]),
+            Self::OpenCode => Some([1, 18, 33]),
+        }
+    }
+
+    /// Whether this version blocks a call whose hook fails (Claude Code), or asks before every tool (Cursor, whose
+    /// terminal program counts by dates). A version that could not be read counts as a new one.
+    #[must_use]
+    pub fn is_old(self, version: Option<Version>) -> bool {
+        let since = match (self, version) {
+            (Self::ClaudeCode, _) => [2, 1, 295],
+            (Self::Cursor, Some([year, ..])) if year > 2_000 => [2026, 1, 22],
+            (Self::Cursor, _) => [2, 4, 0],
+            _ => return false,
+        };
+        version.is_some_and(|version| version < since)
+    }
+
+    /// The tool for shell commands, and the one that writes a file.
+    pub(super) const fn tools(self) -> (&'static str, &'static str) {
+        match self {
+            Self::ClaudeCode => ("Bash", "Write"),
+            Self::Codex => ("Bash", "apply_patch"),
+            Self::Gemini => ("run_shell_command", "write_file"),
+            Self::Cursor => ("Shell", "Write"),
+            Self::Copilot => ("bash", "create"),
+            Self::OpenCode => ("bash", "write"),
+        }
+    }
+
     /// The events before a call.
     pub(super) const fn before(self) -> &'static [&'static str] {
         match self {
             Self::ClaudeCode => &["PreToolUse", "PermissionRequest"],
             Self::Codex => &["PreToolUse"],
             Self::Gemini => &["BeforeTool"],
-            Self::Cursor => &["beforeShellExecution", "beforeMCPExecution"],
+            Self::Cursor => &["preToolUse", "beforeShellExecution", "beforeMCPExecution"],
             Self::Copilot => &["preToolUse"],
             Self::OpenCode => &["tool.execute.before"],
         }
@@ -64,5 +117,15 @@ impl Program {
             // Its plugin waits as long as the hook takes.
             Self::OpenCode => Duration::MAX,
         }
+    }
+}
+
+/// As the programs match: names with `|` between them whole, anything else a pattern that occurs in the name.
+pub(super) fn fits(matcher: Option<&str>, name: &str) -> bool {
+    let plain = |letter: char| letter.is_alphanumeric() || "_|-, ".contains(letter);
+    match matcher.unwrap_or_default() {
+        "" | "*" => true,
+        names if names.chars().all(plain) => names.split(['|', ',']).any(|of| of.trim() == name),
+        pattern => Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(name)),
     }
 }

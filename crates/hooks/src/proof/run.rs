@@ -35,7 +35,19 @@ pub(super) enum Ended {
     NotStarted(String),
 }
 
-pub(super) async fn probe(program: Program, hook: &Configured, folder: &Path) -> Ended {
+/// A call that hooks are asked about: the tool, and its arguments.
+pub(super) type Sample = (String, Value);
+
+pub(super) fn probe() -> Sample {
+    (PROBE.to_owned(), json!({}))
+}
+
+pub(super) async fn run(
+    program: Program,
+    hook: &Configured,
+    folder: &Path,
+    sample: &Sample,
+) -> Ended {
     let mut command = Command::new(shell(program));
     let flag = if program == Program::Codex {
         "-lc"
@@ -61,7 +73,7 @@ pub(super) async fn probe(program: Program, hook: &Configured, folder: &Path) ->
     };
     let group = child.id().and_then(|id| i32::try_from(id).ok());
     let limit = hook.timeout.min(LONG_ENOUGH);
-    let event = event(program, hook.event, folder).to_string();
+    let event = event(program, hook.event, folder, sample).to_string();
     match timeout(limit, finished(&mut child, event)).await {
         Ok(ended) => ended,
         Err(_) => {
@@ -123,25 +135,41 @@ fn shell(program: Program) -> String {
     }
 }
 
-fn event(program: Program, name: &str, folder: &Path) -> Value {
+fn event(program: Program, name: &str, folder: &Path, (tool, args): &Sample) -> Value {
     let id = Uuid::new_v4().to_string();
     let cwd = folder.display().to_string();
     match program {
         Program::ClaudeCode | Program::Codex | Program::Gemini => json!({
             "session_id": id, "transcript_path": "", "cwd": cwd,
             "hook_event_name": name,
-            "tool_name": PROBE, "tool_input": {}, "tool_use_id": id,
+            "tool_name": tool, "tool_input": args, "tool_use_id": id,
         }),
-        Program::Cursor => json!({
-            "conversation_id": id, "hook_event_name": "beforeMCPExecution",
-            "tool_name": PROBE, "tool_input": "{}", "workspace_roots": [cwd],
-        }),
+        Program::Cursor => {
+            let mut event = json!({
+                "conversation_id": id, "generation_id": id, "hook_event_name": name,
+                "workspace_roots": [cwd], "cwd": cwd,
+            });
+            let fields = match (name, args.get("command")) {
+                ("preToolUse", _) => {
+                    json!({ "tool_name": tool, "tool_input": args, "tool_use_id": id })
+                }
+                ("beforeShellExecution", Some(command)) => json!({ "command": command }),
+                _ => json!({
+                    "hook_event_name": "beforeMCPExecution",
+                    "tool_name": tool, "tool_input": args.to_string(),
+                }),
+            };
+            if let (Some(event), Value::Object(fields)) = (event.as_object_mut(), fields) {
+                event.extend(fields);
+            }
+            event
+        }
         Program::Copilot => json!({
-            "sessionId": id, "cwd": cwd, "toolName": PROBE, "toolArgs": "{}",
+            "sessionId": id, "cwd": cwd, "toolName": tool, "toolArgs": args.to_string(),
         }),
         Program::OpenCode => json!({
             "event": "tool.execute.before", "sessionID": id, "callID": id,
-            "directory": cwd, "tool": PROBE, "args": {},
+            "directory": cwd, "tool": tool, "args": args,
         }),
     }
 }

@@ -1,15 +1,28 @@
 //! The hooks that a program would run before a call, as its settings files have them.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Configuration, codex};
+use super::rules::fits;
+use super::{Configuration, codex, elsewhere};
 use crate::connect::{is_ours, value_of};
 use crate::program::Program;
+
+/// What can be done with a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Run, as the program runs it.
+    Command,
+    /// Nothing; it may set a call's input.
+    MayRewrite,
+    /// Nothing; it can only deny.
+    OnlyDenies,
+}
 
 /// A hook that is asked before a call.
 #[derive(Debug)]
@@ -17,8 +30,12 @@ pub(super) struct Configured {
     pub(super) file: PathBuf,
     /// The event that it is for.
     pub(super) event: &'static str,
-    /// As the shell reads it.
+    pub(super) kind: Kind,
+    /// As the shell reads it; what it is, where it is not a command.
     pub(super) command: String,
+    pub(super) matcher: Option<String>,
+    /// Whether it is asked about shell commands, which every program has.
+    pub(super) of_shell: bool,
     pub(super) ours: bool,
     /// How long the program waits for it.
     pub(super) timeout: Duration,
@@ -30,6 +47,13 @@ pub(super) struct Configured {
     pub(super) untrusted: Option<String>,
 }
 
+impl Configured {
+    /// Whether a probe of the gate runs it although it is not ours.
+    pub(super) fn is_run_beside(&self) -> bool {
+        !self.ours && !self.background && self.kind == Kind::Command && self.untrusted.is_none()
+    }
+}
+
 pub(super) struct Settings {
     pub(super) hooks: Vec<Configured>,
     /// The file that turns every hook off.
@@ -38,8 +62,15 @@ pub(super) struct Settings {
 
 impl Settings {
     pub(super) fn read(program: Program, configuration: &Configuration) -> Result<Self, String> {
-        let mut files = Vec::new();
+        let mut paths = Vec::new();
         for file in &configuration.files {
+            paths.push(file.clone());
+            paths.extend(elsewhere::files_beside(program, file));
+        }
+        let mut seen = HashSet::new();
+        paths.retain(|file| seen.insert(fs::canonicalize(file).unwrap_or_else(|_| file.clone())));
+        let mut files = Vec::new();
+        for file in &paths {
             if let Some(value) = read(program, file)? {
                 files.push((file, value));
             }
@@ -62,9 +93,20 @@ impl Settings {
             codex::distrust(&mut hooks, &files);
         }
         for (hook, _) in &mut hooks {
-            hook.blocks &= program != Program::ClaudeCode || configuration.knows_on_failure;
+            hook.blocks &= program != Program::ClaudeCode || !program.is_old(configuration.version);
+            let managed = configuration.managed.as_ref() == Some(&hook.file);
+            if managed && !hook.ours && hook.kind == Kind::Command {
+                hook.kind = Kind::MayRewrite;
+            }
         }
-        let hooks = hooks.into_iter().map(|(hook, _)| hook).collect();
+        let mut hooks: Vec<_> = hooks.into_iter().map(|(hook, _)| hook).collect();
+        for event in events(program, &files) {
+            let kind = json!({ "hooks": { event: [{ "type": "plugin, skill or agent" }] } });
+            for file in elsewhere::hooks(program, event, &paths, &files) {
+                let found = of_file(program, &file, &kind, event).into_iter();
+                hooks.extend(found.map(|(hook, _)| hook));
+            }
+        }
         Ok(Self { hooks, off })
     }
 }
@@ -84,7 +126,12 @@ fn read(program: Program, file: &Path) -> Result<Option<Value>, String> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(format!("{} cannot be read: {error}", file.display())),
     };
-    let value = value_of(program, &text);
+    let json = file.extension().is_some_and(|end| end == "json");
+    let value = match program {
+        // Codex reads hooks from a file of JSON, too.
+        Program::Codex if json => serde_json::from_str(&text).map_err(|error| error.to_string()),
+        _ => value_of(program, &text),
+    };
     let value = value.map_err(|why| format!("{} cannot be read: {why}", file.display()))?;
     Ok(Some(value))
 }
@@ -118,15 +165,28 @@ fn of_file(program: Program, file: &Path, value: &Value, event: &'static str) ->
         let hooks = group["hooks"].as_array().map_or(&single[..], Vec::as_slice);
         for (inside, hook) in hooks.iter().enumerate() {
             let command = hook["command"].as_str().or(hook["bash"].as_str());
-            let Some(command) = command.filter(|_| matches(program, group) && hook["if"].is_null())
-            else {
-                continue;
+            let matcher = group["matcher"].as_str().map(str::to_owned);
+            let of_shell = fits(matcher.as_deref(), program.tools().0);
+            let (kind, command) = match (hook["type"].as_str().unwrap_or("command"), command) {
+                ("command", Some(command)) => (Kind::Command, command.to_owned()),
+                ("command", None) => continue,
+                (kind @ ("prompt" | "agent"), _) => {
+                    (Kind::OnlyDenies, format!("a hook of type {kind}"))
+                }
+                (kind, _) => (Kind::MayRewrite, format!("a hook of type {kind}")),
             };
+            let ours = is_ours(&command, program);
+            if ours && !(of_shell && hook["if"].is_null()) {
+                continue;
+            }
             let configured = Configured {
                 file: file.to_owned(),
                 event,
-                command: command.to_owned(),
-                ours: is_ours(command, program),
+                kind,
+                command,
+                matcher,
+                of_shell: of_shell && hook["if"].is_null(),
+                ours,
                 timeout: program.waits(hook),
                 blocks: match program {
                     Program::ClaudeCode => hook["onFailure"] == "block",
@@ -139,27 +199,12 @@ fn of_file(program: Program, file: &Path, value: &Value, event: &'static str) ->
             };
             let whole = match &group["matcher"] {
                 Value::String(matcher) => {
-                    serde_json::json!({ "hook": hook, "matcher": matcher })
+                    json!({ "hook": hook, "matcher": matcher })
                 }
-                _ => serde_json::json!({ "hook": hook }),
+                _ => json!({ "hook": hook }),
             };
             found.push((configured, (whole, at, inside)));
         }
     }
     found
-}
-
-/// Whether a group of hooks is asked about shell commands, which every program has.
-fn matches(program: Program, group: &Value) -> bool {
-    let shell = match program {
-        Program::Gemini => "run_shell_command",
-        _ => "Bash",
-    };
-    match group["matcher"].as_str() {
-        None | Some("") => true,
-        Some(matcher) => {
-            let mut names = matcher.split('|');
-            names.any(|name| [shell, "*", ".*"].contains(&name.trim_matches(['^', '$'])))
-        }
-    }
 }

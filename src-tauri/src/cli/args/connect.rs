@@ -20,6 +20,12 @@ pub(crate) struct Connect {
     pub(crate) mode: Mode,
     #[command(flatten)]
     pub(crate) asks: Asks,
+    /// Replace the login of an agent that was enrolled into a file elsewhere; that file ends.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Leave out the other hooks of the program when the gate is checked at the end.
+    #[arg(long)]
+    pub(crate) no_others: bool,
     /// End the turn while a call waits that no rule answers (Claude Code with `-p`).
     #[arg(long)]
     pub(crate) defer: bool,
@@ -59,6 +65,8 @@ pub(crate) enum Scope {
     Project,
     Local,
 }
+
+countersign_wire::words!(Scope { User => "user", Project => "project", Local => "local" });
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {

@@ -21,6 +21,9 @@ pub(crate) struct Doctor {
     /// The server of an MCP configuration [default: each].
     #[arg(long, value_name = "NAME", requires = "gate")]
     pub(crate) server: Option<String>,
+    /// Leave out the other hooks of the program: when they are tried, they act. The gate then counts as unproven.
+    #[arg(long, requires = "gate")]
+    pub(crate) no_others: bool,
     /// Start the program once with your own login, ask it to create a file, and deny that call.
     #[arg(long, requires = "gate")]
     pub(crate) run: bool,

@@ -5,19 +5,22 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::Stdio;
+use std::time::Duration;
 
-use countersign_hooks::Program;
+use countersign_hooks::{Program, Version, is_connected};
 use time::OffsetDateTime;
 use time::macros::format_description;
+use tokio::process::Command;
+use tokio::time::timeout;
 
 use super::super::args::SettingsScope as Scope;
 use super::super::failure::Failure;
 use super::super::output::Output;
 use super::invalid;
 
-/// From this version on Claude Code knows `onFailure`.
-const KNOWS_ON_FAILURE: [u32; 3] = [2, 1, 295];
+/// A program that takes longer to say its version is asked no further.
+const FOR_A_VERSION: Duration = Duration::from_secs(10);
 
 /// A file, and its text where it is there.
 pub(in super::super) struct Target {
@@ -102,6 +105,13 @@ pub(in super::super) fn now() -> OffsetDateTime {
     OffsetDateTime::now_utc()
 }
 
+/// The settings files of a program here with their scopes, those that count less first.
+pub(in super::super) fn files(program: Program) -> Vec<(Scope, PathBuf)> {
+    let scopes = [Scope::User, Scope::Project, Scope::Local].into_iter();
+    let file = |scope| Some((scope, file_of(program, scope).ok()?));
+    scopes.filter_map(file).collect()
+}
+
 /// The settings file of a program.
 pub(in super::super) fn file_of(program: Program, scope: Scope) -> Result<PathBuf, Failure> {
     let home = || {
@@ -137,12 +147,26 @@ pub(in super::super) fn file_of(program: Program, scope: Scope) -> Result<PathBu
 }
 
 /// What a person must know about this program.
-pub(super) fn remarks(out: Output, program: Program) {
+pub(super) fn remarks(out: Output, program: Program, version: Option<Version>) {
     match program {
-        Program::ClaudeCode if !knows_on_failure() => out.caution("THIS CLAUDE CODE DOES NOT SUPPORT onFailure: IF A HOOK CRASHES, ITS CALL RUNS. UPDATE TO 2.1.295 OR LATER"),
+        Program::ClaudeCode if program.is_old(version) => out.caution("THIS CLAUDE CODE DOES NOT SUPPORT onFailure: IF A HOOK CRASHES, ITS CALL RUNS. UPDATE TO 2.1.295 OR LATER"),
         Program::Codex => out.remark("CODEX SILENTLY SKIPS HOOKS THAT YOU HAVE NOT TRUSTED: start codex, enter /hooks, and trust the hooks of countersign. Input to a running command (write_stdin) fires no hook"),
-        Program::Cursor => out.remark("Cursor runs no hook before it edits files: only shell commands and MCP calls are gated"),
+        Program::Cursor if program.is_old(version) => out.remark("Cursor before 2.4 runs no hook before it edits files: only shell commands and MCP calls are gated"),
+        Program::Cursor if version.is_none() => out.remark("the version of Cursor could not be read: before 2.4 it runs no hook of these"),
         _ => {}
+    }
+}
+
+/// Says what was wrong with entries of ours that were replaced.
+pub(super) fn replaced(out: Output, program: Program, text: &str) {
+    if !text.contains(&format!(" hook {}", program.name())) {
+        return;
+    }
+    if !text.contains("--event before") {
+        out.remark("the former entries did not say for which event they are: what they did not know could have run");
+    }
+    if program == Program::Cursor && text.contains("beforeShellExecution") {
+        out.remark("the former entries were for Cursor's older events: beside preToolUse a call would be asked about twice");
     }
 }
 
@@ -157,15 +181,53 @@ pub(super) fn last_line(out: Output, program: Program, target: &Target) -> Resul
     Ok(())
 }
 
-/// Whether the installed Claude Code, if there is one, knows `onFailure`.
-pub(in super::super) fn knows_on_failure() -> bool {
-    claude_version().is_none_or(|version| version >= KNOWS_ON_FAILURE)
+/// Of the program that is installed, if there is one.
+pub(in super::super) async fn version(program: Program) -> Option<Version> {
+    for name in program.executables() {
+        let mut command = Command::new(name);
+        let asked = command
+            .arg("--version")
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        if let Ok(Ok(reported)) = timeout(FOR_A_VERSION, asked.output()).await {
+            let text = String::from_utf8_lossy(&reported.stdout).into_owned();
+            let mut parts = text.split(|letter: char| !letter.is_ascii_digit());
+            let mut part = || parts.find(|part| !part.is_empty())?.parse().ok();
+            return Some([part()?, part()?, part()?]);
+        }
+    }
+    None
 }
 
-fn claude_version() -> Option<[u32; 3]> {
-    let reported = Command::new("claude").arg("--version").output().ok()?;
-    let text = String::from_utf8(reported.stdout).ok()?;
-    let mut parts = text.split(|letter: char| !letter.is_ascii_digit());
-    let mut part = || parts.find(|part| !part.is_empty())?.parse().ok();
-    Some([part()?, part()?, part()?])
+/// Says where else the program is connected, for the same calls; refuses that where a call has no certain id.
+pub(super) fn beside(
+    out: Output,
+    program: Program,
+    scope: Scope,
+    target: &Target,
+) -> Result<(), Failure> {
+    let name = program.name();
+    if scope != Scope::User {
+        out.remark(&format!(
+            "sessions that start in folders below this one, or in worktrees, are not asked; to cover every session: countersign connect {name}"
+        ));
+    }
+    for (other, file) in files(program) {
+        let same = fs::canonicalize(&file).is_ok_and(|file| file == target.file);
+        if same || !is_connected(program, &file) {
+            continue;
+        }
+        let undo = format!("countersign disconnect {name} --scope {}", other.as_str());
+        let file = file.display();
+        match program.own_ids() {
+            true => out.caution(&format!(
+                "{name} is also connected in {file}: both entries ask, and one answer counts for both; to keep only this one: {undo}"
+            )),
+            false => {
+                let why = format!("{name} is already connected in {file}, and each call would be asked about twice; first run `{undo}`");
+                return Err(target.unreadable(&why));
+            }
+        }
+    }
+    Ok(())
 }

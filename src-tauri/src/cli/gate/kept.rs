@@ -30,9 +30,9 @@ pub(super) async fn of_program(
 }
 
 /// Keeps what became of a probe in the name of this enrolment: nothing where no console answered, or where it could not
-/// be made.
+/// be made, or not whole.
 pub(super) async fn of_enrolment(settings: &Settings, path: &Path, proof: &Proof) {
-    if !matches!(proof.verdict, "waits" | "error") {
+    if !proof.unproven && !matches!(proof.verdict, "waits" | "error") {
         let why = proof.why.as_deref().unwrap_or_default();
         note(settings, path, (!proof.holds).then_some(why)).await;
     }
@@ -45,7 +45,7 @@ pub(in super::super) async fn never_asked(
     agent_json: &Path,
     tool: &str,
 ) {
-    let own = super::configuration(program, None).map(|of| own_hook(program, &of));
+    let own = super::configuration(settings, program, None).map(|of| own_hook(program, &of));
     if !own.is_ok_and(|own| own.is_some_and(|own| own.at_prompt)) {
         let why = format!("a call of {tool} ran without a request");
         note(settings, agent_json, Some(&why)).await;
@@ -65,7 +65,7 @@ pub(super) fn of_server(settings: &Settings, server: &McpServer) -> PathBuf {
     }
 }
 
-fn default_of(settings: &Settings, name: &str) -> PathBuf {
+pub(super) fn default_of(settings: &Settings, name: &str) -> PathBuf {
     let agents = settings.data_dir.join("agents").join("default");
     agents.join(name).join("agent.json")
 }
