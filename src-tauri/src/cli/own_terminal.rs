@@ -17,7 +17,7 @@ const VARIABLES: &str = "CLAUDECODE GEMINI_CLI CODEX_SANDBOX CURSOR_AGENT OPENCO
 /// A new command is refused until it is named here.
 const HARMLESS: &str = "agents, alarms, ask, audit head, audit verify, bridge commonground check, bridge commonground list, \
 bus permissions, completions, doctor, export, history, hook, inbox, keys show, man, mcp, mcp-proxy, operators list, \
-practice report, rules check, rules import, rules list, rules show, rules simulate, rules suggest, setup list, show, \
+practice report, reader list, rules check, rules import, rules list, rules show, rules simulate, rules suggest, setup list, show, \
 status, trace, watch";
 /// Flags by which one of those decides, changes or reveals something.
 const NOT_HARMLESS: [&str; 3] = ["apply", "reveal", "run"];
@@ -92,6 +92,7 @@ mod tests {
             "setup list",
             "operators list",
             "practice report",
+            "reader list",
             "disconnect codex --dry-run",
         ] {
             assert!(harmless(line), "{line}");
@@ -126,6 +127,8 @@ mod tests {
             "operators rotate",
             "keys move --to file",
             "practice off",
+            "reader use claude-code",
+            "reader off",
             "backup f",
             "restore f",
             "bus recover",
