@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,8 @@ FILES = {
     "codex": ".codex/config.toml",
     "opencode": ".config/opencode/plugin/countersign.js",
 }
+
+SERVER = Path(__file__).with_name("server.py")
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -103,6 +107,25 @@ def test_settings_that_cannot_be_read_stay_as_they_are(desk, tmp_path):
     before = file.read_bytes()
     assert desk.code("connect", "mcp", "--file", str(file)) == 6
     assert file.read_bytes() == before
+
+
+def test_entries_that_the_proxy_cannot_relay_are_named_and_the_rest_is_probed(desk, tmp_path):
+    file = tmp_path / "mcp.json"
+    bank = {"command": sys.executable, "args": [str(SERVER)], "env": {"SEEN": str(tmp_path / "seen")}}
+    old = {"type": "sse", "url": "https://mcp.example.org/sse"}
+    before = {"--x y": bank, "odd": {"transport": "pipe"}, "old": old}
+    file.write_text(json.dumps({"mcpServers": before}, indent=2))
+    words = [BINARY, "connect", "mcp", "--file", str(file)]
+    env = desk.env | {"PATH": os.environ["PATH"]}
+    done = subprocess.run(words, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stderr
+    after = json.loads(file.read_text())["mcpServers"]
+    assert (after["odd"], after["old"]) == (before["odd"], before["old"])
+    assert after["--x y"]["args"][:2] == ["mcp-proxy", "--name=--x y"]
+    assert "server odd stays without the proxy: it has neither a command nor an address" in done.stderr
+    assert "server old stays without the proxy: the proxy does not relay SSE" in done.stderr
+    assert "the gate of mcp holds" in done.stderr
+    assert "countersign_probe" not in (tmp_path / "seen").read_text()
 
 
 def test_a_framework_is_told_how_and_no_file_changes(desk):

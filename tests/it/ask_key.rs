@@ -26,6 +26,16 @@ fn waiting(desk: &Desk) -> Vec<String> {
 }
 
 #[test]
+fn a_call_without_a_name_is_not_asked() {
+    let desk = Desk::new();
+    for name in ["", " ", "\t\u{a0}\u{3000}"] {
+        let ended = desk.run(&["ask", "--tool", name]);
+        assert_eq!(ended.code, 6, "{}", ended.err);
+        assert!(ended.err.contains("--tool"), "{}", ended.err);
+    }
+}
+
+#[test]
 fn the_same_key_waits_for_the_same_request_after_a_kill_and_gets_one_answer() {
     let desk = Desk::new();
     let state = desk.path().join("state").display().to_string();

@@ -10,7 +10,7 @@ mod toml;
 
 use crate::program::Program;
 
-pub use mcp::{HEADERS, McpServer, connect_mcp, disconnect_mcp, mcp_servers};
+pub use mcp::{Gated, HEADERS, McpServer, URL, connect_mcp, disconnect_mcp, mcp_servers};
 
 /// What `connect` writes.
 #[derive(Debug, Clone)]

@@ -28,7 +28,8 @@ mod words;
 pub use answer::Answer;
 pub use call::Phase;
 pub use connect::{
-    HEADERS, McpServer, Wanted, connect, connect_mcp, disconnect, disconnect_mcp, mcp_servers,
+    Gated, HEADERS, McpServer, URL, Wanted, connect, connect_mcp, disconnect, disconnect_mcp,
+    mcp_servers,
 };
 pub use event::LARGEST;
 pub use identity::journal;

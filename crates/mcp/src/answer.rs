@@ -15,6 +15,9 @@ pub(crate) const RELAYED: &str = "countersign/relayed";
 /// The type of error of a call that its client took back.
 pub(crate) const CANCELLED: &str = "cancelled";
 
+/// The type of error of a call whose end nobody saw: a word of `degraded`, and no error of the call.
+pub(crate) const NO_REPORT: &str = "no_execution_report";
+
 /// A line of its own.
 pub(crate) fn line(message: &Value) -> Bytes {
     Bytes::from(message.to_string())

@@ -8,9 +8,11 @@ use countersign_wire::{Risk, ToolOrigin, args_digest};
 use serde_json::{Map, json};
 use tokio::sync::Mutex;
 
+use crate::answer::NO_REPORT;
 use crate::forms::Form;
 use crate::message::Call;
 use crate::mirrored;
+use crate::place::Place;
 use crate::relay::Ended;
 use crate::span::CallSpan;
 use crate::tools::Tool;
@@ -28,6 +30,8 @@ pub struct Asker {
     pub timeout: Duration,
     /// How long a call holds its client up, and the folder in which its request goes on afterwards.
     pub hold: Option<(Duration, PathBuf)>,
+    /// Which server it is.
+    pub place: Place,
 }
 
 pub(crate) struct Desk {
@@ -111,6 +115,10 @@ impl Desk {
             .origin(ToolOrigin::Mcp)
             .namespace(&self.asker.server)
             .call_id(call.id.to_string())
+            .title(format!(
+                "MCP server {}: {}",
+                self.asker.server, self.asker.place.shown
+            ))
             .risk(risk)
             .allow(allowed)
             .timeout(self.asker.timeout);
@@ -133,16 +141,19 @@ impl Desk {
         }
     }
 
-    /// Names the request of this call for a later one of the same tool with the same arguments.
+    /// Names the request of this call for a later one of the same tool of the same server with the same arguments.
     pub(crate) fn key(&self, call: &Call, place: usize) -> String {
-        let same = json!([self.asker.server, call.name, call.arguments, place]);
+        let (server, behind) = (&self.asker.server, &self.asker.place.digest);
+        let same = json!([server, behind, call.name, call.arguments, place]);
         // What has no canonical form is not asked in the end.
         let digest = args_digest(&same).map_or_else(|_| same.to_string(), |digest| digest.hex());
         format!("mcp-proxy/{digest}")
     }
 
+    /// The desk's words are the title, the server's are marked as its own.
     pub(crate) fn form(&self, form: &Form) -> Ask {
-        Ask::form(&form.message, form.schema.clone())
+        Ask::form(form.heading(&self.asker.server), form.schema.clone())
+            .explain(format!("The server writes: {}", form.message))
             .allow([Verdict::Respond, Verdict::Deny, Verdict::Skip])
             .timeout(self.asker.timeout)
     }
@@ -160,6 +171,7 @@ impl Outstanding {
         self.span.ended(ended.failed.as_deref());
         let pending = ended.notice_pending.then(|| "edit_notice".to_owned());
         let sent = match ended.failed {
+            Some(kind) if kind == NO_REPORT => self.decision.unreported().await,
             Some(kind) => self.decision.failed(kind).await,
             None => {
                 self.decision

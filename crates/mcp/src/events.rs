@@ -43,9 +43,8 @@ impl Events {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match field {
             b"data" => {
-                // A line break between the lines of data is a blank of the JSON.
                 if !self.data.is_empty() {
-                    self.data.push(b' ');
+                    self.data.push(b'\n');
                 }
                 self.data.extend_from_slice(value);
             }
@@ -69,7 +68,7 @@ mod tests {
             for part in stream.chunks(size) {
                 found.extend(events.take(part, 1_000).unwrap_or_default());
             }
-            assert_eq!(found, [b"{\"a\": 1}".to_vec(), b"{}".to_vec()], "{size}");
+            assert_eq!(found, [b"{\"a\":\n1}".to_vec(), b"{}".to_vec()], "{size}");
             assert_eq!(events.last_id.as_deref(), Some("8"));
         }
         assert_eq!(Events::default().take(&[b'x'; 11], 10), Err(TooLarge));

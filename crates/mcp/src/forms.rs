@@ -1,5 +1,6 @@
 //! Forms that a server wants filled in: `elicitation/create`, or an `input_required` result of revision 2026-07-28.
 
+use countersign_redaction::is_secret_key;
 use countersign_sdk::{Decision, DecisionVerdict, GateError};
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,38 @@ use crate::relay::Running;
 pub(crate) struct Form {
     pub(crate) message: String,
     pub(crate) schema: Value,
+    /// The tools that run.
+    pub(crate) tools: Vec<String>,
+}
+
+impl Form {
+    /// Who asks, and for which secrets, in words that are not the server's: its names are quoted.
+    pub(crate) fn heading(&self, server: &str) -> String {
+        let fields = self.schema.get("properties").and_then(Value::as_object);
+        let fields = fields.into_iter().flatten();
+        let secret = fields
+            .filter(|(name, field)| is_secret_key(name) || asks_for_secret(&field.to_string()));
+        let mut secret: Vec<_> = secret.map(|(name, _)| format!("{name:?}")).collect();
+        if secret.is_empty() && asks_for_secret(&self.message) {
+            secret.push("see its text".to_owned());
+        }
+        let mut heading = format!("MCP server {server:?} asks, ");
+        heading += &match self.tools.is_empty() {
+            true => "outside of any call".to_owned(),
+            false => format!("during the call of {}", self.tools.join(", ")),
+        };
+        if !secret.is_empty() {
+            heading += &format!(
+                ". IT ASKS FOR A SECRET, which the server would get: {}",
+                secret.join(", ")
+            );
+        }
+        heading
+    }
+}
+
+fn asks_for_secret(text: &str) -> bool {
+    is_secret_key(text) || text.split_whitespace().any(is_secret_key)
 }
 
 /// Who asks for them.
@@ -22,7 +55,7 @@ pub(crate) enum Inputs<R> {
 }
 
 /// The form in the parameters of an elicitation; none for another mode.
-pub(crate) fn form(params: &Value) -> Option<Form> {
+pub(crate) fn form(params: &Value, tools: &[String]) -> Option<Form> {
     let mode = params.get("mode");
     if mode.is_some_and(|mode| mode != "form") {
         return None;
@@ -30,15 +63,16 @@ pub(crate) fn form(params: &Value) -> Option<Form> {
     Some(Form {
         message: params.get("message")?.as_str()?.to_owned(),
         schema: params.get("requestedSchema")?.clone(),
+        tools: tools.to_vec(),
     })
 }
 
 /// The forms of an `input_required` result; none where it wants something else too.
-pub(crate) fn all_forms(result: &Value) -> Option<Vec<(String, Form)>> {
+pub(crate) fn all_forms(result: &Value, tool: &str) -> Option<Vec<(String, Form)>> {
     let requests = result.get("inputRequests")?.as_object()?;
     let form = |(name, request): (&String, &Value)| {
         let elicits = request.get("method")? == "elicitation/create";
-        let form = form(request.get("params")?)?;
+        let form = form(request.get("params")?, &[format!("{tool:?}")])?;
         elicits.then(|| (name.clone(), form))
     };
     let forms: Vec<_> = requests.iter().map(form).collect::<Option<_>>()?;

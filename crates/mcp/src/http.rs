@@ -22,7 +22,7 @@ use crate::answer;
 use crate::desk::Asker;
 use crate::events::Events;
 use crate::lines::write;
-use crate::message::REVISION;
+use crate::message::{REVISION, one_line};
 use crate::mirrored;
 use crate::session::Session;
 use crate::stdio::{LARGEST_OF_SERVER, read_client};
@@ -40,7 +40,7 @@ const UNREACHABLE: i64 = -32000;
 /// A server that is reached over HTTP.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    url: Url,
+    pub(crate) url: Url,
     headers: HeaderMap,
 }
 
@@ -82,6 +82,26 @@ impl Remote {
         request.headers(self.headers.clone())
     }
 
+    /// The address without what is secret in it.
+    pub(crate) fn shown(&self) -> String {
+        let mut url = self.url.clone();
+        // Fails only for addresses that have neither.
+        let _ = url.set_username("").and_then(|()| url.set_password(None));
+        url.set_query(url.query().map(|_| "hidden"));
+        url.set_fragment(None);
+        url.into()
+    }
+
+    /// Names and values in their order; the values may be secret.
+    pub(crate) fn headers(&self) -> Vec<(&str, &[u8])> {
+        let headers = self.headers.iter();
+        let mut headers: Vec<_> = headers
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
+            .collect();
+        headers.sort_unstable();
+        headers
+    }
+
     /// The host, as a name for the cards.
     pub fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
@@ -102,7 +122,7 @@ struct Link {
 pub async fn http(
     which: Which,
     console_forms: bool,
-    asker: Asker,
+    mut asker: Asker,
     remote: Remote,
     (input, output): (
         impl AsyncRead + Unpin + Send + 'static,
@@ -111,6 +131,7 @@ pub async fn http(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let client = client()?;
+    asker.place = asker.place.of_remote(&remote);
     let (session, queues) = Session::new(which, console_forms, asker);
     let link = Arc::new(Link {
         client,
@@ -269,13 +290,7 @@ impl Link {
     }
 
     /// Hands a message of the server on; whether it answers the request of this id.
-    async fn arrived(&self, mut message: Vec<u8>, initializes: bool, id: &Value) -> bool {
-        // One line for the client; outside of texts a line break is a blank, and inside there is none.
-        for byte in &mut message {
-            if matches!(byte, b'\n' | b'\r') {
-                *byte = b' ';
-            }
-        }
+    async fn arrived(&self, message: Vec<u8>, initializes: bool, id: &Value) -> bool {
         let value = countersign_wire::json_value(&message).unwrap_or_default();
         let answers = value.get("method").is_none() && value.get("id") == Some(id);
         let revision = value
@@ -288,7 +303,8 @@ impl Link {
         }
         let of_server = value.get("method").is_some();
         if answers || of_server {
-            self.session.server_sent(Bytes::from(message)).await;
+            let line = Bytes::from(one_line(&message));
+            self.session.server_sent(line).await;
         }
         answers
     }

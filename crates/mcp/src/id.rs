@@ -21,6 +21,14 @@ impl Id {
         }
     }
 
+    /// The same id as the other JSON type.
+    pub(crate) fn other(&self) -> Option<Self> {
+        match self {
+            Self::Number(number) => Some(Self::Text(number.to_string())),
+            Self::Text(text) => text.parse().ok().map(Self::Number),
+        }
+    }
+
     pub(crate) fn value(&self) -> Value {
         match self {
             Self::Number(number) => Value::from(*number),

@@ -79,20 +79,10 @@ async fn posted(State(front): State<Arc<Front>>, headers: HeaderMap, body: Body)
     let Ok(Ok(body)) = timeout(ARRIVES, to_bytes(body, LARGEST)).await else {
         return json(StatusCode::BAD_REQUEST, message::too_long());
     };
-    // One line for the proxy; outside of texts a line break is a blank, and inside there is none.
-    let line: Vec<u8> = body
-        .iter()
-        .map(|byte| {
-            if matches!(byte, b'\n' | b'\r') {
-                b' '
-            } else {
-                *byte
-            }
-        })
-        .collect();
-    if let Err(refused) = message::read(&line) {
-        return json(StatusCode::BAD_REQUEST, answer::error(&refused));
-    }
+    let line = match message::read_body(&body) {
+        Ok(line) => line,
+        Err(refused) => return json(StatusCode::BAD_REQUEST, answer::error(&refused)),
+    };
     let value = countersign_wire::json_value(&line).unwrap_or_default();
     let is_request = value.get("method").is_some();
     let id = value.get("id").and_then(Id::of).filter(|_| is_request);

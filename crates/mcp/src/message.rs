@@ -1,7 +1,8 @@
 //! What a client sends, read strictly.
 //!
 //! Refuses every text that the server might read as another message than the one seen here: the same key twice, a
-//! batch, numbers without canonical form, keys that differ from a known one in case only, a line break inside.
+//! batch, numbers without canonical form, keys and a method that differ from a known one in case or blanks only, a line
+//! break inside.
 
 use bytes::Bytes;
 use countersign_wire::certain_value;
@@ -16,6 +17,8 @@ pub(crate) const LARGEST: usize = 4 * 1024 * 1024;
 /// The key under which a client of revision 2026-07-28 names it, in `_meta` of each request.
 pub(crate) const REVISION: &str = "io.modelcontextprotocol/protocolVersion";
 
+/// The method that asks.
+const CALL: &str = "tools/call";
 const OF_A_MESSAGE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 const OF_A_CALL: [&str; 6] = [
     "name",
@@ -33,6 +36,8 @@ pub(crate) enum Sent {
     /// A tool call that nobody could be answered for.
     CallWithoutId,
     Cancelled(Id),
+    /// A question for the result of a task.
+    TaskResult(Id, String),
     Initialized,
     /// `server/discover`, with the keys of its `_meta` that every request of this revision has.
     Discover(Id, Map<String, Value>),
@@ -92,7 +97,7 @@ impl Call {
             params.insert(key.clone(), value.clone());
         }
         serde_json::json!({
-            "jsonrpc": "2.0", "id": id.value(), "method": "tools/call", "params": params,
+            "jsonrpc": "2.0", "id": id.value(), "method": CALL, "params": params,
         })
     }
 }
@@ -108,6 +113,22 @@ fn envelope(meta: Option<&Map<String, Value>>) -> Map<String, Value> {
 pub(crate) fn too_long() -> Bytes {
     let why = format!("larger than {LARGEST} bytes");
     answer::error(&refused(Value::Null, INVALID_REQUEST, &why))
+}
+
+/// Reads a body as one line: outside of texts a line break is a blank, and inside it is no JSON.
+pub(crate) fn read_body(body: &[u8]) -> Result<Vec<u8>, Refused> {
+    let line = one_line(body);
+    let is_json = serde_json::from_slice::<IgnoredAny>(body).is_ok();
+    read(if is_json { &line } else { body }).map(|_| line)
+}
+
+/// JSON with a blank in the place of each line break.
+pub(crate) fn one_line(json: &[u8]) -> Vec<u8> {
+    let bytes = json.iter().map(|byte| match byte {
+        b'\n' | b'\r' => b' ',
+        other => *other,
+    });
+    bytes.collect()
 }
 
 /// Reads a line without its end.
@@ -150,8 +171,20 @@ fn sent(mut message: Map<String, Value>) -> Result<Sent, Refused> {
         }
     };
     match (method.as_str(), id) {
-        ("tools/call", None) => Ok(Sent::CallWithoutId),
-        ("tools/call", Some(id)) => call(&id, params),
+        (CALL, None) => Ok(Sent::CallWithoutId),
+        (CALL, Some(id)) => call(&id, params),
+        (odd, id) if folded(odd) == CALL && odd != CALL => {
+            let id = id.unwrap_or_default();
+            let why = format!("a method {odd:?} that some servers take for {CALL}");
+            Err(refused(id, INVALID_REQUEST, &why))
+        }
+        ("tasks/result", Some(id)) => {
+            let task = params
+                .as_ref()
+                .and_then(|params| params.get("taskId")?.as_str());
+            let task = Id::of(&id).zip(task.map(str::to_owned));
+            Ok(task.map_or(Sent::Other, |(id, task)| Sent::TaskResult(id, task)))
+        }
         ("notifications/initialized", None) => Ok(Sent::Initialized),
         ("notifications/cancelled", None) => {
             let id = params.as_ref().and_then(|params| params.get("requestId"));
@@ -178,8 +211,9 @@ fn call(id: &Value, params: Option<Value>) -> Result<Sent, Refused> {
     if let Some(key) = misspelt(&params, &OF_A_CALL) {
         return invalid(&format!("a key {key:?} that some servers take for another"));
     }
-    let Some(Value::String(name)) = params.shift_remove("name") else {
-        return invalid("a tool call must name its tool");
+    let name = match params.shift_remove("name") {
+        Some(Value::String(name)) if !name.trim().is_empty() => name,
+        _ => return invalid("a tool call must name its tool"),
     };
     let arguments = params.shift_remove("arguments");
     Ok(Sent::Call(Box::new(Call {
@@ -190,12 +224,21 @@ fn call(id: &Value, params: Option<Value>) -> Result<Sent, Refused> {
     })))
 }
 
-/// A key that a server which does not look at case takes for one of `known`.
+/// A name as a server reads it that looks at neither case nor blanks.
+fn folded(name: &str) -> String {
+    // Both ways, as Go's reader folds: the long s is an s, the sign of the kelvin a k.
+    let upper = name.chars().flat_map(char::to_uppercase);
+    let letters = upper.flat_map(char::to_lowercase);
+    // Neither a blank nor one of the letters that nobody sees.
+    letters
+        .filter(|letter| letter.is_alphanumeric() || letter.is_ascii_punctuation())
+        .collect()
+}
+
+/// A key that such a server takes for one of `known`.
 fn misspelt<'a>(object: &'a Map<String, Value>, known: &[&str]) -> Option<&'a String> {
     object.keys().find(|key| {
-        // Both ways, as Go's reader folds: the long s is an s, the sign of the kelvin a k.
-        let upper = key.chars().flat_map(char::to_uppercase);
-        let folded: String = upper.flat_map(char::to_lowercase).collect();
+        let folded = folded(key);
         let alike = |known: &&str| known.eq_ignore_ascii_case(&folded);
         known.iter().any(alike) && !known.contains(&key.as_str())
     })

@@ -5,6 +5,7 @@
 
 mod client;
 mod server;
+mod tasks;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -37,6 +38,8 @@ pub(crate) struct Relay<R> {
     forms: HashMap<Id, CancellationToken>,
     remembered: Vec<Remembered<R>>,
     probes: u64,
+    /// Calls that became tasks, by the server's names.
+    tasks: HashMap<String, Box<Running<R>>>,
 }
 
 enum Stage<R> {
@@ -83,6 +86,8 @@ pub(crate) enum Then<R> {
     Ask(Box<Call>, CancellationToken),
     /// The call is over.
     Report(R, Ended),
+    /// The server keeps this task for so long.
+    Expires(String, Duration),
     /// The tools are known, or others.
     Tools,
     /// A person is asked to fill in forms.
@@ -137,6 +142,7 @@ impl<R> Relay<R> {
             forms: HashMap::new(),
             remembered: Vec::new(),
             probes: 0,
+            tasks: HashMap::new(),
         }
     }
 
@@ -166,6 +172,15 @@ impl<R> Relay<R> {
         waits
     }
 
+    /// The call that this id means: with the other JSON type while it waits, where no call has the exact one.
+    fn meant(&self, id: Id) -> Id {
+        let waits = |other: &Id| matches!(self.calls.get(other), Some(Stage::Waits(_)));
+        match self.calls.contains_key(&id) {
+            true => id,
+            false => id.other().filter(waits).unwrap_or(id),
+        }
+    }
+
     /// How many calls of the probe's name reached the server.
     pub(crate) fn probes(&self) -> u64 {
         self.probes
@@ -189,11 +204,13 @@ impl<R> Relay<R> {
     pub(crate) fn server_gone(&mut self) -> Vec<(R, Ended)> {
         self.client_gone();
         let stages = std::mem::take(&mut self.calls).into_values();
-        let ended = stages.filter_map(|stage| match stage {
+        let closed = stages.filter_map(|stage| match stage {
             Stage::Runs(running) => ended(*running, Some("connection_closed")),
             Stage::Waits(_) => None,
         });
-        ended.collect()
+        let tasks = std::mem::take(&mut self.tasks).into_values();
+        let unseen = tasks.filter_map(|running| ended(*running, Some(answer::NO_REPORT)));
+        closed.chain(unseen).collect()
     }
 
     /// Keeps an approval until its call comes back with the server's state.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use countersign_sdk::{Gate, GateError, HelloTool, Which};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -118,6 +118,15 @@ impl Session {
             }
             Then::Report(outstanding, ended) => {
                 self.tasks.spawn(outstanding.report(ended));
+            }
+            Then::Expires(task, ttl) => {
+                self.tasks.spawn(async move {
+                    let kept = session.client_gone.run_until_cancelled(sleep(ttl)).await;
+                    let unseen = kept.and_then(|()| session.relay.lock().task_expired(&task));
+                    if let Some((outstanding, ended)) = unseen {
+                        outstanding.report(ended).await;
+                    }
+                });
             }
             Then::Tools => {
                 self.tools.cancel();

@@ -95,6 +95,7 @@ impl CallSpan {
         match failed {
             None => self.end("ok"),
             Some(answer::CANCELLED) => self.end("cancelled"),
+            Some(answer::NO_REPORT) => self.end("incomplete"),
             Some(kind) => {
                 self.fields
                     .insert("error".to_owned(), json!({"type": kind}));

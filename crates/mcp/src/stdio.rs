@@ -32,7 +32,7 @@ const ENDING: Duration = Duration::from_secs(5);
 pub async fn stdio(
     which: Which,
     console_forms: bool,
-    asker: Asker,
+    mut asker: Asker,
     command: &[OsString],
     (from_client, to_client): (
         impl AsyncRead + Unpin + Send + 'static,
@@ -41,6 +41,7 @@ pub async fn stdio(
     stop: impl Future<Output = ()>,
 ) -> io::Result<u8> {
     let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    asker.place = asker.place.of_command(command);
     let mut command = Command::new(program);
     command.args(arguments).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -145,6 +145,7 @@ fn read(tool: &Value) -> Option<(String, Tool)> {
         (Some(true), _) => Some(Effects::Read),
         (Some(false), Some(true)) => Some(Effects::Irreversible),
         (Some(false), _) => Some(Effects::Write),
+        (None, Some(true)) => Some(Effects::Irreversible),
         (None, _) => None,
     };
     let described = Tool {
@@ -181,4 +182,38 @@ fn without_large_integers(mut value: Value) -> Value {
         Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn hints_are_effects_and_what_destroys_is_irreversible_unless_it_only_reads() {
+        let (read_only, destroys) = ("readOnlyHint", "destructiveHint");
+        for (hints, effects) in [
+            (json!({destroys: true}), Some(Effects::Irreversible)),
+            (
+                json!({read_only: false, destroys: true}),
+                Some(Effects::Irreversible),
+            ),
+            (
+                json!({read_only: null, destroys: true}),
+                Some(Effects::Irreversible),
+            ),
+            (
+                json!({read_only: true, destroys: true}),
+                Some(Effects::Read),
+            ),
+            (json!({read_only: false}), Some(Effects::Write)),
+            (json!({destroys: false}), None),
+            (json!({destroys: "true"}), None),
+            (json!({}), None),
+        ] {
+            let tool = json!({"name": "a", "annotations": hints});
+            let found = read(&tool).map(|(_, tool)| tool.effects);
+            assert_eq!(found, Some(effects), "{tool}");
+        }
+    }
 }

@@ -37,6 +37,11 @@ pub struct StoredReceipt {
     pub detail: Vec<u8>,
 }
 
+/// Of one that came before only this changes: nobody will report what became of the call.
+const NO_REPORT_LATER: &str = " ON CONFLICT DO UPDATE SET detail = excluded.detail, stream_seq = excluded.stream_seq \
+    WHERE receipts.stage = 'received' AND instr(excluded.detail, CAST('\"no_execution_report\"' AS BLOB)) \
+    AND NOT instr(receipts.detail, CAST('\"no_execution_report\"' AS BLOB)) RETURNING stream_seq";
+
 /// Inserts receipts; a repeated one is left out. Returns the stream sequences of what was inserted.
 pub async fn insert(
     tx: &mut SqliteConnection,
@@ -58,7 +63,7 @@ pub async fn insert(
                 .push_bind(row.detail.as_slice())
                 .push_bind(row.stream_seq);
         });
-        query.push(" ON CONFLICT DO NOTHING RETURNING stream_seq");
+        query.push(NO_REPORT_LATER);
         inserted.extend(
             query
                 .build_query_scalar::<i64>()

@@ -232,6 +232,15 @@ impl Decision {
         self.receipts.send(report).await
     }
 
+    /// Reports that nobody will learn what became of the call. Errors as [`executed`](Self::executed).
+    pub async fn unreported(&self) -> Result<(), GateError> {
+        let report = Report {
+            degraded: vec!["no_execution_report".to_owned()],
+            ..Report::stage(Stage::Received)
+        };
+        self.receipts.send(report).await
+    }
+
     /// Reports that the agent does not do what was decided. Errors as [`executed`](Self::executed).
     pub async fn refused(&self, message: impl Into<String>) -> Result<(), GateError> {
         let report = Report::saying(Stage::Refused, message);

@@ -153,6 +153,12 @@ pub(super) fn hide_under_login_of(enrolment: &Path) {
 }
 
 fn question(ask: &Ask) -> Result<Question, Failure> {
+    if ask.tool.trim().is_empty() {
+        return Err(Failure::new(
+            ErrorCode::InvalidArgs,
+            "--tool must name the tool",
+        ));
+    }
     let args = input::json("--args", &ask.args)?;
     let mut question = Question::tool(&ask.tool, args)
         .risk(ask.risk.into())

@@ -61,6 +61,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
         place::beside(out, program, asked.place.scope, target)?;
     }
     // What cannot be read is refused before anybody is enrolled.
+    let mut servers = Vec::new();
     let new = match (&target, of_program) {
         (None, _) => None,
         (Some(target), Some(program)) => {
@@ -72,7 +73,12 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
             let text = target.text.as_deref().unwrap_or_default();
             let flags = flags(&asked, &agent_json);
             let new = connect_mcp(text, &asked.place.server, &own(asked.place.scope)?, &flags);
-            Some(new.map_err(|why| target.unreadable(&why))?)
+            let gated = new.map_err(|why| target.unreadable(&why))?;
+            for (name, why) in gated.left_alone {
+                out.caution(&format!("server {name} stays without the proxy: {why}"));
+            }
+            servers = gated.servers;
+            Some(gated.text)
         }
     };
     if asked.dry_run {
@@ -85,42 +91,42 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
     };
     let (backup, changed) = target.write(Some(&new))?;
     print_change(out, &target, backup.as_deref(), Some(&agent_json), changed)?;
-    let Some(program) = of_program else {
-        let file = target.file.display();
-        out.remark(&format!(
-            "check that it denies: countersign doctor --gate {MCP} --file {file}"
-        ));
-        return Ok(());
-    };
-    place::remarks(out, program, version);
-    if changed && let Some(text) = &target.text {
+    let mut gate = asked.name.clone();
+    match of_program {
+        Some(program) => place::remarks(out, program, version),
+        None => gate += &format!(" --file {}", target.file.display()),
+    }
+    if let (Some(program), true, Some(text)) = (of_program, changed, &target.text) {
         place::replaced(out, program, text);
     }
     if out.json {
         return Ok(());
     }
     if gate::console_runs(settings) {
-        let configuration = Configuration {
-            version,
-            others: !asked.no_others,
-            ..gate::configuration(settings, program, None)?
+        let proof = match of_program {
+            Some(program) => {
+                let configuration = Configuration {
+                    version,
+                    others: !asked.no_others,
+                    ..gate::configuration(settings, program, None)?
+                };
+                gate::of_program(settings, program, &configuration).await
+            }
+            None => gate::of_servers(settings, &target.file, &servers).await?,
         };
-        let proof = gate::of_program(settings, program, &configuration).await;
         for line in gate::words(&asked.name, &proof) {
             out.remark(&line);
         }
     } else {
         out.remark(&format!(
-            "start a console, then check that it denies: countersign doctor --gate {}",
-            asked.name
+            "start a console, then check that it denies: countersign doctor --gate {gate}"
         ));
     }
     let own = own(Scope::User)?;
     out.remark(&format!(
-        "to check every hour, add this line with `crontab -e`: 0 * * * * {own} doctor --gate {}",
-        asked.name
+        "to check every hour, add this line with `crontab -e`: 0 * * * * {own} doctor --gate {gate}"
     ));
-    place::last_line(out, program, &target)
+    of_program.map_or(Ok(()), |program| place::last_line(out, program, &target))
 }
 
 /// Takes our entries out.

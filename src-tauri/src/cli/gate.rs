@@ -51,7 +51,11 @@ pub(crate) async fn run(
             };
             of_program(settings, program, &configuration).await
         }
-        Err(_) if name == MCP => of_servers(settings, wanted).await?,
+        Err(_) if name == MCP => {
+            let file = wanted.file.clone().unwrap_or_else(|| ".mcp.json".into());
+            let servers: Vec<_> = wanted.server.iter().cloned().collect();
+            of_servers(settings, &file, &servers).await?
+        }
         Err(why) => return Err(Failure::usage(format!("no gate {name:?}: {why}, or mcp"))),
     };
     let printed = print_proof(out, name, &proof);
@@ -134,17 +138,19 @@ pub(crate) fn console_runs(settings: &Settings) -> bool {
 }
 
 /// The first server whose gate does not hold counts for all.
-async fn of_servers(settings: &Settings, wanted: &Doctor) -> Result<Proof, Failure> {
-    let file = wanted.file.clone().unwrap_or_else(|| ".mcp.json".into());
+pub(crate) async fn of_servers(
+    settings: &Settings,
+    file: &Path,
+    servers: &[String],
+) -> Result<Proof, Failure> {
     let invalid =
         |why: String| Failure::new(ErrorCode::InvalidArgs, format!("{}: {why}", file.display()));
-    let text = fs::read_to_string(&file).map_err(|error| invalid(error.to_string()))?;
-    let servers: Vec<_> = wanted.server.iter().cloned().collect();
-    let found = mcp_servers(&text, &servers).map_err(invalid)?;
+    let text = fs::read_to_string(file).map_err(|error| invalid(error.to_string()))?;
+    let found = mcp_servers(&text, servers).map_err(invalid)?;
     let folder = here()?;
     let mut held = Proof::open("none", "it names no server", "name one");
     for server in found {
-        let proof = of_server(&server, &folder, &file).await;
+        let proof = of_server(&server, &folder, file).await;
         let enrolment = kept::of_server(settings, &server);
         kept::of_enrolment(settings, &enrolment, &proof).await;
         if !proof.holds {

@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use countersign_hooks::HEADERS;
-use countersign_mcp::{Asker, Behind, Remote, Served};
+use countersign_hooks::{HEADERS, URL};
+use countersign_mcp::{Asker, Behind, Place, Remote, Served};
 use countersign_sdk::Which;
 use countersign_wire::{ErrorCode, Risk};
 use serde_json::json;
@@ -40,7 +40,16 @@ pub(crate) async fn proxy(
     hide_under_login_of(&enrolment);
     let mut headers = wanted.header;
     headers.extend(headers_of_entry()?);
-    let remote = wanted.url.map(|url| Remote::new(&url, &headers));
+    let url = wanted.url.or_else(|| match wanted.command.is_empty() {
+        true => env::var(URL).ok(),
+        false => None,
+    });
+    if url.is_none() && wanted.command.is_empty() {
+        let why =
+            format!("no server: name its command behind `--`, or its address with --url or {URL}");
+        return Err(Failure::usage(why));
+    }
+    let remote = url.map(|url| Remote::new(&url, &headers));
     let remote = remote.transpose().map_err(Failure::usage)?;
     let program = wanted.command.first().map(Path::new);
     let file = program
@@ -54,6 +63,7 @@ pub(crate) async fn proxy(
         framework: "countersign mcp-proxy",
         timeout: Duration::from_secs(wanted.timeout),
         hold: wanted.hold.map(held).transpose()?,
+        place: Place::with(wanted.env),
     };
     let forms = wanted.elicitation == Elicitation::Console;
     let client = (tokio::io::stdin(), tokio::io::stdout());
@@ -126,6 +136,7 @@ pub(crate) async fn permission(
         framework: "countersign mcp",
         timeout: Duration::from_secs(wanted.timeout),
         hold: None,
+        place: Place::default(),
     };
     let code = match countersign_mcp::permission(asker, stop.asked()).await {
         Ok(()) => 0,

@@ -1,6 +1,7 @@
 //! Calls that a person answers.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -172,17 +173,17 @@ fn a_call_that_waits_is_taken_back_with_its_client_and_lives_on_under_hold() {
     assert_eq!(client.proxy.wait(), Some(0));
     assert_eq!(client.relayed(), Vec::<Value>::new());
 
-    // Held: one request, whoever asks, and it runs once.
+    // Held: one request, whichever process asks for the same server, and it runs once.
     let state = desk.path().join("state").display().to_string();
     let desk = desk.with("COUNTERSIGN_STATE_DIR", state);
     let held = "pay was not run: it still waits for a person. To get the answer, call it again with the same arguments.";
-    let mut client = Client::initialized(&desk, &["--hold", "1"]);
+    let mut client = kept(&desk, desk.path(), "one");
     client.call(1, "pay", &json!({"n": 3}));
     let id = waiting(&desk);
     assert_eq!(client.refusal(), held);
     client.stdin = None;
     client.proxy.wait();
-    let mut client = Client::initialized(&desk, &["--hold", "1"]);
+    let mut client = kept(&desk, desk.path(), "one");
     client.call(1, "pay", &json!({"n": 3}));
     assert_eq!(client.refusal(), held);
     assert_eq!(waiting(&desk), id);
@@ -195,7 +196,96 @@ fn a_call_that_waits_is_taken_back_with_its_client_and_lives_on_under_hold() {
     desk.show_when(&id, |shown| shown["delivery"] == "executed");
     client.call(3, "pay", &json!({"n": 3}));
     assert_ne!(waiting(&desk), id);
-    assert_eq!(client.relayed().len(), 1);
+    let read = fs::read_to_string(desk.path().join("read")).expect("a log");
+    assert_eq!(read.matches("tools/call").count(), 1);
+}
+
+/// A client of a proxy that holds a call for a second; the server is the same in this folder with this database.
+fn kept(desk: &Desk, folder: &Path, database: &str) -> Client {
+    let words = [
+        "mcp-proxy",
+        "--name",
+        "db",
+        "--env",
+        "DATABASE_URL",
+        "--hold",
+        "1",
+        "--",
+    ];
+    let mut command = desk.command(&words);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mcp/server.py");
+    let log = desk.path().join("read");
+    command.arg(super::python()).arg("-S").arg(script).arg(log);
+    command.current_dir(folder).env("DATABASE_URL", database);
+    Client::spawn(command, tempfile::TempDir::new().expect("a folder"))
+}
+
+#[test]
+fn an_approval_is_for_one_server_in_one_folder_with_one_environment() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    let state = desk.path().join("state").display().to_string();
+    let desk = desk.with("COUNTERSIGN_STATE_DIR", state);
+    let refused = desk.run(&["mcp-proxy", "--hold", "1", "--", "true"]);
+    assert!(
+        refused.code == 2 && refused.err.contains("--name"),
+        "{}",
+        refused.err
+    );
+    let places = [("a", "one"), ("b", "one"), ("a", "two")];
+    let call = |folder: &str, database: &str| {
+        let folder = desk.path().join(folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        let mut client = kept(&desk, &folder, database);
+        client.call(1, "pay", &json!({"n": 77}));
+        client.answer()["result"].clone()
+    };
+    let mut cards = Vec::new();
+    for (folder, database) in places {
+        assert_eq!(call(folder, database)["isError"], true);
+        let lines = desk.lines(&["inbox", "--json"]);
+        let ids = lines.iter().filter_map(|line| line["request_id"].as_str());
+        let new: Vec<_> = ids
+            .filter(|id| !cards.contains(&(*id).to_owned()))
+            .collect();
+        let [id] = new[..] else { panic!("{new:?}") };
+        cards.push(id.to_owned());
+    }
+    let shown = desk.json(&["show", &cards[0], "--json"]);
+    let title = request(&shown)["title"].as_str().expect("a title");
+    let folder = desk.path().join("a").display().to_string();
+    assert!(
+        title.starts_with("MCP server db: ") && title.contains("server.py"),
+        "{title}"
+    );
+    assert!(
+        title.ends_with(&format!(", in {folder}, with DATABASE_URL")),
+        "{title}"
+    );
+    desk.run(&["approve", &cards[0]]).success();
+    // Neither the other folder nor the other environment runs it; the place that was approved does.
+    for (folder, database) in [places[1], places[2]] {
+        assert_eq!(call(folder, database)["isError"], true);
+    }
+    assert_eq!(
+        call("a", "one")["structuredContent"]["ran"],
+        json!({"n": 77})
+    );
+}
+
+#[test]
+fn a_task_that_nobody_polls_is_never_reported_as_run() {
+    let desk = Desk::new();
+    let _console = Console::start(&desk);
+    let mut client = Client::initialized(&desk, &[]);
+    client.call(1, "later", &json!({}));
+    let id = waiting(&desk);
+    desk.run(&["approve", &id]).success();
+    assert_eq!(client.answer()["result"]["task"]["status"], "working");
+    let unseen = json!(["no_execution_report"]);
+    let shown = desk.show_when(&id, |shown| shown["receipts"][0]["degraded"] == unseen);
+    assert_eq!(shown["receipts"][1], Value::Null);
+    assert_eq!(shown["delivery"], "received");
 }
 
 #[test]
@@ -225,7 +315,7 @@ fn a_client_that_wants_to_hear_of_progress_hears_that_its_call_waits() {
 fn a_form_of_the_server_is_a_card_or_the_clients() {
     let desk = Desk::new();
     let _console = Console::start(&desk);
-    let mut client = Client::initialized(&desk, &["--unasked", "*"]);
+    let mut client = Client::initialized(&desk, &["--name", "paint", "--unasked", "*"]);
     for (arguments, result) in [
         (
             &["respond", "--json-content", "-"][..],
@@ -236,6 +326,13 @@ fn a_form_of_the_server_is_a_card_or_the_clients() {
     ] {
         client.call(1, "elicit", &json!({}));
         let id = waiting(&desk);
+        let shown = desk.json(&["show", &id, "--json"]);
+        let (title, reason) = (&request(&shown)["title"], &request(&shown)["reason"]);
+        assert_eq!(
+            *title,
+            "MCP server \"paint\" asks, during the call of \"elicit\""
+        );
+        assert_eq!(*reason, "The server writes: Which colour?");
         desk.run_with(
             r#"{"colour":"red"}"#,
             &[&[arguments[0], id.as_str()], &arguments[1..]].concat(),

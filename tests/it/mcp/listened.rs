@@ -91,6 +91,11 @@ fn a_closed_connection_takes_its_call_back_and_a_page_is_refused() {
         ("Mcp-Session-Id: other\r\n", &call, 404),
         ("", "{\"id\":1,\"id\":2}", 400),
         ("", "[]", 400),
+        (
+            "",
+            &call.replace("\"pay\"", "\"pay\",\"_meta\":{\"a\":\"b\nc\"}"),
+            400,
+        ),
     ] {
         let (head, _) = post(&served.url, more, body);
         assert!(head.starts_with(&format!("HTTP/1.1 {code}")), "{head}");

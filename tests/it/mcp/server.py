@@ -33,6 +33,9 @@ def call(number, params):
         sys.exit(7)
     elif name == "silent":
         pass
+    elif name == "later":
+        task = {"taskId": f"task-{number}", "status": "working", "ttl": 300}
+        send({"jsonrpc": "2.0", "id": number, "result": {"task": task}})
     elif name == "elicit":
         schema = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
         params = {"message": "Which colour?", "requestedSchema": schema}

@@ -151,7 +151,19 @@ fn every_other_message_is_known_for_what_it_is() {
         (r#"{"id":1,"result":{"method":"tools/call"}}"#, Sent::Other),
         (r#"{"id":1.5,"method":"ping"}"#, Sent::Other),
         (
-            r#"{"id":1,"method":"Tools/call","params":{"name":"pay"}}"#,
+            r#"{"id":1,"method":"tools/calls","params":{"name":"pay"}}"#,
+            Sent::Other,
+        ),
+        (
+            r#"{"id":1,"method":"tools/result","params":{"name":"pay"}}"#,
+            Sent::Other,
+        ),
+        (
+            r#"{"id":1,"method":"tasks/result","params":{"taskId":"t"}}"#,
+            Sent::TaskResult(Id::Number(1), "t".to_owned()),
+        ),
+        (
+            r#"{"id":1,"method":"tasks/get","params":{"taskId":"t"}}"#,
             Sent::Other,
         ),
         ("{}", Sent::Other),
@@ -164,6 +176,58 @@ fn every_other_message_is_known_for_what_it_is() {
         ),
     ] {
         assert_eq!(read(line.as_bytes()), Ok(sent), "{line}");
+    }
+}
+
+#[test]
+fn a_method_that_some_servers_take_for_a_call_is_refused() {
+    for method in [
+        "TOOLS/CALL",
+        "Tools/Call",
+        "tools/call ",
+        " tools/call",
+        "tools / call",
+        "tools/call\\t",
+        "tools/call\\u0000",
+        "tools/call\\u00a0",
+        "tools/\\u200bcall",
+        "\\ufefftools/call",
+        "tool\\u017f/call",
+        "toolS/call\\r\\n",
+    ] {
+        for id in ["\"id\":7,", ""] {
+            let line = format!(r#"{{{id}"method":"{method}","params":{{"name":"pay"}}}}"#);
+            let refused = read(line.as_bytes()).map_err(|refused| refused.code);
+            assert_eq!(refused, Err(INVALID_REQUEST), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_call_without_a_name_is_refused() {
+    for name in [r#""""#, r#"" ""#, r#""\t\u00a0""#, "null"] {
+        let line = format!(r#"{{"id":7,"method":"tools/call","params":{{"name":{name}}}}}"#);
+        let refused = read(line.as_bytes()).map_err(|refused| refused.code);
+        assert_eq!(refused, Err(INVALID_PARAMS), "{line}");
+    }
+}
+
+#[test]
+fn a_line_break_of_a_body_is_a_blank_and_inside_a_text_an_error() {
+    for (body, line) in [
+        (
+            "{\"id\":1,\r\n\"method\":\"x\"}\n",
+            Ok("{\"id\":1,  \"method\":\"x\"} "),
+        ),
+        ("{\"a\":\"b\\nc\"}", Ok("{\"a\":\"b\\nc\"}")),
+        ("{\"a\":\"b\nc\"}", Err(NOT_JSON)),
+        ("{\"a\":\"b\rc\"}", Err(NOT_JSON)),
+        ("{\"a\nb\":1}", Err(NOT_JSON)),
+        ("{\"a\":\"\\\n\"}", Err(NOT_JSON)),
+    ] {
+        let read = read_body(body.as_bytes());
+        let read = read.map_err(|refused| refused.code);
+        assert_eq!(read, line.map(|line| line.as_bytes().to_vec()), "{body}");
     }
 }
 

@@ -24,13 +24,27 @@ impl<R> Relay<R> {
                 self.discover = Some((id, envelope));
                 Steps::pass()
             }
-            Ok(Sent::Cancelled(id)) => match self.calls.remove(&id) {
+            Ok(Sent::TaskResult(id, task)) => {
+                // Its answer is the result of the call.
+                if let Some(running) = self.tasks.remove(&task) {
+                    self.calls.insert(id, Stage::Runs(running));
+                }
+                Steps::pass()
+            }
+            Ok(Sent::Cancelled(id)) => match self.calls.remove(&self.meant(id.clone())) {
                 Some(Stage::Waits(token)) => {
                     token.cancel();
                     Steps::stop()
                 }
                 Some(Stage::Runs(running)) => {
-                    let report = ended(*running, Some(answer::CANCELLED));
+                    // Only the question for a task's result may be taken back.
+                    let is_call = running.call.id == id;
+                    let failed = if is_call {
+                        answer::CANCELLED
+                    } else {
+                        answer::NO_REPORT
+                    };
+                    let report = ended(*running, Some(failed));
                     let then = report.map_or(Then::Nothing, |(r, ended)| Then::Report(r, ended));
                     Steps {
                         then,

@@ -40,6 +40,9 @@ struct Outcome<'a> {
     result_type: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     request_state: Option<Cow<'a, str>>,
+    /// A call that became one.
+    #[serde(borrow, default)]
+    task: Option<&'a RawValue>,
 }
 
 impl<R> Relay<R> {
@@ -57,6 +60,10 @@ impl<R> Relay<R> {
                 },
                 Some("elicitation/create") => self.elicited(&head),
                 Some("notifications/cancelled") => self.cancelled(&head),
+                Some("notifications/tasks/status") => Steps {
+                    then: self.task_says(head.params),
+                    ..Steps::pass()
+                },
                 Some(_) => Steps::pass(),
             },
         }
@@ -86,12 +93,20 @@ impl<R> Relay<R> {
                 ..Steps::pass()
             };
         }
-        match self.calls.get(&id) {
-            Some(Stage::Runs(_)) => match self.calls.remove(&id) {
-                Some(Stage::Runs(running)) => self.ran(line, head, running),
-                _ => Steps::pass(),
+        let id = self.meant(id);
+        match self.calls.remove(&id) {
+            Some(Stage::Runs(running)) => self.ran(line, head, running),
+            Some(waits) => {
+                tracing::warn!(
+                    "the server answered call {id}, which still waits for a person; the answer was dropped"
+                );
+                self.calls.insert(id, waits);
+                Steps::stop()
+            }
+            None => Steps {
+                then: self.task_says(head.result),
+                ..Steps::pass()
             },
-            _ => Steps::pass(),
         }
     }
 
@@ -102,7 +117,7 @@ impl<R> Relay<R> {
         if outcome.result_type.as_deref() == Some("input_required") {
             let result = head.result.and_then(value).unwrap_or_default();
             if self.console_forms
-                && let Some(asked) = forms::all_forms(&result)
+                && let Some(asked) = forms::all_forms(&result, &running.call.name)
             {
                 let token = CancellationToken::new();
                 let waits = Stage::Waits(token.clone());
@@ -118,6 +133,12 @@ impl<R> Relay<R> {
                 self.remember(*running, &state);
             }
             return Steps::pass();
+        }
+        let task = outcome.task.and_then(value);
+        if let Some(task) =
+            task.filter(|task| running.receipt.is_some() && task["taskId"].is_string())
+        {
+            return self.task_began(&task, running);
         }
         let notice = running.notice.take();
         let reported = notice.as_deref().zip(outcome.content);
@@ -143,7 +164,13 @@ impl<R> Relay<R> {
     fn elicited(&mut self, head: &Head<'_>) -> Steps<R> {
         let id = head.id.as_ref().and_then(Id::of);
         let params = head.params.and_then(value);
-        match id.zip(params.as_ref().and_then(forms::form)) {
+        let runs = |stage: &Stage<R>| match stage {
+            Stage::Runs(running) => Some(format!("{:?}", running.call.name)),
+            Stage::Waits(_) => None,
+        };
+        let mut tools: Vec<_> = self.calls.values().filter_map(runs).collect();
+        tools.sort_unstable();
+        match id.zip(params.and_then(|params| forms::form(&params, &tools))) {
             Some((id, form)) if self.console_forms => {
                 let token = CancellationToken::new();
                 self.forms.insert(id.clone(), token.clone());
@@ -181,6 +208,6 @@ fn kind(error: &RawValue) -> String {
     code.map_or_else(|| "error".to_owned(), |code| code.to_string())
 }
 
-fn value(raw: &RawValue) -> Option<Value> {
+pub(super) fn value(raw: &RawValue) -> Option<Value> {
     countersign_wire::json_value(raw.get().as_bytes())
 }

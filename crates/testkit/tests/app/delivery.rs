@@ -186,6 +186,21 @@ async fn a_rung_that_does_not_come_in_time_is_an_alarm_until_it_moves() {
     let receipt = serde_json::to_vec(&receipt).unwrap();
     let subject = agent.subject("receipt", "r4");
     agent.client.request(subject, receipt.into()).await.unwrap();
+    // A second one adds that nobody will see the call's end, as of a task that its client forgot.
+    let id = approved(&desk, &agent, "r5", Verdict::Approve).await;
+    agent.receipt("r5", &id, "received").await;
+    let is_stalled = |alarm: &Alarm| alarm.code == "stalled_not_executed";
+    alarms_when(&desk.app, |alarms| alarms.iter().any(is_stalled)).await;
+    let receipt = json!({
+        "v": 1, "decision_id": id, "stage": "received", "at": "2026-11-21T12:00:01.000Z",
+        "degraded": ["no_execution_report"],
+    });
+    let receipt = serde_json::to_vec(&receipt).unwrap();
+    let subject = agent.subject("receipt", "r5");
+    agent.client.request(subject, receipt.into()).await.unwrap();
+    alarms_when(&desk.app, <[Alarm]>::is_empty).await;
+    // The words stay, whatever comes later.
+    agent.receipt("r5", &id, "received").await;
     tokio::time::sleep(Duration::from_millis(2_000)).await;
     assert_eq!(desk.app.status().await.unwrap().alarms, []);
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);

@@ -42,16 +42,19 @@ pub(crate) struct McpProxy {
     pub(crate) timeout: u64,
     /// Seconds after which a call returns while its request keeps waiting; the same call again gets the answer
     /// [default: calls wait until they are answered].
-    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
+    #[arg(long, value_name = "S", requires = "name", value_parser = clap::value_parser!(u64).range(1..=2_592_000))]
     pub(crate) hold: Option<u64>,
+    /// Variables that make the server another one, such as its database: a call that `--hold` keeps is for their values.
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) env: Vec<String>,
     /// Who fills in the forms of the server.
     #[arg(long, value_enum, default_value_t = Elicitation::Console)]
     pub(crate) elicitation: Elicitation,
-    /// A server over streamable HTTP, instead of a command.
-    #[arg(long, value_name = "URL")]
+    /// A server over streamable HTTP, instead of a command [env: COUNTERSIGN_MCP_URL].
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub(crate) url: Option<String>,
     /// A header to send with every request to it.
-    #[arg(long, value_name = "K=V", requires = "url", value_parser = header)]
+    #[arg(long, value_name = "K=V", conflicts_with = "command", value_parser = header)]
     pub(crate) header: Vec<(String, String)>,
     /// Serve clients over streamable HTTP at `/mcp`, instead of standard input and output; port 0 picks a free one.
     #[arg(long, value_name = "HOST:PORT")]
@@ -60,12 +63,7 @@ pub(crate) struct McpProxy {
     #[arg(long, requires = "listen")]
     pub(crate) allow_remote: bool,
     /// The server's command.
-    #[arg(
-        last = true,
-        required_unless_present = "url",
-        conflicts_with = "url",
-        value_name = "COMMAND"
-    )]
+    #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 
