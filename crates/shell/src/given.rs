@@ -5,7 +5,7 @@ use crate::acts::{is_option, values};
 use crate::launched::is_read;
 pub use crate::plain::is_reader;
 use crate::plain::{COMPILERS, PLAIN, has, system_name};
-use crate::script::{Command, HOLE, How, Script, Word};
+use crate::script::{Before, Command, HOLE, How, Kind, Script, Word};
 use crate::wrappers::{GLOBALS, WRAPPERS, subcommands};
 
 /// (a) Words of an option's name by which a program runs its value.
@@ -73,6 +73,30 @@ struct Given {
     text: String,
 }
 
+impl Given {
+    /// The parts between commas, of an option also what is behind their names.
+    fn members(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        for member in self.text.split(',') {
+            let named = member.split_once('=').filter(|_| !self.name.is_empty());
+            found.push(member);
+            found.extend(named.map(|(_, value)| value));
+        }
+        found
+    }
+
+    /// An option whose value is run.
+    fn is_run(&self) -> bool {
+        self.name.starts_with('-') && has_word(&self.name, RUNS)
+    }
+
+    /// A program of the system where one is asked for.
+    fn is_program(&self) -> bool {
+        let tool = has(TOOLS, &self.name) || has_word(&self.name, TOOL_WORDS);
+        tool && self.text.starts_with('/') && system_name(&self.text).is_some()
+    }
+}
+
 /// A command, its program's name and the words that are its own.
 struct Own<'s> {
     script: &'s Script,
@@ -80,6 +104,8 @@ struct Own<'s> {
     program: String,
     words: &'s [Word],
     subcommand: Option<usize>,
+    /// Options with a value and without one, as far as tables say.
+    lists: Vec<(&'static str, &'static str)>,
 }
 
 impl<'s> Own<'s> {
@@ -94,12 +120,17 @@ impl<'s> Own<'s> {
         let module = module.filter(|_| name.starts_with("python"));
         let program = module.map_or(name, |two| two[1].text.clone());
         let subcommand = subcommands(&program, words).0.first().copied();
+        let wrapper = WRAPPERS.iter().filter(|row| has(row.names, &program));
+        let globals = GLOBALS.iter().filter(|(name, ..)| *name == program);
+        let lists = wrapper.map(|row| (row.values, row.flags));
+        let lists = lists.chain(globals.map(|of| (of.1, of.2))).collect();
         Some(Self {
             script,
             command,
             program,
             words,
             subcommand,
+            lists,
         })
     }
 
@@ -108,212 +139,172 @@ impl<'s> Own<'s> {
     }
 
     fn sub(&self) -> &str {
-        self.subcommand
-            .map_or("", |at| self.words[at].text.as_str())
+        let word = self.subcommand.map(|at| &self.words[at]);
+        word.map_or("", |word| word.text.as_str())
     }
 
     fn is_data(&self, name: &str) -> bool {
         let named = |(names, sub, options): &(&str, &str, &str)| {
-            (names.is_empty() || self.is(names))
-                && (sub.is_empty() || *sub == self.sub())
-                && has(options, name)
+            let own = names.is_empty() || self.is(names);
+            own && (sub.is_empty() || *sub == self.sub()) && has(options, name)
         };
         DATA.iter().any(named) || has_word(name, DATA_WORDS)
-    }
-
-    fn may_be_temporary(&self, name: &str) -> bool {
-        let own = TEMPORARY_OPTIONS
-            .iter()
-            .find(|(program, _)| self.is(program));
-        name == "-o"
-            || has_word(name, TEMPORARY)
-            || own.is_some_and(|(_, options)| options.split(' ').any(|of| is_option(name, of)))
-    }
-
-    /// Whether an option takes the next word: surely, or perhaps.
-    fn takes(&self, name: &str) -> (bool, bool) {
-        let globals = GLOBALS.iter().find(|(program, ..)| self.is(program));
-        let wrapper = WRAPPERS.iter().filter(|row| self.is(row.names));
-        let lists = wrapper
-            .map(|row| (row.values, row.flags))
-            .chain(globals.map(|of| (of.1, of.2)));
-        let (values, flags): (Vec<_>, Vec<_>) = lists.unzip();
-        let listed =
-            self.is_data(name) || self.is_volume(name) || values.iter().any(|list| has(list, name));
-        let sure = listed
-            || self.may_be_temporary(name)
-            || [RUNS, READS, TOOL_WORDS]
-                .iter()
-                .any(|words| has_word(name, words));
-        let utility = PLAIN.iter().take(2).any(|(names, _)| self.is(names));
-        let flag = FLAG_BEGINS.iter().any(|begin| name.starts_with(begin))
-            || flags.iter().any(|list| has(list, name));
-        let none = !listed && (flag || has(FLAGS, name));
-        (sure && !none, (sure || !utility) && !none)
     }
 
     fn is_volume(&self, name: &str) -> bool {
         self.is("docker podman nerdctl docker-compose") && has("-v --volume --mount", name)
     }
 
-    /// Every value, in each way that it may be one; and for each word whether it is data.
-    fn given(&self) -> (Vec<Given>, Vec<bool>) {
+    fn may_be_temporary(&self, name: &str) -> bool {
+        let own = TEMPORARY_OPTIONS
+            .iter()
+            .filter(|(program, _)| self.is(program));
+        let mut own = own.flat_map(|(_, options)| options.split(' '));
+        name == "-o" || has_word(name, TEMPORARY) || own.any(|of| is_option(name, of))
+    }
+
+    /// Whether an option takes the next word: surely, or perhaps.
+    fn takes(&self, name: &str) -> (bool, bool) {
+        let listed = self.lists.iter().any(|(values, _)| has(values, name));
+        let listed = listed || self.is_data(name) || self.is_volume(name);
+        let named = [RUNS, READS, TOOL_WORDS]
+            .iter()
+            .any(|words| has_word(name, words));
+        let sure = listed || named || self.may_be_temporary(name);
+        let flag = self.lists.iter().any(|(_, flags)| has(flags, name))
+            || FLAG_BEGINS.iter().any(|begin| name.starts_with(begin));
+        if !listed && (flag || has(FLAGS, name)) {
+            return (false, false);
+        }
+        let utility = PLAIN.iter().take(2).any(|(names, _)| self.is(names));
+        (sure, sure || !utility)
+    }
+
+    /// Every value, in each way that it may be one.
+    fn given(&self) -> Vec<Given> {
         let mut found = Vec::new();
         let mut data = values(&self.program, self.words);
-        data[0] = true;
-        let mut ended = false;
         let mut taken = 0;
         for (at, word) in self.words.iter().enumerate().skip(1) {
             data[at] |= is_read(self.command, &word.text);
             if data[at] {
                 continue;
             }
+            let mut add = |at, name: &str, text: &str, option| {
+                let (name, text) = (name.to_owned(), text.to_owned());
+                found.push(Given {
+                    option,
+                    at,
+                    name,
+                    text,
+                });
+            };
             for text in self.script.forms(word) {
-                let mut add = |option, at, name: &str, text: &str| {
-                    let (name, text) = (name.to_owned(), text.to_owned());
-                    found.push(Given {
-                        option,
-                        at,
-                        name,
-                        text,
-                    });
-                };
-                if ended || !text.starts_with('-') || text.len() < 2 {
-                    match text.split_once('=') {
-                        Some((name, value)) if is_variable(name) => add(at, at, name, value),
-                        _ => {}
-                    }
-                    if let Some(file) = text.strip_prefix('@') {
-                        add(at, at, "@", file);
-                    }
+                let operand = text.len() < 2 || !text.starts_with('-');
+                let value = text.split_once(if operand { &['='][..] } else { &['=', ':'] });
+                if operand {
+                    let value = value.filter(|(name, _)| is_variable(name));
+                    value
+                        .into_iter()
+                        .for_each(|(name, value)| add(at, name, value, at));
+                    text.strip_prefix('@')
+                        .into_iter()
+                        .for_each(|file| add(at, "@", file, at));
                     if taken != at {
-                        add(at, at, "", &text);
+                        add(at, "", &text, at);
                     }
                     continue;
                 }
-                ended |= text == "--";
-                let value = text.split_once('=');
                 let name = value.map_or(text.as_str(), |(name, _)| name);
-                let short =
-                    (!text.starts_with("--")).then(|| text.chars().take(2).collect::<String>());
-                let glued = short.as_deref().map(|short| (short, &text[short.len()..]));
-                let glued = glued.filter(|(_, value)| !value.is_empty());
-                data[at] |= value.is_some() && self.is_data(name)
-                    || glued.is_some_and(|(short, _)| self.is_data(short));
-                if let Some((name, value)) = value {
-                    add(at, at, name, value);
-                }
-                if let Some((name, value)) = glued {
-                    add(at, at, name, value);
+                let end = text
+                    .char_indices()
+                    .nth(2)
+                    .map_or(text.len(), |(end, _)| end);
+                let glued = Some(text.split_at(end))
+                    .filter(|(short, rest)| *short != "--" && !rest.is_empty());
+                for (name, value) in value.into_iter().chain(glued) {
+                    data[at] |= self.is_data(name);
+                    add(at, name, value, at);
                 }
                 let (sure, may) = self.takes(name);
-                let next = self
-                    .words
-                    .get(at + 1)
-                    .filter(|_| value.is_none() && may && !ended);
+                let next = self.words.get(at + 1).filter(|_| value.is_none() && may);
                 let values = next.map_or_else(Vec::new, |next| self.script.forms(next));
                 for text in values
                     .iter()
                     .filter(|text| *text == "-" || !text.starts_with('-'))
                 {
-                    add(at, at + 1, name, text);
+                    add(at + 1, name, text, at);
                     taken = if sure { at + 1 } else { taken };
-                    if self.is_data(name) {
-                        data[at + 1] = true;
-                    }
+                    data[at + 1] |= self.is_data(name);
                 }
             }
         }
         found.retain(|of| !data[of.at] && !data[of.option]);
-        (found, data)
-    }
-
-    fn is_client(&self) -> bool {
-        self.is(CLIENTS)
-            || (self.is("git") && has("clone fetch pull push ls-remote remote", self.sub()))
+        found
     }
 
     /// Whether an address is another machine's, and not a client's business.
     fn is_elsewhere(&self, text: &str) -> bool {
+        let client = self.is("git") && has("clone fetch pull push ls-remote remote", self.sub());
         let installs = self.is("npm pnpm yarn bun pip pip3 uv poetry cargo gem go")
             && has("add ci i install update", self.sub());
         let near = !installs && !self.is("docker helm");
-        !self.is_client() && address(text).is_some_and(|host| !(near && is_local(host)))
+        let host = address(text).filter(|_| !client && !self.is(CLIENTS));
+        host.is_some_and(|host| !(near && is_local(host)))
     }
 
     fn asks(&self, of: &Given, reach: Reach<'_>) -> bool {
         let text = of.text.as_str();
-        if runs_value(self, text) || self.is_form(of, reach) {
+        if runs_value(&self.program, text) || self.is_form(of, reach) {
             return true;
         }
-        if of.name.is_empty() {
-            return self.is_elsewhere(text);
+        if of.name.is_empty() || of.is_program() {
+            return of.name.is_empty() && self.is_elsewhere(text);
         }
-        if is_program(of) {
-            return false;
-        }
-        if has_word(&of.name, RUNS)
-            && of.name.starts_with('-')
-            && !(self.is("psql") && of.name == "--command")
-        {
+        if of.is_run() && !(self.is("psql") && of.name == "--command") {
             return true;
         }
-        let volume = self.is_volume(&of.name);
-        let mut members = text.split(',').flat_map(|member| {
-            let named = member.split_once('=');
-            let host = named.is_none_or(|(name, _)| has("src source", name));
-            let whole = if volume {
-                member.split(':').next().unwrap_or(member)
-            } else {
-                member
-            };
-            let value = named.map(|(_, value)| value).filter(|_| !volume || host);
-            [(!volume || named.is_none()).then_some(whole), value]
-                .into_iter()
-                .flatten()
-        });
-        let read_only = has_word(&of.name, READS) && !has_word(&of.name, TEMPORARY);
-        let temporary = !read_only && self.may_be_temporary(&of.name);
-        members.any(|value| {
+        let (volume, temporary) = (self.is_volume(&of.name), self.may_be_temporary(&of.name));
+        let temporary = temporary && (has_word(&of.name, TEMPORARY) || !has_word(&of.name, READS));
+        let host = |member: &&str| {
+            let named = text.split(',').find(|whole| whole.ends_with(*member));
+            let name = named.and_then(|whole| whole.split_once('='));
+            !volume || name.is_none_or(|(name, value)| value == *member && has("src source", name))
+        };
+        of.members().into_iter().filter(host).any(|value| {
             let known = value.split(HOLE).next().unwrap_or_default();
-            let path = known.strip_prefix("file://").unwrap_or(known);
-            let below = |folder: &&str| {
-                path.strip_prefix(*folder)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            let climbs = path.split('/').any(|part| part == "..");
-            let fine = temporary && !climbs && ["/tmp", "/var/tmp"].iter().any(below);
+            let host = known.split(':').next().filter(|_| volume);
+            let path = host
+                .or_else(|| known.strip_prefix("file://"))
+                .unwrap_or(known);
+            let mut parts = path.split('/');
+            let below = path.starts_with("/tmp/")
+                || path.starts_with("/var/tmp/")
+                || has("/tmp /var/tmp", path);
+            let fine = has(DEVICES, path) || (temporary && below && parts.all(|part| part != ".."));
             self.is_elsewhere(value)
-                || (address(path).is_none()
-                    && !has(DEVICES, path)
-                    && !fine
-                    && reach(path) != Lies::Inside)
+                || (address(path).is_none() && !fine && reach(path) != Lies::Inside)
         })
     }
 
     /// (f), for values.
     fn is_form(&self, of: &Given, reach: Reach<'_>) -> bool {
         let (name, text) = (of.name.as_str(), of.text.as_str());
-        let operand =
-            name.is_empty() && reach(text.split("::").next().unwrap_or(text)) != Lies::Inside;
+        let path = text.split("::").next().unwrap_or(text);
+        let outside = || name.is_empty() && reach(path) != Lies::Inside;
         match self.program.as_str() {
+            "pytest" if name == "-p" => !text.starts_with("no:"),
             "pytest" => {
-                let ini = has("-o --override-ini", name) && text.starts_with("addopts");
-                (name == "-p" && !text.starts_with("no:")) || ini || operand
+                (has("-o --override-ini", name) && text.starts_with("addopts")) || outside()
             }
-            "cmake" => operand && reach(text) != Lies::Around,
+            "cmake" => outside() && reach(text) != Lies::Around,
             "docker" | "podman" => self.sub() == "compose" && name == "-f" && text == "-",
-            "make" => {
+            "make" if is_variable(name) && !name.starts_with('-') => {
                 let first = text
-                    .split_whitespace()
-                    .next()
-                    .filter(|_| text.contains(char::is_whitespace));
-                let runs = first.is_some_and(|first| {
-                    has(RUN, first) || WRAPPERS.iter().any(|row| has(row.names, first))
-                });
-                !name.starts_with('-')
-                    && is_variable(name)
-                    && (text.contains(['$', '`', ';', '|', '&', '\n', HOLE]) || runs)
+                    .split_once(char::is_whitespace)
+                    .map_or("", |(first, _)| first);
+                let wraps = WRAPPERS.iter().any(|row| has(row.names, first));
+                wraps || has(RUN, first) || text.contains(['$', '`', ';', '|', '&', '\n', HOLE])
             }
             "go" => self.sub() == "run" && name.is_empty() && text.contains('@'),
             _ => false,
@@ -323,26 +314,18 @@ impl<'s> Own<'s> {
     /// (f), for options and subcommands: the places that a pattern has to write.
     fn forms(&self) -> Vec<[usize; 2]> {
         let mut found = Vec::new();
+        let last = self.words.len() - 1;
         for (_, words, behind) in FORMS.iter().filter(|(names, ..)| self.is(names)) {
-            let option = |at: &usize| {
-                words
-                    .split(' ')
-                    .any(|of| of.starts_with('-') && is_option(&self.words[*at].text, of))
-            };
-            let options = (1..self.words.len()).filter(option);
-            found.extend(options.map(|at| [at, (at + 1).min(self.words.len() - 1)]));
-            let Some(sub) = self
-                .subcommand
-                .filter(|at| has(words, &self.words[*at].text))
-            else {
+            let is = |word: &str, of: &str| of.starts_with('-') && is_option(word, of);
+            let option = |at: &usize| words.split(' ').any(|of| is(&self.words[*at].text, of));
+            found.extend((1..=last).filter(option).map(|at| [at, last.min(at + 1)]));
+            let Some(sub) = self.subcommand.filter(|_| has(words, self.sub())) else {
                 continue;
             };
-            let next = self.words[sub + 1..]
-                .iter()
-                .position(|word| has(behind, &word.text) || word.dynamic);
+            let next = |at: &usize| has(behind, &self.words[*at].text) || self.words[*at].dynamic;
             match behind.is_empty() {
                 true => found.push([sub, sub]),
-                false => found.extend(next.map(|next| [sub, sub + 1 + next])),
+                false => found.extend((sub + 1..=last).find(next).map(|at| [sub, at])),
             }
         }
         found
@@ -350,61 +333,45 @@ impl<'s> Own<'s> {
 }
 
 /// (e) What begins like this is run.
-fn runs_value(own: &Own<'_>, text: &str) -> bool {
-    let command = |sign: char, line: &str| {
-        let mut letters = line.trim_start().chars();
-        letters.next() == Some(sign) && letters.next().is_some_and(char::is_alphabetic)
-    };
-    let harmless = match own.program.as_str() {
-        "sqlite3" => {
+fn runs_value(program: &str, text: &str) -> bool {
+    let (sign, harmless) = match program {
+        "sqlite3" => (
+            '.',
             has(
                 ".tables .schema .indexes .databases .headers .mode .dump",
                 text,
-            ) || !text.lines().any(|line| command('.', line))
-        }
-        "psql" => {
-            text.starts_with("\\d") && !text.contains('\n')
-                || has("\\l \\z \\x \\timing", text)
-                || !text.lines().any(|line| command('\\', line))
-        }
-        _ => true,
+            ),
+        ),
+        "psql" => (
+            '\\',
+            has("\\l \\z \\x \\timing", text) || (text.starts_with("\\d") && !text.contains('\n')),
+        ),
+        _ => ('!', true),
     };
-    ["!", "\\!", "|", "-javaagent"]
-        .iter()
-        .any(|begin| text.starts_with(begin))
-        || !harmless
-}
-
-/// A program of the system where one is asked for.
-fn is_program(of: &Given) -> bool {
-    let tool = has(TOOLS, &of.name) || has_word(&of.name, TOOL_WORDS);
-    tool && of.text.starts_with('/') && system_name(&of.text).is_some()
+    let command = |line: &str| {
+        let name = line.trim_start().strip_prefix(sign);
+        name.is_some_and(|name| name.starts_with(char::is_alphabetic))
+    };
+    let begins = ["!", "\\!", "|", "-javaagent"];
+    begins.iter().any(|begin| text.starts_with(begin)) || (!harmless && text.lines().any(command))
 }
 
 fn is_variable(name: &str) -> bool {
-    !name.is_empty()
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "_.-:".contains(c))
+    let own = |c: char| c.is_ascii_alphanumeric() || "_.-:".contains(c);
+    !name.is_empty() && name.chars().all(own)
 }
 
 /// Whether an option's name has one of these words: cut at `-`, `_` and capitals; a plural counts.
 fn has_word(name: &str, words: &str) -> bool {
     let mut cut = String::new();
-    let mut small = false;
     for c in name.chars() {
-        if small && c.is_uppercase() {
+        if c.is_uppercase() && cut.ends_with(char::is_lowercase) {
             cut.push(' ');
         }
-        small = c.is_lowercase();
-        cut.push(if "-_".contains(c) {
-            ' '
-        } else {
-            c.to_ascii_lowercase()
-        });
+        cut.push(if "-_".contains(c) { ' ' } else { c });
     }
-    cut.split_whitespace()
-        .any(|word| has(words, word) || word.strip_suffix('s').is_some_and(|one| has(words, one)))
+    let mut cut = cut.split_whitespace().map(str::to_lowercase);
+    cut.any(|word| has(words, &word) || has(words, word.strip_suffix('s').unwrap_or_default()))
 }
 
 /// The host of an address: `x://…`, `user@host:`.
@@ -414,8 +381,8 @@ fn address(text: &str) -> Option<&str> {
     }
     if let Some((scheme, rest)) = text.split_once("://") {
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        return (!scheme.is_empty() && scheme != "file")
-            .then(|| host.rsplit('@').next().unwrap_or(host));
+        let host = host.rsplit('@').next();
+        return host.filter(|_| !scheme.is_empty() && scheme != "file");
     }
     let (user, rest) = text.split_once('@')?;
     let (host, _) = rest.split_once(':')?;
@@ -424,141 +391,93 @@ fn address(text: &str) -> Option<&str> {
 }
 
 fn is_local(host: &str) -> bool {
-    let name = host
-        .split_once(']')
-        .map_or_else(|| host.split(':').next().unwrap_or(host), |(name, _)| name);
-    name.eq_ignore_ascii_case("localhost")
-        || name == "[::1"
-        || (name.starts_with("127.") && name.chars().all(|c| c.is_ascii_digit() || c == '.'))
+    let name = host.split(':').next().unwrap_or_default();
+    let number = name.strip_prefix("127.").unwrap_or("x");
+    let number = number.chars().all(|c| c.is_ascii_digit() || c == '.');
+    name.eq_ignore_ascii_case("localhost") || host.starts_with("[::1]") || number
 }
 
-/// Whether a command has an option or text of (a), (e) or (f): it may run what it is given.
+/// Whether a command has an option of (a) or a form of (f): it may run what it is given.
 pub(crate) fn runs_by(script: &Script, at: usize) -> bool {
-    let Some(own) = Own::of(script, at) else {
-        return true;
-    };
-    let runs = |of: &Given| has_word(&of.name, RUNS) && of.name.starts_with('-');
-    own.given().0.iter().any(runs) || !own.forms().is_empty()
+    let runs = |own: Own<'_>| own.given().iter().any(Given::is_run) || !own.forms().is_empty();
+    Own::of(script, at).is_none_or(runs)
 }
 
-/// The places of a command's words that a pattern has to write before it approves them: each an option or operand
-/// and its value.
+/// What a pattern has to write before it approves a command.
+#[derive(Debug, Default)]
+pub struct Unmeant {
+    /// Places of words, each an option or operand and its value.
+    pub places: Vec<[usize; 2]>,
+    /// What may be a path, with the place of its word, and whether it is the whole of a value.
+    pub paths: Vec<(usize, String, bool)>,
+    /// It takes commands on standard input: no pattern approves it.
+    pub is_fed: bool,
+}
+
+/// Looks through a command's words.
 #[must_use]
-pub fn unmeant(script: &Script, at: usize, reach: Reach<'_>) -> Vec<[usize; 2]> {
+pub fn unmeant(script: &Script, at: usize, reach: Reach<'_>) -> Unmeant {
+    let mut found = Unmeant::default();
     let Some(own) = Own::of(script, at) else {
-        return Vec::new();
+        return found;
     };
     let reads = is_reader(script, at);
-    let moved =
-        |of: &&Given| !reads || (own.is("git") && has("-C --git-dir --work-tree", &of.name));
-    let given = own.given().0;
-    let mut found: Vec<_> = given
-        .iter()
-        .filter(moved)
-        .filter(|of| own.asks(of, reach))
-        .map(|of| [of.option, of.at])
-        .collect();
+    let moves = |of: &Given| own.is("git") && has("-C --git-dir --work-tree", &of.name);
+    found.is_fed = is_fed(script, at);
+    for of in own.given().iter().filter(|of| !reads || moves(of)) {
+        if own.asks(of, reach) {
+            found.places.push([of.option, of.at]);
+        }
+        let stream = of.text == "-" || is_stream(&of.text);
+        found.is_fed |= own.is("make") && has("-f --file --makefile", &of.name) && stream;
+        if reads || address(&of.text).is_some() || of.is_program() {
+            continue;
+        }
+        let members = of.members().into_iter().map(str::to_owned);
+        found
+            .paths
+            .extend(members.map(|member| (of.at, member, false)));
+        found.paths.push((of.at, of.text.clone(), true));
+    }
     if !reads {
-        found.extend(own.forms());
+        found.places.extend(own.forms());
     }
     found
 }
 
-/// The paths that a command may name, each with the place of its word, and whether it is the whole word.
-#[must_use]
-pub fn paths(script: &Script, at: usize) -> Vec<(usize, String, bool)> {
-    let Some(own) = Own::of(script, at).filter(|_| !is_reader(script, at)) else {
-        return Vec::new();
-    };
-    let (given, data) = own.given();
-    let program = |at: usize| {
-        given
-            .iter()
-            .any(|of| of.at == at && !of.name.is_empty() && is_program(of))
-    };
-    let mut found = Vec::new();
-    for (at, word) in own
-        .words
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| !data[*at] && !program(*at))
-    {
-        for text in own.script.forms(word) {
-            if address(&text).is_some() {
-                continue;
-            }
-            let value = text.split_once('=').map(|(_, value)| value);
-            let glued = text.get(2..).filter(|_| text.starts_with('-'));
-            let behind = text
-                .split_once(':')
-                .filter(|_| text.starts_with('-'))
-                .map(|(_, value)| value);
-            for part in [Some(text.as_str()), value, glued, behind]
-                .into_iter()
-                .flatten()
-            {
-                let members = part
-                    .split(',')
-                    .map(|member| member.split_once('=').map_or(member, |(_, value)| value));
-                found.extend(members.map(|member| (at, member.to_owned(), false)));
-                found.push((at, part.to_owned(), true));
-            }
-        }
-    }
-    found
+fn is_stream(path: &str) -> bool {
+    let streams = ["/dev/stdin", "/dev/fd/", "/proc/"];
+    streams.iter().any(|begin| path.starts_with(begin))
 }
 
 /// Whether a program takes commands from a text or pipe that it is given.
-#[must_use]
-pub fn is_fed(script: &Script, at: usize) -> bool {
-    use crate::script::{Before, Kind};
+fn is_fed(script: &Script, at: usize) -> bool {
     let commands = &script.commands;
-    let command = &commands[at];
-    let name = command.name().unwrap_or_default();
-    let streams = |word: &Word| {
-        ["/dev/stdin", "/dev/fd/", "/proc/"]
-            .iter()
-            .any(|begin| word.text.contains(begin))
-    };
-    let makefile = |two: &[Word]| {
-        (is_option(&two[0].text, "-f")
-            || is_option(&two[0].text, "--file")
-            || is_option(&two[0].text, "--makefile"))
-            && (two[1].text == "-" || streams(&two[1]))
-    };
-    let glued = |word: &Word| {
-        has("-f- --file=- --makefile=-", &word.text)
-            || (word.text.starts_with('-') && streams(word))
-    };
-    let make = name == "make"
-        && (command.words.windows(2).any(makefile) || command.words.iter().any(glued));
-    if make {
-        return true;
-    }
-    if !has(INTERPRETS, &name) {
+    if !has(INTERPRETS, &commands[at].name().unwrap_or_default()) {
         return false;
     }
     let given = |of: &Command| {
-        let text = of.redirections.iter().any(|of| {
-            of.kind == Kind::Here
-                || (of.kind == Kind::Read && (of.target.dynamic || streams(&of.target)))
+        let text = of.redirections.iter().any(|of| match of.kind {
+            Kind::Here => true,
+            Kind::Read => of.target.dynamic || is_stream(&of.target.text),
+            _ => false,
         });
         text || of.before == Before::Pipe
     };
     let mut outer = Some(at);
     while let Some(place) = outer {
-        let own = &commands[place];
-        let before = commands[..place]
+        // A group has its commands deeper, and its redirections behind it.
+        let depth = commands[place].depth;
+        let mut before = commands[..place]
             .iter()
             .rev()
-            .take_while(|of| of.depth >= own.depth && own.depth > 1);
-        let behind = commands[place + 1..]
-            .iter()
-            .find(|of| of.words.is_empty() && of.depth < own.depth);
-        if given(own) || before.into_iter().any(given) || behind.is_some_and(given) {
+            .take_while(|of| depth > 1 && of.depth >= depth);
+        let mut behind = commands[place + 1..].iter();
+        let group = behind.find(|of| of.words.is_empty() && of.depth < depth);
+        if given(&commands[place]) || before.any(given) || group.is_some_and(given) {
             return true;
         }
-        outer = own.inside;
+        outer = commands[place].inside;
     }
     false
 }

@@ -26,6 +26,8 @@ pub struct Launched {
     pub texts: Vec<Vec<Piece>>,
     /// Every literal word and piece in small letters.
     pub names: HashSet<String>,
+    /// A word is not known.
+    pub dynamic: bool,
 }
 
 /// A piece of a text, without the path before it.
@@ -148,6 +150,7 @@ impl Launched {
                 row.push((word.clone(), counts(at)));
             }
             whole.push((word.clone(), counts(at)));
+            self.dynamic |= word.dynamic;
         }
         self.add_names(whole.iter().chain(&row).map(|(word, _)| &word.text));
         if row.len() > whole.len() {

@@ -11,11 +11,9 @@ pub(super) fn launches(launched: &Launched, pattern: &CommandPattern) -> bool {
     let ([part], Some(name)) = (pattern.parts.as_slice(), pattern.program()) else {
         return false;
     };
-    if !pattern
-        .literals
-        .iter()
-        .any(|word| launched.names.contains(word))
-    {
+    let has = |word: &String| launched.names.contains(word);
+    let known = launched.dynamic && pattern.literals.iter().any(has);
+    if !known && !launched.names.contains(name) {
         return false;
     }
     let shell = pattern.shell;

@@ -1,6 +1,6 @@
 //! What a command reaches that a pattern has to write: protected places, options, addresses.
 
-use countersign_shell::given::{Lies, is_fed, paths, unmeant as given};
+use countersign_shell::given::{Lies, unmeant as given};
 use countersign_shell::{ANY, HOLE, HOLE_END, Shell, acts, filled};
 
 use super::paths::{is_protected, lies};
@@ -19,24 +19,22 @@ pub(super) fn unmeant(read: &Read, at: usize, place: &WorkingFolder) -> Vec<[usi
         return Vec::new();
     }
     let folder = &read.folders[at];
-    let mut found = Vec::new();
-    for (word, form, whole) in paths(&read.script, at) {
-        let hole =
-            form.starts_with(HOLE) && form.find(HOLE_END) == Some(form.len() - HOLE_END.len_utf8());
+    let lies = |path: &str| {
+        folder
+            .at(path)
+            .map_or(Lies::Outside, |path| lies(&path, place))
+    };
+    let given = given(&read.script, at, &lies);
+    let mut found = if posix { given.places } else { Vec::new() };
+    found.extend((posix && given.is_fed).then_some([usize::MAX; 2]));
+    for (word, form, whole) in given.paths {
+        let end = form.len().checked_sub(HOLE_END.len_utf8());
+        let hole = whole && form.starts_with(HOLE) && form.find(HOLE_END) == end;
         let path = filled(&form, ANY).replace('\\', "/");
         let path = folder.at(&path).unwrap_or(path);
-        if (hole && whole && posix && is(WRITERS)) || is_protected(&path, place, writes) {
+        if (hole && posix && is(WRITERS)) || is_protected(&path, place, writes) {
             found.push([word, word]);
         }
-    }
-    if posix {
-        let lies = |path: &str| {
-            folder
-                .at(path)
-                .map_or(Lies::Outside, |path| lies(&path, place))
-        };
-        found.extend(given(&read.script, at, &lies));
-        found.extend(is_fed(&read.script, at).then_some([usize::MAX; 2]));
     }
     found
 }

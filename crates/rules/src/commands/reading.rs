@@ -31,7 +31,7 @@ pub(crate) struct Read {
     /// What its programs may run.
     launched: OnceCell<Launched>,
     /// Of each command the places that a pattern has to write.
-    unmeant: OnceCell<Vec<Vec<[usize; 2]>>>,
+    unmeant: Vec<OnceCell<Vec<[usize; 2]>>>,
 }
 
 /// Where the agent works, as the request says.
@@ -125,7 +125,7 @@ impl Read {
             names.extend(same_program(&name).map(str::to_owned));
             names.insert(name);
         }
-        let folders = folders(&script);
+        let (folders, count) = (folders(&script), script.commands.len());
         let moved = folders.iter().any(|folder| *folder != Folder::Same);
         let moved_git = moved && names.contains("git");
         Self {
@@ -136,7 +136,7 @@ impl Read {
             unknown_name,
             moved_git,
             launched: OnceCell::new(),
-            unmeant: OnceCell::new(),
+            unmeant: vec![OnceCell::new(); count],
         }
     }
 
@@ -147,12 +147,8 @@ impl Read {
         })
     }
 
-    /// The places of a command's words that a pattern has to write; the first is one that no pattern can.
+    /// The places of a command's words that a pattern has to write.
     pub(super) fn unmeant(&self, at: usize, place: &WorkingFolder) -> &[[usize; 2]] {
-        let all = self.unmeant.get_or_init(|| {
-            let commands = 0..self.script.commands.len();
-            commands.map(|at| unmeant(self, at, place)).collect()
-        });
-        &all[at]
+        self.unmeant[at].get_or_init(|| unmeant(self, at, place))
     }
 }
