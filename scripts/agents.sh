@@ -10,6 +10,6 @@ scripts/setup.sh core python
 say "npm: ${packages[*]}"
 npm install --prefix "$folder" --no-audit --no-fund --ignore-scripts --silent "${packages[@]}"
 node "$folder/node_modules/opencode-ai/postinstall.mjs"
-cargo build --quiet -p countersign
+build_program --quiet
 COUNTERSIGN_AGENT_PROGRAMS="$folder" "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml \
   --rootdir tests/agents tests/agents/test_programs.py tests/agents/test_codex_trust.py

@@ -4,7 +4,7 @@ set -eu
 . "$(dirname -- "$0")/lib.sh"
 
 scripts/setup.sh core python
-cargo build --quiet --package countersign
+build_program --quiet
 reports=$(mktemp -d)
 trap 'rm -rf "$reports"' EXIT
 (cd sdk/python && "$venv/bin/python" -m pytest --junit-xml "$reports/sdk.xml")

@@ -5,6 +5,6 @@ set -eu
 
 scripts/setup.sh core python
 say "building the console (without the window)"
-cargo build --quiet --package countersign
+build_program --quiet
 say "demo"
 exec "$venv/bin/python" scripts/demo.py --countersign target/debug/countersign

@@ -13,7 +13,7 @@ if [ "${1:-}" = --built ]; then
 else
   scripts/setup.sh core ui python window desktop
   (cd ui && npm run --silent build)
-  cargo build --quiet --package countersign --features countersign/gui
+  build_program --quiet --features countersign/gui
 fi
 
 export COUNTERSIGN_APP="${COUNTERSIGN_APP:-$root/target/debug/countersign}"

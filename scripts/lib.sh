@@ -36,3 +36,14 @@ if [ -z "${RUSTUP_TOOLCHAIN:-}" ] && ! rustc --version >/dev/null 2>&1 && have r
 fi
 
 venv="$root/.venv"
+
+# Lints are made while compiling: as a step of its own clippy would check the whole workspace once more.
+lints() { export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__; }
+
+# build_program [ARGUMENT...] builds the program and the example agent just as `make test` does, so that neither compiles
+# again what the other did: with the features that the whole workspace asks for, and with lints, as cargo keeps what is
+# compiled without them apart. Another Rust than the pinned one may warn of more: there without.
+build_program() (
+  if have clippy-driver && [ "$(rustc --version | cut -d' ' -f2)" = "$wanted_rust" ]; then lints; fi
+  cargo build --workspace --bin countersign --bin example-rust-agent "$@"
+)

@@ -34,11 +34,11 @@ if [ "$display" = yes ]; then
   scripts/setup.sh core ui python window
   say "building the page and the console (some minutes the first time)"
   (cd ui && npm run --silent build -- --logLevel warn)
-  cargo build --package countersign --package example-rust-agent --features countersign/gui
+  build_program --features countersign/gui
 else
   scripts/setup.sh core python
   say "no display: building the console without its window"
-  cargo build --package countersign --package example-rust-agent
+  build_program
 fi
 
 # await WHAT PID COMMAND... until the command succeeds; fails when the process ends or after 30 s. A console

@@ -56,6 +56,8 @@ find_python() {
 # ---- system packages -----------------------------------------------------------
 
 apt_updated=no
+# Another apt, such as the automatic updates, may be at work: it is waited for.
+apt="DEBIAN_FRONTEND=noninteractive apt-get -q -q -o DPkg::Lock::Timeout=300"
 
 # Installs those of the named Debian packages that are missing.
 apt_packages() {
@@ -78,11 +80,12 @@ apt_packages() {
     die "these packages are missing and this user may not install them. Run: sudo apt-get install -y$missing"
   fi
   if [ "$apt_updated" = no ]; then
-    $as_root DEBIAN_FRONTEND=noninteractive apt-get -q -q update || note "apt-get update failed; trying with the lists that are here"
+    # shellcheck disable=SC2086  # several words
+    $as_root $apt update || note "apt-get update failed; trying with the lists that are here"
     apt_updated=yes
   fi
   # shellcheck disable=SC2086  # one word a package
-  $as_root DEBIAN_FRONTEND=noninteractive apt-get -q -q -y --no-install-recommends install $missing >.setup/apt.log 2>&1 || {
+  $as_root $apt -y --no-install-recommends install $missing >.setup/apt.log 2>&1 || {
     tail -20 .setup/apt.log >&2
     die "apt-get could not install:$missing"
   }

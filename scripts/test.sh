@@ -40,6 +40,7 @@ step() {
   local begun=$SECONDS
   "$@"
   note "$current: $((SECONDS - begun)) s"
+  printf '%5d s  %s\n' "$((SECONDS - begun))" "$current" >>"$reports/times"
 }
 
 # beside COMMAND... runs a lane of steps next to the ones that follow; `joined` waits for all and prints what they printed.
@@ -107,12 +108,12 @@ own_console() {
   return 1
 }
 
-rust_docs() { RUSTDOCFLAGS=-Dwarnings cargo doc --quiet --no-deps --workspace "${features[@]}"; }
+# Takes what the lanes beside it leave of the processor: it waits for nobody, they wait for servers and deadlines.
+rust_docs() { RUSTDOCFLAGS=-Dwarnings nice -n 19 cargo doc --quiet --no-deps --workspace "${features[@]}"; }
 
-# Everything that the later steps run, with one feature set. The lints are made in the same pass: as a step of its own
-# clippy would check the whole workspace once more.
+# Everything that the later steps run, with one feature set.
 rust_build() { cargo build --quiet --workspace --all-targets "${features[@]}"; }
-export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__
+lints
 
 rust_tests() {
   if cargo nextest --version >/dev/null 2>&1; then
@@ -170,6 +171,7 @@ python_tests() {
   step "bridge: tests" process_tests bridge
   step "coding agents: tests" process_tests agents
 }
+docs_lane() { step "Rust docs" rust_docs; }
 framework_tests() { step "Python: tests of frameworks" sdk_tests "$frameworks" frameworks; }
 
 step "format" cargo fmt --all --check
@@ -180,14 +182,14 @@ beside first_lane
 step "Rust build and lints" rust_build
 step "tidy" xtask tidy
 step "generated files" xtask codegen --check
-step "Rust docs" rust_docs
 joined
 
 step "Rust tests" rust_tests
 step "Rust examples in docs" rust_examples
-# Two lanes: while the tests of one wait for a deadline or a program, those of the other work.
+# While the tests of one lane wait for a deadline or a program, those of the other work.
 beside python_tests
 beside framework_tests
+beside docs_lane
 step "faults under load" faults
 joined
 step "compatibility page" "$venv/bin/python" scripts/compatibility.py --check "$reports"/*.xml
@@ -203,4 +205,5 @@ elif [ "$before" != "$after" ]; then
   exit 1
 fi
 
-say "all passed in $((SECONDS - started)) s"
+say "all passed in $((SECONDS - started)) s; the steps, some beside others:"
+sort -rn "$reports/times"
