@@ -21,20 +21,20 @@ PROJECT, CHANNEL = "p1", "ch1"
 
 
 class Api:
-    """Cards, edges and tools over HTTP. `away` answers 503."""
+    """Cards, edges and tools over HTTP. `away` answers 503, `cards_away` where a card is read."""
 
     def __init__(self) -> None:
         self.cards: dict[tuple[str, str], dict] = {}
         self.answered: set[str] = set()
         self.tools: list[bytes] = []
-        self.away = False
+        self.away = self.cards_away = False
         api = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 url = urlparse(self.path)
                 parts = url.path.strip("/").split("/")
-                if api.away:
+                if api.away or (api.cards_away and parts[2] == "cards"):
                     self.reply(503, {"detail": "starting"})
                 elif parts[2] == "cards":
                     card = api.cards.get((parts[1], parts[3]))

@@ -43,6 +43,18 @@ pub(crate) fn unverifiable(call: &Call<'_>, card: &Card) -> Option<&'static str>
     }
 }
 
+/// Whether a card that is read again is still what was approved: it checks out, with the arguments of the request and
+/// the same merged into them.
+pub(crate) fn is_as_approved(call: &Call<'_>, card: &Card, request: &Value) -> bool {
+    let Card::Found(found) = card else {
+        return false;
+    };
+    let args = &found["content"]["arguments"];
+    unverifiable(call, card).is_none()
+        && args_digest(args).is_ok_and(|digest| request["args_digest"] == digest.to_string())
+        && request["effective"] == effective(found, args).unwrap_or_default()
+}
+
 /// The request's body, from the moment `now_ms` to the deadline.
 pub(crate) fn request(
     call: &Call<'_>,

@@ -1,6 +1,8 @@
 //! One command from its arrival to its end. Each step is stored before the next, so that any of them can be the first
 //! after a start.
 
+mod forwarding;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,12 +15,11 @@ use crate::api::{self, Away, Card};
 use crate::call::Call;
 use crate::card;
 use crate::config::Project;
-use crate::forward;
 use crate::report::{Outcome, Reported, job};
 use crate::run::Bridge;
 use crate::spans;
-use crate::store::{Set, State, as_i64};
-use crate::store_rows::{Answer, Stored, now_ms};
+use crate::store::{Set, State};
+use crate::store_rows::{Answer, Stored, now_ms, unstamp};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
@@ -191,21 +192,36 @@ impl Flow<'_> {
 
     /// The card, or none at the deadline.
     async fn card(&self) -> Result<Option<Card>, rusqlite::Error> {
-        let mut pause = SHORTEST_PAUSE;
-        let mut noted = self.command.state == State::WaitingForCard;
-        loop {
-            match api::card(&self.bridge.http, self.project, &self.call.payload.card_id).await {
+        if self.command.state != State::WaitingForCard {
+            match self.read_card().await {
                 Ok(card) => return Ok(Some(card)),
                 Err(Away(why)) => tracing::info!("a card is waited for: {why}"),
             }
-            if !noted {
-                self.span("waiting");
-                self.keep(State::WaitingForCard, &[]).await?;
-                noted = true;
+            self.span("waiting");
+            self.keep(State::WaitingForCard, &[]).await?;
+            sleep(SHORTEST_PAUSE.min(left(self.command.deadline_ms))).await;
+        }
+        Ok(self.until_answered(|| self.read_card()).await)
+    }
+
+    fn read_card(&self) -> impl Future<Output = Result<Card, Away>> {
+        api::card(&self.bridge.http, self.project, &self.call.payload.card_id)
+    }
+
+    /// What the API says, asked again until the deadline; none where it did not say so.
+    async fn until_answered<T, A>(&self, ask: impl Fn() -> A) -> Option<T>
+    where
+        A: Future<Output = Result<T, Away>>,
+    {
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            match ask().await {
+                Ok(answer) => return Some(answer),
+                Err(Away(why)) => tracing::info!("the API is asked again: {why}"),
             }
             let left = left(self.command.deadline_ms);
             if left.is_zero() {
-                return Ok(None);
+                return None;
             }
             sleep(pause.min(left)).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
@@ -237,6 +253,12 @@ impl Flow<'_> {
         Ok(Next::Again)
     }
 
+    /// The request as it was sent.
+    fn request(&self) -> Value {
+        let bytes = self.command.request.as_deref().unwrap_or_default();
+        serde_json::from_slice(bytes).unwrap_or_default()
+    }
+
     fn parsed(&self, request: &[u8]) -> Option<ParsedRequest> {
         let key = self.bridge.gates.get(&self.project.id)?.agent();
         let id: RequestId = self.call.request_id().parse().ok()?;
@@ -260,16 +282,13 @@ impl Flow<'_> {
             .bridge
             .waits
             .of(self.call.project, self.call.tool_call_id);
-        let mut deadline = self.command.deadline_ms;
-        let mut asking = gate.ask(Ask::raw(parsed.request));
-        let handle = asking.handle();
+        let first = self.request()["expires_at"].as_str().and_then(unstamp);
+        let mut deadline = first.unwrap_or(self.command.deadline_ms);
         // After a start its timer runs for what is left.
-        handle.tighten(left(deadline));
+        let mut asking = gate.ask(Ask::raw(parsed.request).timeout(left(deadline)));
+        let handle = asking.handle();
         let answered = loop {
-            tokio::select! {
-                answered = &mut asking => break answered,
-                () = waiter.changed() => {}
-            }
+            // Also one that was named in an earlier life: whether it was published then is not known.
             if let Some((resume, named)) = self.named_deadline()?
                 && named < deadline
             {
@@ -283,6 +302,10 @@ impl Flow<'_> {
                     ],
                 )
                 .await?;
+            }
+            tokio::select! {
+                answered = &mut asking => break answered,
+                () = waiter.changed() => {}
             }
         };
         match answered {
@@ -317,110 +340,6 @@ impl Flow<'_> {
         self.keep(state, &[("decision", kept.into())]).await?;
         self.span(status);
         Ok(Next::Again)
-    }
-
-    async fn forward(&self) -> Step {
-        let answer = self.command.decision.clone().unwrap_or_default();
-        let decision_id = answer.decision_id.as_deref().unwrap_or_default();
-        if let Some(from) = self.command.forward_from {
-            match forward::earlier(&self.bridge.jetstream, &self.call, from).await {
-                Ok(Some(sequence)) => return self.forwarded(decision_id, sequence).await,
-                Ok(None) => {}
-                Err(why) => return self.later(&why).await,
-            }
-        }
-        if left(self.command.deadline_ms).is_zero() {
-            self.refused(decision_id, "late").await;
-            return self.run_out().await;
-        }
-        match self.is_answered().await {
-            Some(false) => {}
-            Some(true) => {
-                self.refused(decision_id, "already_answered").await;
-                self.keep(State::Answered, &[]).await?;
-                return Ok(Next::End);
-            }
-            None => {
-                self.refused(decision_id, "api_unreachable").await;
-                self.keep(State::NotForwarded, &[]).await?;
-                self.span("error");
-                return Ok(Next::End);
-            }
-        }
-        let from = match self.command.forward_from {
-            Some(from) => from,
-            None => match forward::last_sequence(&self.bridge.jetstream).await {
-                Ok(from) => from,
-                Err(why) => return self.later(&why).await,
-            },
-        };
-        self.keep(State::Forwarding, &[("forward_from", as_i64(from).into())])
-            .await?;
-        if left(self.command.deadline_ms).is_zero() {
-            return Ok(Next::Again);
-        }
-        match forward::publish(&self.bridge.jetstream, &self.call, decision_id).await {
-            Ok(sequence) => self.forwarded(decision_id, sequence).await,
-            Err(why) => self.later(&why).await,
-        }
-    }
-
-    /// Whether CommonGround has an answer already; none where its API did not say so until the deadline.
-    async fn is_answered(&self) -> Option<bool> {
-        let mut pause = SHORTEST_PAUSE;
-        loop {
-            match api::is_answered(&self.bridge.http, self.project, self.call.tool_call_id).await {
-                Ok(answered) => return Some(answered),
-                Err(Away(why)) => tracing::info!("a forward waits for the API: {why}"),
-            }
-            let left = left(self.command.deadline_ms);
-            if left.is_zero() {
-                return None;
-            }
-            sleep(pause.min(left)).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
-    }
-
-    async fn later(&self, why: &str) -> Step {
-        tracing::info!("a forward is tried again: {why}");
-        sleep(SHORTEST_PAUSE).await;
-        Ok(Next::Again)
-    }
-
-    async fn forwarded(&self, decision_id: &str, sequence: u64) -> Step {
-        if let Some(reports) = self.reports(decision_id) {
-            let body: Value = self
-                .command
-                .request
-                .as_deref()
-                .map_or(Value::Null, |bytes| {
-                    serde_json::from_slice(bytes).unwrap_or_default()
-                });
-            let sent = reports
-                .executed_degraded(&body["args"], ["forwarded".to_owned()])
-                .await;
-            noted(sent);
-        }
-        self.keep(
-            State::Forwarded,
-            &[("forwarded_seq", as_i64(sequence).into())],
-        )
-        .await?;
-        self.span("running");
-        Ok(Next::End)
-    }
-
-    async fn refused(&self, decision_id: &str, code: &str) {
-        if let Some(reports) = self.reports(decision_id) {
-            noted(reports.refused(code).await);
-        }
-    }
-
-    fn reports(&self, decision_id: &str) -> Option<countersign_sdk::Receipts> {
-        let gate = self.bridge.gates.get(&self.project.id)?;
-        let id: RequestId = self.call.request_id().parse().ok()?;
-        Some(gate.reports(id, decision_id))
     }
 }
 
@@ -476,12 +395,6 @@ async fn report(bridge: &Bridge, command: &Stored, outcome: Option<Outcome>) -> 
             }
         }
         return Ok(Next::End);
-    }
-}
-
-fn noted(sent: Result<(), countersign_sdk::GateError>) {
-    if let Err(error) = sent {
-        tracing::warn!("a receipt is late: {error}");
     }
 }
 

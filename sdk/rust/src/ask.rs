@@ -86,7 +86,8 @@ impl Ask {
         Self::draft(draft)
     }
 
-    /// A request that the caller built and sent as it is: none of the setters changes it.
+    /// A request that the caller built and sent as it is: none of the setters changes it. [`timeout`](Self::timeout)
+    /// shortens the own wait alone.
     ///
     /// If its bytes are on the bus already, from an earlier life of the agent, it gets the answer to those, whatever
     /// was done with it then.

@@ -67,7 +67,12 @@ impl Wait<'_> {
         let mut earlier = self.handle.earlier();
         let mut pace = Pace::new(self.timing);
         let mut patience = None;
+        let mut shortened = false;
         loop {
+            // How long the request has been there is known once it is placed.
+            if placed && std::mem::take(&mut shortened) {
+                self.tell_deadline();
+            }
             let now = Instant::now();
             let end = now + self.timer.remaining();
             let mut soon = false;
@@ -88,7 +93,7 @@ impl Wait<'_> {
                 Ok(()) = reconnects.changed() => soon = true,
                 Ok(()) = earlier.changed() => {
                     let until = *earlier.borrow_and_update();
-                    self.tighten(until);
+                    shortened |= until.is_some_and(|until| self.shorten(until));
                     continue;
                 }
                 () = sleep_until(pace.next().min(end)) => {}
@@ -185,17 +190,23 @@ impl Wait<'_> {
         }
         let passed = wall_clock().get() - self.asked.requested_at.get();
         let passed = Duration::try_from(passed).unwrap_or_default();
-        let left = self.asked.lifetime.saturating_sub(passed);
-        self.timer.shorten(self.timer.elapsed() + left);
+        let limit = passed.saturating_add(self.timer.remaining());
+        self.timer = Timer::resume(self.asked.lifetime.min(limit), passed);
     }
 
-    fn tighten(&mut self, until: Option<Instant>) {
-        let Some(until) = until else { return };
-        let limit = self.timer.elapsed() + until.saturating_duration_since(Instant::now());
-        if limit >= self.timer.elapsed() + self.timer.remaining() {
-            return;
+    /// Whether the wait then ends earlier.
+    fn shorten(&mut self, until: Instant) -> bool {
+        let left = until.saturating_duration_since(Instant::now());
+        let earlier = left < self.timer.remaining();
+        if earlier {
+            self.timer.shorten(self.timer.elapsed() + left);
         }
-        self.timer.shorten(limit);
+        earlier
+    }
+
+    /// The console shows the deadline that counts here.
+    fn tell_deadline(&self) {
+        let limit = self.timer.elapsed() + self.timer.remaining();
         let limit = time::Duration::try_from(limit).unwrap_or(countersign_wire::MAX_LIFETIME);
         let earlier = Tighten {
             v: 1,

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use countersign_sdk::wire::{
-    Stage, decision_subject, parse_withdraw, tighten_subject, withdraw_subject,
+    Stage, Timestamp, decision_subject, parse_tighten, parse_withdraw, tighten_subject,
+    withdraw_subject,
 };
-use countersign_sdk::{Ask, DecisionVerdict, GateError, Ran};
+use countersign_sdk::{ApprovalRequest, Ask, DecisionVerdict, GateError, Ran};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -342,6 +343,37 @@ async fn a_tightened_question_expires_earlier_and_tells_the_console() {
     console
         .stored("CS_REQUESTS", &tighten_subject(&seen.key), 1)
         .await;
+}
+
+/// As after a restart of the agent: its timer begins anew, the request's does not.
+#[tokio::test]
+async fn a_tightened_question_of_an_earlier_life_ends_when_it_says() {
+    let mut console = Console::start().await;
+    let gate = console.gate().await;
+    let first = tokio::spawn(gate.ask(delete_invoice()));
+    let seen = console.next_request().await;
+    first.abort();
+    let _ = first.await;
+    let mut body: Value = serde_json::from_slice(&seen.payload).unwrap();
+    let now: Timestamp = serde_json::from_value(body["requested_at"].clone()).unwrap();
+    let asked_at = now.get() - time::Duration::seconds(100);
+    body["request_id"] = json!("older");
+    body["requested_at"] = json!(Timestamp::new(asked_at));
+    body["expires_at"] = json!(Timestamp::new(asked_at + time::Duration::seconds(600)));
+    let older: ApprovalRequest = serde_json::from_value(body).unwrap();
+    let first = tokio::spawn(gate.ask(older.clone()));
+    let seen = console.next_request().await;
+    first.abort();
+    let _ = first.await;
+    let asking = gate.ask(older);
+    asking.handle().tighten(Duration::from_secs(60));
+    let waiting = tokio::spawn(asking);
+    let subject = tighten_subject(&seen.key);
+    let stored = console.stored("CS_REQUESTS", &subject, 1).await;
+    let tighten = parse_tighten(&subject, &stored[0]).unwrap();
+    let lifetime = (tighten.expires_at.get() - asked_at).as_seconds_f64();
+    assert!((159.0..162.0).contains(&lifetime), "{lifetime}");
+    waiting.abort();
 }
 
 #[tokio::test]
