@@ -11,6 +11,7 @@ from countersign.adapters._gating import GatedCall, group, named
 from opentelemetry.sdk.trace import TracerProvider
 
 from conftest import SOON
+from console import canonical_digest
 
 
 def gated(gate: Gate, request_id: str | None, **how) -> GatedCall:
@@ -62,8 +63,8 @@ async def test_the_span_of_a_waiting_call_names_its_request(gate, console):
     assert (await asyncio.wait_for(asking, SOON)).allowed
 
 
-@pytest.mark.parametrize(("own", "key"), [("mine/1", "mine/1"), (None, "t1/c1")])
-async def test_a_call_is_asked_under_its_own_key_or_that_of_its_ids(bench, console, tmp_path, own, key):
+@pytest.mark.parametrize(("own", "key"), [("mine/1", "mine/1"), (None, f"t1/c1/{canonical_digest({'n': 1})}")])
+async def test_a_call_is_asked_under_its_own_key_or_that_of_its_ids_and_arguments(bench, console, tmp_path, own, key):
     async with Gate.connect(bench.enrolment(), journal=tmp_path / "pending") as gate:
         before = len(console.received["request"])
         asking = asyncio.create_task(gated(gate, None, key=own).ask())
@@ -72,6 +73,52 @@ async def test_a_call_is_asked_under_its_own_key_or_that_of_its_ids(bench, conso
             await gate.ask(ToolCall(name="pay"), key=key)
         asking.cancel()
         await asyncio.wait({asking})
+
+
+async def test_calls_with_one_id_get_a_card_each_and_are_found_again(bench, console, tmp_path):
+    """As from a server that gives all calls one id: two that are equal, and another one."""
+    about = [{"n": 1}, {"n": 1}, {"n": 2}]
+    before = len(console.received["request"])
+
+    async def asked(gate: Gate, count: int) -> list[asyncio.Task]:
+        asking = []
+        for args in about:
+            call = ToolCall(name="pay", args=args, call_id="pay", thread_id="t1")
+            asking.append(asyncio.create_task(GatedCall(gate, call, "pay", timeout=20).ask()))
+        async with asyncio.timeout(SOON):
+            while len(console.received["request"]) < before + count:
+                await asyncio.sleep(0.01)
+        return asking
+
+    async with Gate.connect(bench.enrolment(), journal=tmp_path / "pending") as gate:
+        asking = await asked(gate, 3)
+    ended = await asyncio.gather(*asking)
+    assert [answer.verdict for answer in ended] == ["error"] * 3
+    async with Gate.connect(bench.enrolment(), journal=tmp_path / "pending") as gate:
+        asking = await asked(gate, 3)
+        await asyncio.sleep(0.3)
+        # What is not sure to be there is published again, with the same id.
+        found = [json.loads(message.data) for message in console.received["request"][before:]]
+        cards = list({card["request_id"]: card for card in found}.values())
+        assert sorted(card["args"]["n"] for card in cards) == [1, 1, 2]
+        ones = [card for card in cards if card["args"] == {"n": 1}]
+        await console.decide(ones[0]["request_id"])
+        await console.decide(ones[1]["request_id"], "deny")
+        await console.decide(next(card["request_id"] for card in cards if card["args"] == {"n": 2}))
+        answers = await asyncio.wait_for(asyncio.gather(*asking), SOON)
+    assert sorted(answer.verdict for answer in answers[:2]) == ["approve", "deny"]
+    assert (answers[2].verdict, answers[2].args) == ("approve", {"n": 2})
+
+
+async def test_where_ids_are_the_programs_own_an_equal_call_is_the_same(bench, console, tmp_path):
+    before = len(console.received["request"])
+    async with Gate.connect(bench.enrolment(), journal=tmp_path / "pending") as gate:
+        first = asyncio.create_task(gated(gate, None, unique_ids=True).ask())
+        await console.until("request", lambda m: m in console.received["request"][before:])
+        second = await gated(gate, None, unique_ids=True).ask()
+        assert (second.allowed, "(already_waiting)" in second.words) == (False, True)
+        first.cancel()
+        await asyncio.wait({first})
 
 
 def test_a_group_is_said_of_several_calls_only():

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import dataclasses
 import fnmatch
+import functools
 import hashlib
 import json
 import logging
@@ -18,7 +20,7 @@ from typing import Any
 
 from ..degraded import Degraded
 from ..digest import args_digest
-from ..errors import CountersignError
+from ..errors import AlreadyAskedError, CountersignError
 from ..gate import Gate
 from ..refusal import refusal_text, response_content
 from ..verify import Decision
@@ -30,6 +32,8 @@ log = logging.getLogger("countersign")
 
 MAX_HISTORY = 10
 MAX_SAID = 2000
+MAX_EQUAL = 100
+"""Equal calls with one id that wait at once."""
 
 
 @dataclass(frozen=True)
@@ -118,12 +122,14 @@ class GatedCall:
         *,
         timeout: float | None,
         key: str | None = None,
+        unique_ids: bool = False,
         degraded: Degraded = not_honoured,
         own: CallSpan | None = None,
         **span: Any,
     ) -> None:
-        """`key` makes the ask resumable on a gate with a journal; without one it is `thread_id/call_id`. `own` is the
-        span that follows the question, else one of the tool is made."""
+        """`key` makes the ask resumable on a gate with a journal; without one it is that of thread, call id and
+        arguments. `unique_ids` where the program makes the call ids: an equal call is then the same one. `own` is
+        the span that follows the question, else one of the tool is made."""
         self.gate = gate
         self.call = call
         self.name = name
@@ -131,9 +137,8 @@ class GatedCall:
         self.ran_digest: str | None = None
         """Of the arguments that the framework says it ran with, where it runs the call itself."""
         self._timeout = timeout
-        if key is None and call.thread_id and call.call_id:
-            key = f"{call.thread_id}/{call.call_id}"
         self._key = key
+        self._unique_ids = unique_ids
         self._degraded = degraded
         about = {"call_id": call.call_id, "run_id": call.run_id, "thread_id": call.thread_id}
         args = call.args if isinstance(call, ToolCall) else None
@@ -144,12 +149,13 @@ class GatedCall:
         call = self.call
         if call.traceparent is None:
             call.traceparent = self.span.traceparent
-        if call.request_id is None and (self._key is None or self.gate._journal is None):
+        keyed = self._key is not None or (call.thread_id and call.call_id)
+        if call.request_id is None and (self.gate._journal is None or not keyed):
             # Known before it is published, so that the waiting span has it. One with a key may be there already.
             call.request_id = uuid7()
         self.span.waiting(call.request_id)
         try:
-            decision = await self.gate.ask(call, timeout=self._timeout, key=self._key, degraded=self._degraded)
+            decision = await self._decision()
             self.answer = _answer(self.name, decision)
         except asyncio.CancelledError:
             self.span.end("cancelled")
@@ -168,6 +174,23 @@ class GatedCall:
         else:
             self.span.set(request_id=decision.request_id)
         return self.answer
+
+    async def _decision(self) -> Decision:
+        key, call = self._key, self.call
+        ask = functools.partial(self.gate.ask, call, timeout=self._timeout, degraded=self._degraded)
+        if key is not None or self.gate._journal is None or not (call.thread_id and call.call_id):
+            return await ask(key=key)
+        digest = args_digest(call.args) if isinstance(call, ToolCall) else ""
+        keys = [f"{call.thread_id}/{call.call_id}/{digest}"]
+        if not self._unique_ids and call.request_id is None:
+            # A model's server may give all calls one id: an equal call beside one that waits is another one.
+            keys += [f"{keys[0]}/{number}" for number in range(2, MAX_EQUAL + 1)]
+        while True:
+            try:
+                return await ask(key=keys.pop(0))
+            except AlreadyAskedError as error:
+                if error.code != "already_waiting" or not keys:
+                    raise
 
     async def run(self, run: Callable[[Any], Awaitable[Any]]) -> Any:
         """Run the allowed call with a private copy of the approved arguments; receipts and span follow it.
@@ -205,14 +228,16 @@ class GatedCall:
 
     def refused(self, code: str) -> None:
         """The allowed call does not start after all: `not_started`, `digest_differs` or `invalid_args`."""
+        if self.answer is not None:
+            self.answer = dataclasses.replace(self.answer, allowed=False)
         self.span.end("error", error={"type": "refused", "code": code})
         self._receipt("refused", code, ran=False)
 
     def may_run(self, args: Any) -> bool:
         """Whether these are exactly the approved arguments. Where they are not, the receipt says so."""
-        decision = self.answer.decision if self.answer is not None else None
+        answer = self.answer
         try:
-            if decision is not None and args_digest(args) == decision.args_digest:
+            if answer is not None and answer.allowed and args_digest(args) == args_digest(answer.args):
                 return True
         except CountersignError:
             pass
