@@ -8,7 +8,8 @@ from typing import TypedDict
 import pytest
 from countersign import NotAllowedError, args_digest
 from countersign.adapters.langgraph import CountersignReceipts, answer_interrupts, run_until_done
-from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware, hook_config
+from langchain_core.messages import ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import interrupt
@@ -186,6 +187,71 @@ async def test_a_denied_question_raises_and_the_thread_stays_interrupted(desk, g
     with pytest.raises(NotAllowedError, match="denied by Ada: not yours"):
         await ended(run)
     assert len((await graph.aget_state(about)).interrupts) == 2
+
+
+class Ends(AgentMiddleware):
+    """Ends the run after the review: what was approved never runs."""
+
+    @hook_config(can_jump_to=["end"])
+    def after_model(self, state, runtime):
+        return {"jump_to": "end"}
+
+
+class InItsPlace(AgentMiddleware):
+    """Answers in the place of the tool."""
+
+    async def awrap_tool_call(self, request, handler):
+        return ToolMessage("cached", tool_call_id=request.tool_call["id"])
+
+
+@pytest.mark.parametrize("by", ["run_until_done", "answer_interrupts"])
+@pytest.mark.parametrize("other", [Ends, InItsPlace])
+async def test_an_approved_call_that_never_runs_is_reported(desk, gate, by, other):
+    review = HumanInTheLoopMiddleware({"pay": True})
+    office = Office(PAY, middleware=[other(), review], checkpointer=InMemorySaver())
+    about = config(f"never-{by}-{other.__name__}", callbacks=[CountersignReceipts(gate)])
+    if by == "run_until_done":
+        run = asyncio.create_task(run_until_done(office.agent, {"messages": [("user", "pay")]}, about, gate))
+    else:
+        await interrupted(office, about)
+        run = asyncio.create_task(answer_interrupts(office.agent, about, gate))
+    card = await desk.card(run)
+    await desk.approve(card)
+    command = await ended(run)
+    if by == "answer_interrupts":
+        await office.agent.ainvoke(command, about)
+    assert office.ran == []
+    assert (await desk.receipt(card, "refused"))["message"] == "not_started"
+
+
+async def test_an_approved_call_that_starts_after_another_pause_is_not_refused(desk, gate):
+    office = reviewed("batched")
+    about = config("pauses", callbacks=[CountersignReceipts(gate)])
+    await interrupted(office, about)
+    answering = asyncio.create_task(answer_interrupts(office.agent, about, gate))
+    card = await desk.card(answering)
+    await desk.approve(card)
+    await office.agent.ainvoke(await ended(answering), about, interrupt_before=["tools"])
+    assert office.ran == []
+    await office.agent.ainvoke(None, about)
+    assert office.ran == [("ada", 1)]
+    await desk.receipt(card, "executed")
+    assert [one["stage"] for one in (await desk.shown(card.id))["receipts"]] == ["received", "executed"]
+
+
+@MODES
+async def test_an_approved_call_beside_one_without_an_answer_is_reported(desk, gate, mode):
+    office = reviewed(mode, PAY, PAY, allowed=["approve", "edit"])
+    about = config(f"beside-{mode}")
+    await interrupted(office, about)
+    answering = asyncio.create_task(answer_interrupts(office.agent, about, gate))
+    first, second = await desk.cards(2, answering)
+    await desk.approve(first)
+    await desk.deny(second)
+    with pytest.raises(NotAllowedError):
+        await ended(answering)
+    assert office.ran == []
+    assert (await desk.receipt(first, "refused"))["message"] == "not_started"
 
 
 @pytest.mark.parametrize("mode", ["middleware", "batched", "per_call"])

@@ -12,6 +12,7 @@ try:
     from langchain_core.callbacks import AsyncCallbackHandler
     from langchain_core.messages import ToolMessage
     from langchain_core.tools import ToolException
+    from langgraph.callbacks import GraphCallbackHandler, GraphInterruptEvent
     from langgraph.types import Command
     from pydantic import BaseModel, ValidationError
 except ImportError as error:
@@ -23,6 +24,7 @@ from ..words import Effects, Risk
 from ._gating import Answer, GatedCall, Selection, not_honoured, unreported
 from ._langgraph_interrupts import Asked, asked_of, checked
 from ._langgraph_messages import call_card, with_notice
+from ._langgraph_tasks import refuse_ambiguous
 
 __all__ = ["CountersignMiddleware", "CountersignReceipts", "answer_interrupts", "run_until_done"]
 
@@ -87,23 +89,53 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         return result
 
 
-class CountersignReceipts(AsyncCallbackHandler):
-    """A callback that reports to the console what became of the calls that `answer_interrupts` got approved."""
+class CountersignReceipts(AsyncCallbackHandler, GraphCallbackHandler):
+    """A callback that reports to the console what became of the calls that `answer_interrupts` got approved.
+
+    One that has not started when the graph's run ends, other than by an error or another interrupt, is `not_started`.
+    """
 
     def __init__(self, gate: Gate) -> None:
         self.gate = gate
-        self._approved: dict[tuple[str, str], GatedCall] = {}
+        self._approved: dict[tuple[str, str], list[GatedCall]] = {}
+        """By thread and call id, which is not sure to name one call."""
         self._running: dict[Any, GatedCall] = {}
+        self._runs: dict[Any, str] = {}
+        """Threads of the graphs that run, by the run's id."""
 
     def expect(self, gated: GatedCall) -> None:
         """This call was approved and will run."""
-        self._approved[str(gated.call.thread_id), str(gated.call.call_id)] = gated
+        self._approved.setdefault((str(gated.call.thread_id), str(gated.call.call_id)), []).append(gated)
+
+    async def on_chain_start(self, serialized: Any, inputs: Any, *, run_id: Any, **about: Any) -> None:
+        """The graph itself starts: what runs inside of it has the name of a node."""
+        metadata = about.get("metadata") or {}
+        if "thread_id" in metadata and "langgraph_node" not in metadata:
+            self._runs[run_id] = str(metadata["thread_id"])
+
+    def on_interrupt(self, event: GraphInterruptEvent) -> None:
+        """It pauses: what was approved can still start."""
+        paused = self._runs.get(event.run_id)
+        self._runs = {run: thread for run, thread in self._runs.items() if thread != paused}
+
+    async def on_chain_error(self, error: BaseException, *, run_id: Any, **_: Any) -> None:
+        """It failed: its thread can go on later."""
+        self._runs.pop(run_id, None)
+
+    async def on_chain_end(self, outputs: Any, *, run_id: Any, **_: Any) -> None:
+        """It ended: what was approved and has not started never runs."""
+        if (thread := self._runs.pop(run_id, None)) is not None:
+            for key in [key for key in self._approved if key[0] == thread]:
+                for gated in self._approved.pop(key):
+                    gated.refused("not_started")
 
     async def on_tool_start(self, serialized: dict[str, Any], input_str: str, *, run_id: Any, **about: Any) -> None:
         """The approved call with this id starts."""
         key = (str((about.get("metadata") or {}).get("thread_id")), str(about.get("tool_call_id")))
-        gated = self._approved.pop(key, None)
-        if gated is not None:
+        if approved := self._approved.get(key):
+            same = (one for one in approved if one.answer is not None and one.answer.args == about.get("inputs"))
+            gated = next(same, approved[0])
+            approved.remove(gated)
             gated.started()
             self._running[run_id] = gated
 
@@ -131,31 +163,36 @@ async def answer_interrupts(
 ) -> Command[Any] | None:
     """Ask about every interrupt of the thread at once. The command that resumes the graph; None where nothing waits.
 
-    Resumable on a gate with a journal. Raises `NotAllowedError` for a question that got no answer, and for an answer
-    that LangGraph would not take: nothing is sent then, and the thread stays interrupted.
+    Resumable on a gate with a journal. Raises `NotAllowedError` for a question that got no answer, for an answer that
+    LangGraph would not take, and, before anybody is asked, for a question of a tool that runs beside others in one
+    task: nothing is sent then, and the thread stays interrupted.
     """
     selection = Selection.of(ask, unasked, risks, effects)
-    state = await graph.aget_state(config)
+    state = await graph.aget_state(config, subgraphs=True)
     thread_id = str(config["configurable"]["thread_id"])
     waiting = [one for found in state.interrupts if (one := asked_of(found, state, thread_id, selection)) is not None]
+    await refuse_ambiguous(graph, state, {asked.interrupt_id for asked in waiting})
     receipts = _receipts(graph, config, gate)
+    calls: list[GatedCall] = []
 
     async def answered(asked: Asked) -> Any:
         gated = [
             GatedCall(gate, card, name, timeout=timeout, key=key, degraded=not_honoured if receipts else unreported)
             for card, name, key in asked.cards
         ]
-        answers = await asyncio.gather(*(one.ask() for one in gated))
-        resume = checked(asked, answers, gated)
-        for one, answer in zip(gated, answers, strict=True):
-            if receipts and answer.allowed and one.call.call_id:
-                receipts.expect(one)
-        return resume
+        calls.extend(gated)
+        return checked(asked, await asyncio.gather(*(one.ask() for one in gated)), gated)
 
     resumes = await asyncio.gather(*(answered(asked) for asked in waiting), return_exceptions=True)
+    approved = [call for call in calls if call.answer is not None and call.answer.allowed]
     for resume in resumes:
         if isinstance(resume, BaseException):
+            for call in approved:
+                call.refused("not_started")
             raise resume
+    if receipts is not None:
+        for call in approved:
+            receipts.expect(call)
     by_id = {asked.interrupt_id: resume for asked, resume in zip(waiting, resumes, strict=True)}
     return Command(resume=by_id) if by_id else None
 
