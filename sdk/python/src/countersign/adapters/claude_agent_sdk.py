@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import logging
 from collections.abc import Iterable, Mapping
@@ -17,8 +18,10 @@ from ..digest import args_digest
 from ..errors import CountersignError
 from ..gate import Gate
 from ..refusal import _who, edit_notice, refusal_text
-from ..wire import ToolCall
+from ..wire import Ask, Form, ToolCall
 from ..words import Effects, Risk, Verdict
+from ._claude_questions import TOOL as QUESTIONS
+from ._claude_questions import answered, form
 from ._gating import Answer, GatedCall, Selection, named, not_honoured, unreported
 
 log = logging.getLogger("countersign")
@@ -105,7 +108,7 @@ class ClaudeGate:
             answer = await self._ask(name, input, about, call_id, prompted=True)
             if not answer.allowed:
                 return PermissionResultDeny(message=answer.words, interrupt=answer.verdict == "terminate")
-            return PermissionResultAllow(updated_input=answer.args if answer.edited else None)
+            return PermissionResultAllow(updated_input=answer.args)
         except Exception as error:
             log.warning("the permission callback failed: %s", type(error).__name__)
             return PermissionResultDeny(message=refusal_text(str(name), error))
@@ -133,6 +136,7 @@ class ClaudeGate:
                 card,
                 name,
                 timeout=self._timeout,
+                unique_ids=True,
                 degraded=functools.partial(
                     not_honoured if about else unreported, edit="edit_notice" if prompted else None
                 ),
@@ -141,10 +145,12 @@ class ClaudeGate:
             log.warning("could not ask about %s: %s", name, type(error).__name__)
             return Answer(False, words=refusal_text(name, error), error=error)
         answer = await asked.ask()
-        if answer.allowed:
+        if answer.responded and (filled := answered(args, answer.content)) is not None:
+            answer = asked.answer = dataclasses.replace(answer, allowed=True, args=filled)
+        elif answer.allowed:
             asked.started()
-            if about and call_id:
-                self._allowed[call_id] = (about, asked)
+        if answer.allowed and about and call_id:
+            self._allowed[call_id] = (about, asked)
         return answer
 
     def _ended(self, call_id: str, event: Mapping[str, Any]) -> None:
@@ -175,10 +181,19 @@ class ClaudeGate:
             del self._seen[call_id]
 
 
-def _card(name: str, args: Any, about: Mapping[str, Any], selection: Selection) -> ToolCall:
+def _card(name: str, args: Any, about: Mapping[str, Any], selection: Selection) -> Ask:
     call = named(name)
     known = ("cwd", "permission_mode", "agent_id", "agent_type")
     native = {**call.pop("native", {}), **{key: about[key] for key in known if about.get(key)}}
+    if name == QUESTIONS:
+        title, schema = form(args)
+        return Form(
+            title=title,
+            response_schema=schema,
+            agent=FRAMEWORK,
+            thread_id=about.get("session_id"),
+            native=native or None,
+        )
     namespace = name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else None
     reason = args.get("description") if isinstance(args, dict) else None
     return ToolCall(
@@ -199,9 +214,12 @@ def _card(name: str, args: Any, about: Mapping[str, Any], selection: Selection) 
 def _allowed(answer: Answer) -> dict[str, Any]:
     said: dict[str, Any] = {"hookEventName": "PreToolUse", "permissionDecision": "allow"}
     if answer.decision is not None:
-        said["permissionDecisionReason"] = f"approved by {_who(answer.decision)}"
+        # Named whatever a person did: a hook beside this one may have named others.
+        said["updatedInput"] = answer.args
+        said["permissionDecisionReason"] = (
+            f"{'answered' if answer.responded else 'approved'} by {_who(answer.decision)}"
+        )
         if answer.edited:
-            said["updatedInput"] = answer.args
             said["additionalContext"] = edit_notice(answer.decision).rstrip()
     return {"hookSpecificOutput": said}
 
