@@ -206,7 +206,7 @@ class InItsPlace(AgentMiddleware):
 
 @pytest.mark.parametrize("by", ["run_until_done", "answer_interrupts"])
 @pytest.mark.parametrize("other", [Ends, InItsPlace])
-async def test_an_approved_call_that_never_runs_is_reported(desk, gate, by, other):
+async def test_an_approved_call_that_does_not_start_is_reported(desk, gate, by, other):
     review = HumanInTheLoopMiddleware({"pay": True})
     office = Office(PAY, middleware=[other(), review], checkpointer=InMemorySaver())
     about = config(f"never-{by}-{other.__name__}", callbacks=[CountersignReceipts(gate)])
