@@ -509,3 +509,30 @@ fn a_pattern_that_can_match_nothing_is_refused_with_the_place_of_its_element() {
         assert!(check(effect, pattern).is_ok(), "{effect} {pattern}");
     }
 }
+
+#[test]
+fn an_explanation_names_the_part_that_the_rule_does_not_allow() {
+    let more =
+        json!({ "command": { "/command": ["ls *", "cat *", "pytest *", "npx tsc *", "cd *"] } });
+    let rule = rule("dev", "approve", more);
+    for (text, part) in [
+        ("ls | xargs -n1 cat", "xargs -n1 cat"),
+        ("ls | xargs cat && rm x", "rm x"),
+        ("timeout 5 rm x", "rm x"),
+        ("sudo cat x", "sudo cat x"),
+        ("ls && npx eslint", "npx eslint"),
+        ("ls; pytest -p x", "pytest -p x"),
+        ("cd /x && pytest", "pytest"),
+        ("ls; cat $(rm x)", "rm x"),
+    ] {
+        let args = json!({ "command": text });
+        let said = crate::commands::why_not(&rule, 0, (&args, None));
+        let expected = format!("`{part}` is not allowed by rule dev");
+        assert_eq!(said.as_deref(), Some(expected.as_str()), "{text}");
+        assert!(
+            !approves(&["ls *", "cat *", "pytest *", "npx tsc *", "cd *"], text),
+            "{text}"
+        );
+    }
+    assert!(approves(&["ls *", "cat *"], "ls | xargs cat"));
+}
