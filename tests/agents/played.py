@@ -15,6 +15,8 @@ class Played:
     def __init__(self, tool: str, args: dict) -> None:
         self.tool, self.args = tool, args
         self.read: list[str] = []
+        self.heard = ""
+        """All that was ever sent to the model."""
         self.paths: list[str] = []
         played = self
 
@@ -28,6 +30,7 @@ class Played:
             def do_POST(self) -> None:
                 asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])) or b"{}")
                 played.paths.append(self.path)
+                played.heard += json.dumps(asked, ensure_ascii=False)
                 self.answer(*played.answer(self.path, asked))
 
             def answer(self, kind: str, text: str) -> None:
