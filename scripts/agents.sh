@@ -12,4 +12,4 @@ npm install --prefix "$folder" --no-audit --no-fund --ignore-scripts --silent "$
 node "$folder/node_modules/opencode-ai/postinstall.mjs"
 build_program --quiet
 COUNTERSIGN_AGENT_PROGRAMS="$folder" "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml \
-  --rootdir tests/agents tests/agents/test_programs.py tests/agents/test_codex_trust.py
+  --rootdir tests/agents tests/agents/test_programs.py tests/agents/test_beside_programs.py tests/agents/test_codex_trust.py

@@ -108,6 +108,10 @@ REAL = (
     "the real program with `make agents`, its model played on loopback; in CI a double that reads the same settings"
 )
 CURSOR = "| Cursor | hooks version 1 | a double by the documented shapes: it works only with its maker's servers |"
+VS_CODE = (
+    "| VS Code | documented events of its hooks | "
+    "played events of the documented shapes: the program itself was not run |"
+)
 
 
 def ran(file: Path) -> list[Ran]:
@@ -169,7 +173,7 @@ def page(table: dict[str, dict[str, str]]) -> str:
         program = ", with the Claude Code inside it" if name == "Claude Agent SDK" else ""
         lines.append(f"| {name} | {told} | the real package{program}; the model is a fake or played on loopback |")
     lines += [f"| {name} | {told} | {REAL} |" for name, told in AGENTS.items()]
-    lines.append(CURSOR)
+    lines += [CURSOR, VS_CODE]
     lines += ["", "## Systems", "", "| System | Row | Result |", "|---|---|---|"]
     for system in SYSTEMS:
         for row in sorted(table.get(system.name, {}), key=order):

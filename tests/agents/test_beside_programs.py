@@ -31,7 +31,7 @@ def differing(desk, about: str) -> list[dict]:
 
 
 @pytest.mark.parametrize(("first", "after", "answer"), list(product((True, False), (0, 2), (0, 3))))
-def test_no_other_input_runs_without_an_alarm(project, desk, first, after, answer, record_property):
+def test_no_other_input_runs_without_an_alarm(project, desk, first, after, answer):
     name = project.program.name
     line = connected(project)
     beside.put(project, first=first, after=after)
@@ -46,11 +46,13 @@ def test_no_other_input_runs_without_an_alarm(project, desk, first, after, answe
     print(name, "first" if first else "behind", after, answer, seen)
     receipts = desk.receipts(name, request, 2)
     [shown] = desk.cli("show", f"default/{name}/{request}")
-    if other:
+    about = f"{name}/{request}"
+    if other and shown["request"]["args"]["command"] != beside.OTHER:
         assert receipts[1]["stage"] == "executed"
         assert receipts[1]["executed_args_digest"] != shown["decision"]["args_digest"]
-        assert differing(desk, f"{name}/{request}") or json.dumps(shown).count("executed_digest_differs")
+        assert differing(desk, about)
         assert name not in HAS_WORDS or "ran with other arguments than were approved." in read + project.model.heard
     else:
-        assert not differing(desk, f"{name}/{request}")
-    assert not [message for receipt in receipts if other and (message := receipt.get("message")) == "not_started"]
+        # Where hooks run one after the other, ours asked about what the other had made of the input.
+        assert receipts[1]["stage"] == "executed"
+        assert not differing(desk, about)
