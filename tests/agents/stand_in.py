@@ -131,8 +131,8 @@ def copilot() -> str:
         ran = answer.get("modifiedArgs", ran)
     run(ran["command"])
     result = {"resultType": "success", "textResultForLlm": "ok"}
-    all_of(commands["postToolUse"], event | {"toolArgs": ran, "toolResult": result})
-    return ""
+    ended = all_of(commands["postToolUse"], event | {"toolArgs": ran, "toolResult": result})
+    return " ".join(answer.get("additionalContext", "") for _, answer, _ in ended)
 
 
 PLUGIN = """

@@ -5,7 +5,6 @@ With the real programs where they are there (`make agents`), else with a double 
 
 from __future__ import annotations
 
-import json
 import time
 from itertools import product
 
@@ -14,8 +13,6 @@ import programs
 import pytest
 from programs import Project
 from test_programs import connected
-
-HAS_WORDS = ["codex", "gemini", "cursor", "opencode"]
 
 
 @pytest.fixture(params=programs.ALL, ids=lambda program: program.name)
@@ -43,7 +40,14 @@ def test_no_other_input_runs_without_an_alarm(project, desk, first, after, answe
     read = project.ran(process)
     other = (project.folder / "other.txt").exists()
     seen = "other" if other else "approved" if project.marker.exists() else "nothing"
-    print(name, "first" if first else "behind", after, answer, seen)
+    print(
+        name,
+        "first" if first else "behind",
+        after,
+        answer,
+        seen,
+        "words" if "than were approved." in read + project.model.heard else "",
+    )
     receipts = desk.receipts(name, request, 2)
     [shown] = desk.cli("show", f"default/{name}/{request}")
     about = f"{name}/{request}"
@@ -51,7 +55,7 @@ def test_no_other_input_runs_without_an_alarm(project, desk, first, after, answe
         assert receipts[1]["stage"] == "executed"
         assert receipts[1]["executed_args_digest"] != shown["decision"]["args_digest"]
         assert differing(desk, about)
-        assert name not in HAS_WORDS or "ran with other arguments than were approved." in read + project.model.heard
+        assert "ran with other arguments than were approved." in read + project.model.heard
     else:
         # Where hooks run one after the other, ours asked about what the other had made of the input.
         assert receipts[1]["stage"] == "executed"

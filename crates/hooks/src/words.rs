@@ -35,26 +35,10 @@ pub(crate) fn last(transcript: &Path) -> Option<HistoryItem> {
 }
 
 /// What makes a line of the session no words of the user.
-const OTHERS: [&str; 4] = [
-    "isMeta",
-    "isSidechain",
-    "isCompactSummary",
-    "isVisibleInTranscriptOnly",
-];
+const OTHERS: &str = "isMeta isSidechain isCompactSummary isVisibleInTranscriptOnly";
 /// Blocks that the program puts before the user's words.
-const BLOCKS: [&str; 11] = [
-    "system-reminder",
-    "local-command-caveat",
-    "local-command-stdout",
-    "local-command-stderr",
-    "bash-stdout",
-    "bash-stderr",
-    "command-message",
-    "user-prompt-submit-hook",
-    "ide_opened_file",
-    "ide_selection",
-    "task-notification",
-];
+const BLOCKS: &str = "system-reminder local-command-caveat local-command-stdout local-command-stderr bash-stdout bash-stderr \
+    command-message user-prompt-submit-hook ide_opened_file ide_selection task-notification";
 /// Commands that ask the model for nothing.
 const OWN_COMMANDS: &str = "add-dir agents bashes bug clear color compact config context copy cost doctor effort exit \
     export extra-usage fast feedback help hooks ide keybindings login logout mcp memory model new output-style permissions \
@@ -64,7 +48,7 @@ const OWN_COMMANDS: &str = "add-dir agents bashes bug clear color compact config
 /// What the user typed, if this line is that; neither a tool's result nor what the program itself wrote in their name.
 fn said(line: &Value) -> Option<String> {
     let content = match line["type"].as_str()? {
-        "user" if OTHERS.iter().all(|name| line[*name] != true) => &line["message"]["content"],
+        "user" if OTHERS.split(' ').all(|name| line[name] != true) => &line["message"]["content"],
         "event_msg" if line["payload"]["type"] == "user_message" => &line["payload"]["message"],
         _ => return None,
     };
@@ -84,7 +68,7 @@ fn said(line: &Value) -> Option<String> {
 /// A text without what the program wrote before and around it.
 fn typed(text: &str) -> Option<String> {
     let mut text = text.trim();
-    while let Some((_, behind)) = BLOCKS.iter().find_map(|name| block(text, name)) {
+    while let Some((_, behind)) = BLOCKS.split(' ').find_map(|name| block(text, name)) {
         text = behind.trim_start();
     }
     if let Some((name, behind)) = block(text, "command-name") {
