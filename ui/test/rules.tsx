@@ -3,7 +3,7 @@ import { fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { expect } from "vitest";
 import { card, previewReport, row } from "./build";
 import { fakeConsole, type FakeConsole } from "./fakeTransport";
-import type { PreviewReport, RuleRow, RuleText } from "../src/ipc/generated";
+import type { Card, PreviewReport, RuleRow, RuleText } from "../src/ipc/generated";
 import { App } from "../src/app/App";
 
 export const text = (more: Partial<RuleText> = {}): RuleText => ({
@@ -49,10 +49,10 @@ export const remove = async (): Promise<void> => {
   fireEvent.click(await screen.findByTestId("confirm-yes"));
 };
 
-export const onCard = async (answers: FakeConsole["answers"]): Promise<FakeConsole> => {
+export const onCard = async (answers: FakeConsole["answers"], more: Partial<Card> = {}): Promise<FakeConsole> => {
   const console = fakeConsole({
     rows: [row()],
-    cards: [card()],
+    cards: [card(more)],
     answers: {
       draft_rule: ({ reach }) => text({ version: 0, text: `id = "delete-invoice"\n# ${reach}\n` }),
       rule_text: () => text({ version: 1 }),

@@ -10,6 +10,8 @@ configure({ asyncUtilTimeout: 4_000 });
 export const screenObserver = {
   /** A selector of what is off the screen. */
   unseen: null as string | null,
+  /** A selector of what has no width. */
+  narrow: null as string | null,
   /** Puts what is off the screen on it, and what now fits the selector off it. */
   becomes(unseen: string | null): void {
     screenObserver.unseen = unseen;
@@ -59,11 +61,31 @@ class TestObserver implements IntersectionObserver {
   }
 }
 
+class TestResizeObserver implements ResizeObserver {
+  readonly #callback: ResizeObserverCallback;
+
+  constructor(callback: ResizeObserverCallback) {
+    this.#callback = callback;
+  }
+
+  observe(target: Element): void {
+    queueMicrotask(() => {
+      const width = screenObserver.narrow !== null && target.matches(screenObserver.narrow) ? 0 : 400;
+      this.#callback([{ target, contentRect: new DOMRect(0, 0, width, 20) } as unknown as ResizeObserverEntry], this);
+    });
+  }
+
+  unobserve(): void {}
+  disconnect(): void {}
+}
+
 beforeEach(() => {
   screenObserver.unseen = null;
+  screenObserver.narrow = null;
   localStorage.clear();
   window.location.hash = "";
   vi.stubGlobal("IntersectionObserver", TestObserver);
+  vi.stubGlobal("ResizeObserver", TestResizeObserver);
   vi.spyOn(document, "hasFocus").mockReturnValue(true);
   // The virtual list needs a height.
   vi.spyOn(HTMLElement.prototype, "clientHeight", "get").mockReturnValue(600);

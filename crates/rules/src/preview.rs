@@ -65,6 +65,8 @@ pub struct Preview {
     pub newly: Vec<Case>,
     /// The last calls that it matched, the newest first.
     pub samples: Vec<Case>,
+    /// The newest critical or irreversible call that it would have let run.
+    pub strict: Option<i64>,
 }
 
 /// Adds up judgements of a set that holds one rule.
@@ -106,6 +108,7 @@ impl Tally {
                 of.agreed += u64::from(ran);
                 of.unseen += u64::from(past.person.is_none());
                 of.waiting += u64::from(past.waits);
+                of.strict = past.strict.then_some(past.request).or(of.strict);
                 if refused {
                     of.denied += 1;
                     keep(&mut self.denied, &case);

@@ -31,6 +31,8 @@ pub struct Past<'a> {
     pub ran: bool,
     /// Whether it still waits.
     pub waits: bool,
+    /// Whether a person takes every step before it runs: it is critical or irreversible.
+    pub strict: bool,
 }
 
 /// A request on which the rules differ from a person.

@@ -77,7 +77,8 @@ pub use rules::{
     CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, PreviewCase, PreviewNumber,
     PreviewReport, PreviewView, RegretArgs, RegretOutcome, RegretView, RemoveRuleArgs, RemovedRule,
     RuleArgs, RuleCheck, RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords,
-    RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, SuspendedView, WaitingCalls,
+    RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, StepsDone, SuspendedView,
+    WaitingCalls,
 };
 pub use scrutiny::{ComparedView, DeniedView, DiffersView, FindingView, FindingWeight, PartMark};
 pub use settings::{

@@ -243,6 +243,24 @@ pub struct SaveRuleArgs {
     /// The waiting calls that the operator was shown and wants approved. Where this change approves others, it is not
     /// made.
     pub accept_waiting: Vec<String>,
+    /// What was done on the call that [`SavedRule::steps`] named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub steps: Option<StepsDone>,
+}
+
+/// The steps of a critical or irreversible call, as before its approval.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct StepsDone {
+    /// `WORKSPACE/AGENT/ID`.
+    pub key: String,
+    /// Digest of the payload that was shown.
+    pub seen_request_digest: String,
+    /// The typed target.
+    pub typed: Option<String>,
+    /// The reveals that were opened.
+    pub revealed: Vec<u32>,
 }
 
 /// Takes a rule away.
@@ -290,7 +308,7 @@ pub struct RemovedRule {
 }
 
 /// What became of a rule that was saved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedRule {
     /// Its id.
@@ -306,6 +324,11 @@ pub struct SavedRule {
     pub denied: Option<DeniedCalls>,
     /// The same.
     pub waiting: Option<WaitingCalls>,
+    /// Nothing was saved: it would approve calls like this critical or irreversible one, `WORKSPACE/AGENT/ID`, whose
+    /// steps come first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[ts(optional)]
+    pub steps: Option<String>,
 }
 
 /// Starts a simulation of one rule alone; one that runs ends.

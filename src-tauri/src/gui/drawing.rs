@@ -1,61 +1,51 @@
-//! Drawing of the web view: with the graphics card, where there is one.
-//!
-//! WebKit finds out itself what a card can do.
+//! Whether the window is drawn: WebKit chooses how, and on some machines nothing comes of it.
 
-use std::path::Path;
+use std::time::Duration;
 
+use gtk::cairo::{Context, Format, ImageSurface};
+use gtk::prelude::*;
 use tauri::WebviewWindow;
-use webkit2gtk::{HardwareAccelerationPolicy, SettingsExt as _, WebViewExt as _};
 
-/// Where Linux lists what draws.
-const DRI: &str = "/dev/dri";
-/// How the names of devices begin that draw for a program without a screen of their own.
-const RENDERS: &str = "renderD";
+use super::page_ended::dialog;
 
-/// Lets the page be drawn without layers where no graphics card is.
-///
-/// WebKit would lay them over each other by OpenGL in software otherwise, which takes three times as long as drawing the page:
-/// on such machines, often virtual ones, lists would scroll visibly late.
-pub(super) fn suit(window: &WebviewWindow) {
-    if renders(Path::new(DRI)) {
-        return;
-    }
+/// A start takes no longer than this before the page is in its window.
+const LIMIT: Duration = Duration::from_secs(10);
+
+const EMPTY: &str = "This window shows nothing yet, 10 seconds after its start";
+const INSTEAD: &str = "The console runs: rules answer, requests wait and expire. If the window stays empty, close it and start it with WEBKIT_DISABLE_DMABUF_RENDERER=1 in its environment.";
+
+/// Reports a start after which the page is not in its window.
+pub(super) fn watch(window: &WebviewWindow) {
     let asked = window.with_webview(|view| {
-        if let Some(settings) = view.inner().settings() {
-            settings.set_hardware_acceleration_policy(HardwareAccelerationPolicy::Never);
-        }
+        let view = view.inner();
+        gtk::glib::timeout_add_local_once(LIMIT, move || match has_one_colour(&view) {
+            Ok(false) => {}
+            Ok(true) => {
+                tracing::error!(
+                    "the window shows nothing 10 s after its start; start it with WEBKIT_DISABLE_DMABUF_RENDERER=1"
+                );
+                dialog(&view, [EMPTY, INSTEAD], "Close", || {});
+            }
+            Err(error) => tracing::warn!(%error, "what the window shows cannot be looked at"),
+        });
     });
-    match asked {
-        Ok(()) => tracing::info!("there is no graphics card: the window is drawn without layers"),
-        // It only draws more slowly.
-        Err(error) => {
-            tracing::warn!(%error, "the web view could not be told that there is no graphics card");
-        }
+    if let Err(error) = asked {
+        tracing::warn!(%error, "nobody notices when the window is not drawn");
     }
 }
 
-/// Whether a device that draws is listed in a folder.
-fn renders(dri: &Path) -> bool {
-    std::fs::read_dir(dri).is_ok_and(|mut found| {
-        found.any(|device| {
-            device.is_ok_and(|device| device.file_name().to_string_lossy().starts_with(RENDERS))
-        })
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn only_a_device_that_draws_is_a_graphics_card() {
-        let dri = tempfile::tempdir().unwrap();
-        assert!(!renders(&dri.path().join("missing")));
-        // What shows a picture only, as many virtual machines have.
-        std::fs::write(dri.path().join("card0"), "").unwrap();
-        assert!(!renders(dri.path()));
-        std::fs::write(dri.path().join("renderD128"), "").unwrap();
-        assert!(renders(dri.path()));
-    }
+/// Whether a widget draws one colour and nothing else: no screen of the desk does.
+fn has_one_colour(view: &impl IsA<gtk::Widget>) -> Result<bool, gtk::cairo::Error> {
+    let (width, height) = (view.allocated_width(), view.allocated_height());
+    let mut drawn = ImageSurface::create(Format::Rgb24, width, height)?;
+    view.draw(&Context::new(&drawn)?);
+    let pixels = drawn
+        .data()
+        .map_err(|_| gtk::cairo::Error::SurfaceTypeMismatch)?;
+    let (pixels, _) = pixels.as_chunks::<4>();
+    let mut colours = pixels
+        .iter()
+        .map(|[blue, green, red, _]| (blue, green, red));
+    let first = colours.next();
+    Ok(colours.all(|colour| Some(colour) == first))
 }

@@ -107,7 +107,7 @@ fn window(runtime: &tokio::runtime::Runtime, desk: Desk) -> Result<(), Fault> {
         .map_err(failed)?;
     #[cfg(target_os = "linux")]
     {
-        drawing::suit(&window);
+        drawing::watch(&window);
         page_ended::watch(&window);
     }
     let notifying = runtime.spawn(notify::run(handle.clone()));

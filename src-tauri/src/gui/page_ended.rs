@@ -45,7 +45,11 @@ pub(super) fn watch(window: &WebviewWindow) {
                 return;
             }
             tracing::error!(?why, "the page of the window ended once more; it is loaded again when the operator says so");
-            show_dialog(view, Rc::clone(&reloads));
+            let (again, reloads) = (view.clone(), Rc::clone(&reloads));
+            dialog(view, [ENDED, MEANWHILE], "Reload", move || {
+                *reloads.borrow_mut() = Reloads::default();
+                again.reload();
+            });
         });
     });
     if let Err(error) = asked {
@@ -53,8 +57,13 @@ pub(super) fn watch(window: &WebviewWindow) {
     }
 }
 
-/// Says it without the page, and loads it again once that was read.
-fn show_dialog(view: &WebView, reloads: Rc<RefCell<Reloads>>) {
+/// Says what happened without the page: its title, its words, and one button.
+pub(super) fn dialog(
+    view: &WebView,
+    [title, words]: [&str; 2],
+    button: &str,
+    read: impl Fn() + 'static,
+) {
     let window = view
         .toplevel()
         .and_then(|top| top.downcast::<gtk::Window>().ok());
@@ -63,14 +72,12 @@ fn show_dialog(view: &WebView, reloads: Rc<RefCell<Reloads>>) {
         gtk::DialogFlags::MODAL | gtk::DialogFlags::DESTROY_WITH_PARENT,
         gtk::MessageType::Error,
         gtk::ButtonsType::None,
-        ENDED,
+        title,
     );
-    dialog.set_secondary_text(Some(MEANWHILE));
-    dialog.add_button("Reload", gtk::ResponseType::Accept);
-    let view = view.clone();
+    dialog.set_secondary_text(Some(words));
+    dialog.add_button(button, gtk::ResponseType::Accept);
     dialog.connect_response(move |dialog, _| {
-        *reloads.borrow_mut() = Reloads::default();
-        view.reload();
+        read();
         dialog.close();
     });
     dialog.show_all();

@@ -106,22 +106,16 @@ impl Previews {
         }
     }
 
-    /// Whether the last simulation was of this rule, over the time that a person is shown, and found nothing
-    /// that a person had denied.
-    pub(crate) fn clears(&self, workspace: &WorkspaceName, rule: &Rule) -> bool {
-        let Some(running) = self.place().clone() else {
-            return false;
-        };
+    /// What the last simulation found, if it was of this rule and over the time that a person is shown.
+    pub(crate) fn evidence(&self, workspace: &WorkspaceName, rule: &Rule) -> Option<Preview> {
+        let running = self.place().clone()?;
         // Whether it acts is what the operator decides now.
         let same = Rule {
             enabled: rule.enabled,
             ..running.rule.clone()
         };
-        let found = running.ended();
-        running.whole
-            && running.workspace == *workspace
-            && same.says_the_same(rule)
-            && found.is_some_and(|ended| ended.is_ok_and(|preview| preview.denied == 0))
+        let is_of = running.whole && running.workspace == *workspace && same.says_the_same(rule);
+        running.ended().filter(|_| is_of)?.ok()
     }
 
     fn place(&self) -> MutexGuard<'_, Option<Arc<Running>>> {

@@ -126,6 +126,22 @@ describe("what has no room in the window", () => {
     await once(console);
   });
 
+  it("cannot be approved where only a value has none, alone or among several", async () => {
+    screenObserver.narrow = "[data-value]";
+    const console = await desk();
+    await pause(500);
+    press("a");
+    await pause(20);
+    expect([decided(console), isArmed()]).toEqual([0, "false"]);
+    expect(screen.getByTestId("too-small")).toBeTruthy();
+    press("x");
+    await screen.findByTestId("batch");
+    await pause(500);
+    press("a");
+    await pause(20);
+    expect([decided(console), isArmed("batch")]).toEqual([0, "false"]);
+  });
+
   it("cannot be approved among several, either", async () => {
     screenObserver.unseen = "[data-place=room]";
     const console = await desk();

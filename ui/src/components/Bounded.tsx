@@ -24,7 +24,12 @@ export const Bounded = ({ className, name, children }: BoundedProps) => {
     };
   }, []);
   return (
-    <div ref={place} className={`overflow-auto ${className}`} data-testid={name} {...(scrolls ? { tabIndex: 0 } : {})}>
+    <div
+      ref={place}
+      className={`${scrolls ? "overflow-auto" : "overflow-hidden"} ${className}`}
+      data-testid={name}
+      {...(scrolls ? { tabIndex: 0 } : {})}
+    >
       {children}
     </div>
   );

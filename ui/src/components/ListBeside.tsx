@@ -2,6 +2,7 @@ import { useEffect, useState, type ReactNode } from "react";
 import { useCommand } from "../commands/CommandContext";
 import { FilterField } from "./FilterField";
 import { Failed } from "./Failed";
+import { LIST_AND_DETAIL } from "./Region";
 
 interface Shown<T> {
   readonly rows: readonly T[];
@@ -75,10 +76,7 @@ export const ListBeside = <T extends { readonly key: string }>({
     move(-1);
   });
   return (
-    <div
-      className={`grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)]
-      max-[900px]:grid-cols-[240px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]`}
-    >
+    <div className={`${LIST_AND_DETAIL} grid-cols-[372px_minmax(0,1fr)] max-[900px]:grid-cols-[240px_minmax(0,1fr)]`}>
       <section className="flex min-h-0 flex-col border-r border-line" aria-label={title}>
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">{title}</h1>
@@ -98,7 +96,7 @@ export const ListBeside = <T extends { readonly key: string }>({
         ) : null}
         {renderList({ rows, chosen: shown?.key ?? null, onChoose: setChosen })}
       </section>
-      <main className="flex min-h-0 min-w-0 flex-col">
+      <main className="flex min-h-0 min-w-0 flex-col" aria-label={title}>
         <Failed error={error} className="px-7" />
         {shown === undefined ? (
           <div className="grid flex-1 place-items-center text-text-3" data-testid={`${name}-empty`}>

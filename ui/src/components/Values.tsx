@@ -110,15 +110,14 @@ export const Entries = ({ entries, revealed, label, findings = NONE }: EntriesPr
           <div
             // oxlint-disable-next-line react/no-array-index-key
             key={index}
-            className={`row-line grid gap-x-3 px-3 py-[7px] font-mono text-[12.5px]/[1.5] last:border-0
-              ${entry.name === null ? "" : "grid-cols-[minmax(80px,130px)_1fr]"}`}
+            className="row-line flex flex-wrap gap-x-3 px-3 py-[7px] font-mono text-[12.5px]/[1.5] last:border-0"
           >
             {entry.name === null ? null : (
-              <dt className="text-text-3">
+              <dt className="w-[130px] max-w-full text-text-3">
                 <ShownText text={entry.name} />
               </dt>
             )}
-            <dd className="m-0 min-w-0">
+            <dd className="m-0 min-w-0 grow basis-40" data-value="">
               <Parts parts={entry.value} revealed={revealed} lineEnds={lineEnds} findings={findings} />
             </dd>
           </div>

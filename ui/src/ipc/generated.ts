@@ -3851,7 +3851,11 @@ acceptDenied: boolean,
  * The waiting calls that the operator was shown and wants approved. Where this change approves others, it is not
  * made.
  */
-acceptWaiting: Array<string>, };
+acceptWaiting: Array<string>, 
+/**
+ * What was done on the call that [`SavedRule::steps`] named.
+ */
+steps?: StepsDone, };
 
 /**
  * What became of a rule that was saved.
@@ -3880,7 +3884,12 @@ denied: DeniedCalls | null,
 /**
  * The same.
  */
-waiting: WaitingCalls | null, };
+waiting: WaitingCalls | null, 
+/**
+ * Nothing was saved: it would approve calls like this critical or irreversible one, `WORKSPACE/AGENT/ID`, whose
+ * steps come first.
+ */
+steps?: string, };
 
 /**
  * A filter with a name.
@@ -4668,6 +4677,27 @@ operatorKeyTail: string,
  * The audit chain.
  */
 audit: AuditView, };
+
+/**
+ * The steps of a critical or irreversible call, as before its approval.
+ */
+export type StepsDone = { 
+/**
+ * `WORKSPACE/AGENT/ID`.
+ */
+key: string, 
+/**
+ * Digest of the payload that was shown.
+ */
+seenRequestDigest: string, 
+/**
+ * The typed target.
+ */
+typed: string | null, 
+/**
+ * The reveals that were opened.
+ */
+revealed: Array<number>, };
 
 /**
  * How long payloads of one kind are kept.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use countersign_wire::{
-    PolicyKey, RequestKey, Verdict, WorkspaceName, parse_request, request_subject,
+    Effects, PolicyKey, RequestKey, Risk, Verdict, WorkspaceName, parse_request, request_subject,
 };
 use tokio::sync::mpsc::{self, Receiver};
 
@@ -50,6 +50,7 @@ pub(super) fn with_past(row: &PastRow, judge: impl FnOnce(&Past<'_>)) {
         person: decided.filter(|_| by_person),
         ran,
         waits: row.state == State::Pending.as_str(),
+        strict: asked.risk == Risk::Critical || parsed.request.effects() == Effects::Irreversible,
     });
 }
 

@@ -70,7 +70,7 @@ proptest! {
             now = now.plus_ms(i64::from(*seconds) * 1_000);
             let thread_id = threaded.then_some("T1");
             let asked = Asked { risk: *risk, thread_id, ..pay(args) };
-            let past = Past { asked: &asked, request: 1, request_id: "r", at: now, person: None, ran: false, waits: false };
+            let past = Past { asked: &asked, request: 1, request_id: "r", at: now, person: None, ran: false, waits: false, strict: false };
             let simulated = simulation.judge(&past);
             let mut uses = Uses::new();
             for (place, of) in policy.rules().iter().enumerate() {

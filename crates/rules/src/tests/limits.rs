@@ -102,6 +102,7 @@ fn a_window_lets_go_of_what_is_older() {
             person: None,
             ran: false,
             waits: false,
+            strict: false,
         };
         decided.push((second, word(&policy, &simulation.judge(&past))));
     }

@@ -28,6 +28,7 @@ fn preview(rule: Rule, calls: &[Call]) -> Preview {
             person: *person,
             ran: *ran,
             waits: person.is_none() && !ran,
+            strict: *risk == Risk::High,
         };
         let found = simulation.judge(&past);
         tally.add(&past, &found);
@@ -68,6 +69,11 @@ fn an_approve_is_held_against_what_people_decided_and_what_nobody_saw() {
         (3, 1, 0, 2)
     );
     assert_eq!(found.waiting, 1, "the other was let run by a rule");
+    assert_eq!(
+        found.strict,
+        Some(7),
+        "the newest that takes every step, of those that it approves"
+    );
     assert_eq!((found.newly_high, found.newly_critical), (1, 0));
     assert_eq!(
         found

@@ -30,7 +30,8 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
     let edited = edited(&story, &args, &desk.hiding_key)?;
     if runs {
         let would_run = edited.as_ref().or(story.request.args.as_ref());
-        check_way(&story, &args, would_run, &desk.hiding_key)?;
+        let done = (args.typed.as_deref(), args.revealed.as_slice());
+        check_way(&story, done, would_run, &desk.hiding_key)?;
     }
     if let Some(answered) = practice::decide(desk, &args, edited.as_ref()).await? {
         return Ok(answered);
@@ -80,14 +81,14 @@ fn outcome(wanted: Verdict, decided: Result<Decided, Fault>) -> Result<DecideOut
 }
 
 /// Hidden values revealed on every way that asks for it; on the critical way the target typed.
-fn check_way(
+pub(super) fn check_way(
     story: &CardDetails,
-    args: &DecideArgs,
+    (typed, revealed): (Option<&str>, &[u32]),
     would_run: Option<&Value>,
     key: &[u8; 32],
 ) -> Result<(), IpcError> {
     let path = story.path();
-    let missing = reveals(&story.request, key, path).any(|reveal| !args.revealed.contains(&reveal));
+    let missing = reveals(&story.request, key, path).any(|reveal| !revealed.contains(&reveal));
     if missing {
         return Err(refuse(
             IpcErrorCode::NotArmed,
@@ -96,7 +97,7 @@ fn check_way(
     }
     if path == DecidePath::Critical {
         let target = story.typed_target(would_run, key);
-        if target.text.is_none() || target.text != args.typed {
+        if target.text.is_none() || target.text.as_deref() != typed {
             let what = match target.pointer {
                 Some(pointer) => format!("the value of {}", pointer.plain()),
                 None => "the tool's name".to_owned(),

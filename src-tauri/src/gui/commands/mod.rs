@@ -20,6 +20,7 @@ mod rules;
 mod settings;
 mod setup;
 mod status;
+mod steps;
 mod suggest;
 mod tool_record;
 mod trace;

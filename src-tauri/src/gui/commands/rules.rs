@@ -1,7 +1,7 @@
 //! Rules: the list, the editor, what is saved.
 //!
-//! A rule may approve only after a simulation, or after the operator was asked twice; and what people denied, only
-//! after the operator was shown these calls.
+//! A rule may approve only after a simulation, or after the operator was asked twice; what people denied, only
+//! after the operator was shown these calls; and critical or irreversible calls, only after the steps of one of them.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -23,6 +23,7 @@ use countersign_view::{
 use countersign_wire::WorkspaceName;
 
 use super::previews::{denied_calls, waiting_calls};
+use super::steps;
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 use crate::gui::view::{rule_effect, rule_row, rule_state};
@@ -31,7 +32,7 @@ use crate::secrets::hiding;
 /// Fields that the console counts itself.
 const COUNTED: [&str; 2] = ["version", "since"];
 /// So long what people denied is looked for while the operator waits.
-const DENIED_LIMIT: Duration = Duration::from_secs(30);
+pub(super) const DENIED_LIMIT: Duration = Duration::from_secs(30);
 const TESTS: [&str; 7] = ["eq", "in", "glob", "lt", "gt", "min_len", "max_len"];
 
 /// The workspace that the page names.
@@ -179,13 +180,28 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
     let begins = rule.effect == Effect::Approve
         && rule.enabled == Enabled::On
         && known.is_none_or(|other| !other.says_the_same(&rule));
-    if begins && !args.sure && !desk.previews.clears(&workspace, &rule) {
+    let evidence = desk.previews.evidence(&workspace, &rule);
+    if begins && !args.sure && evidence.as_ref().is_none_or(|found| found.denied > 0) {
         return Err(refuse(
             IpcErrorCode::NotArmed,
             "no complete simulation shows that this rule approves nothing that people denied; look at one, then enable it again",
         ));
     }
     let id = rule.id.clone();
+    let not_saved = SavedRule {
+        id: id.clone(),
+        ..SavedRule::default()
+    };
+    if begins {
+        let strict = steps::of_rule(desk, &workspace, (&rule, evidence), args.steps.as_ref());
+        if let Some(steps) = strict.await? {
+            return Ok(SavedRule {
+                steps: Some(steps),
+                ..not_saved
+            });
+        }
+    }
+    steps::of_waiting(desk, &args.accept_waiting, args.steps.as_ref()).await?;
     let ends = known.is_some_and(|of| {
         of.effect != Effect::Approve && of.enabled == Enabled::On && !of.says_the_same(&rule)
     });
@@ -197,12 +213,8 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
     let shown = args.accept_denied || (begins && args.sure && !ends);
     if let Some(denied) = denied(desk, &workspace, &change, shown).await? {
         return Ok(SavedRule {
-            id,
-            version: None,
-            conflict: None,
-            gone: false,
             denied: Some(denied),
-            waiting: None,
+            ..not_saved
         });
     }
     let accepted = accepted(args.accept_limits, args.accept_waiting);
@@ -218,19 +230,11 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
                 .iter()
                 .find(|rule| rule.id == id)
                 .map(|rule| rule.version),
-            id,
-            conflict: None,
-            gone: false,
-            denied: None,
-            waiting: None,
+            ..not_saved
         }),
         Err(RulesFault::DecidesWaiting(calls)) => Ok(SavedRule {
-            id,
-            version: None,
-            conflict: None,
-            gone: false,
-            denied: None,
             waiting: Some(waiting_calls(desk, &calls).await?),
+            ..not_saved
         }),
         // Somebody else was first between the look and the change.
         Err(error) => match desk.app.rules(&workspace).await {
@@ -254,11 +258,9 @@ fn not_seen(set: &RuleSet, id: &str, seen: Option<u64>) -> Result<Option<SavedRu
         .transpose()?;
     Ok(Some(SavedRule {
         id: id.to_owned(),
-        version: None,
         gone: conflict.is_none(),
         conflict,
-        denied: None,
-        waiting: None,
+        ..SavedRule::default()
     }))
 }
 
@@ -311,6 +313,7 @@ pub(crate) async fn remove_rule(
             waiting: None,
         });
     }
+    steps::of_waiting(desk, &args.accept_waiting, None).await?;
     let accepted = accepted(args.accept_limits, args.accept_waiting);
     let done = desk
         .app
@@ -342,7 +345,10 @@ pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleT
         GrantReach::Thread => Grant::Thread,
         GrantReach::Always => Grant::Until(until),
     };
-    let rule = desk.app.draft_rule(&line, grant).await.map_err(fault)?;
+    let mut rule = desk.app.draft_rule(&line, grant).await.map_err(fault)?;
+    if steps::takes_all(&line) {
+        rule.enabled = Enabled::Shadow;
+    }
     text_of(&rule, 0)
 }
 

@@ -13,6 +13,7 @@ import { LimitsDialog } from "./LimitsDialog";
 import { PreviewPanel } from "./PreviewPanel";
 import { usePreview } from "./usePreview";
 import { useRuleEdit, type Accepted } from "./useRuleEdit";
+import { StepsDialog } from "../../features/inbox/StepsDialog";
 import { Region } from "../Region";
 import { useHere } from "../useHere";
 import { WaitingDialog } from "./WaitingDialog";
@@ -26,10 +27,12 @@ interface RuleDeskProps {
   /** Beside each other where there is room for both. */
   readonly wide?: boolean;
   readonly takesFocus?: boolean;
+  /** It is not enabled here. */
+  readonly shadowOnly?: boolean;
   /** Somebody removed it meanwhile. */
   readonly gone?: boolean;
   /** Only while it is still on screen: the bus may take its time, and who looks elsewhere by then stays there. */
-  readonly onSaved: (saved: SavedRule) => void;
+  readonly onSaved: (saved: SavedRule, state: RuleState | null) => void;
   /** More buttons. */
   readonly children?: ReactNode;
 }
@@ -44,6 +47,7 @@ export const RuleDesk = ({
   state,
   wide = false,
   takesFocus = false,
+  shadowOnly = false,
   gone = false,
   onSaved,
   children,
@@ -67,7 +71,7 @@ export const RuleDesk = ({
   const ready = good && !edit.busy && edit.conflict === null && lost === null && readOnly === null;
   const save = async (next: RuleState | null, accepted: Accepted = {}): Promise<void> => {
     const saved = await edit.save(next, accepted);
-    if (saved !== null && here.current) onSaved(saved);
+    if (saved !== null && here.current) onSaved(saved, next);
   };
   const enable = (): void => {
     if (approves && !cleared) setAsking(true);
@@ -76,8 +80,8 @@ export const RuleDesk = ({
   const plainSave = (): void => {
     if (!ready || !edit.edited) return;
     // What it says about itself is saved; whatever lets it approve goes through enabling.
-    if (edit.check?.state === "on" && approves) enable();
-    else void save(null);
+    if (edit.check?.state === "on" && approves && !shadowOnly) enable();
+    else void save(shadowOnly ? "shadow" : null);
   };
   const marks = useMemo(
     () =>
@@ -93,7 +97,7 @@ export const RuleDesk = ({
       <Region
         label="The rule and what it does"
         className={`flex-1 px-5 py-4
-          ${wide ? "grid content-start gap-x-[26px] grid-cols-[minmax(0,1fr)_minmax(0,1fr)]" : ""}`}
+          ${wide ? "grid content-start gap-x-[26px] grid-cols-[minmax(0,1fr)_minmax(0,1fr)] narrow:block" : ""}`}
       >
         <div className="mb-4 min-w-0">
           <Conflict edit={edit} />
@@ -160,7 +164,7 @@ export const RuleDesk = ({
         {children}
         <span className="flex-1" />
         {edit.busy ? <span className="text-text-3">Sending to the bus…</span> : null}
-        {state === "on" && !edit.edited ? null : (
+        {shadowOnly || (state === "on" && !edit.edited) ? null : (
           <Button
             tone={approves && !cleared ? "deny" : "plain"}
             disabled={!ready}
@@ -198,6 +202,15 @@ export const RuleDesk = ({
             edit.letGo(held);
           }}
           onConfirm={() => save(held.state, { ...held.accepted, waiting: held.calls.keys })}
+        />
+      ) : null}
+      {held?.why === "steps" ? (
+        <StepsDialog
+          requestKey={held.key}
+          onClose={() => {
+            edit.letGo(held);
+          }}
+          onDone={(steps) => save(held.state, { ...held.accepted, steps })}
         />
       ) : null}
       {held?.why === "unproven" ? (

@@ -2,12 +2,20 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useDesk } from "../../desk/DeskContext";
-import type { DeniedCalls, RuleCheck, RuleState, RuleText, SavedRule, WaitingCalls } from "../../ipc/generated";
+import type {
+  DeniedCalls,
+  RuleCheck,
+  RuleState,
+  RuleText,
+  SavedRule,
+  StepsDone,
+  WaitingCalls,
+} from "../../ipc/generated";
 import { toCallError } from "../../ipc/transport";
 import { useEdit, type Answer } from "../useEdit";
 import { changedRules, savedRules, type ChangedRule } from "./unsaved";
 import { useRuleCheck } from "./useRuleCheck";
-import { questionOf, whyConflict, whyDenied, whyWaiting } from "./whyNot";
+import { questionOf, whyConflict, whyDenied, whySteps, whyWaiting } from "./whyNot";
 
 /** What the operator has read and wants all the same. */
 export interface Accepted {
@@ -19,6 +27,8 @@ export interface Accepted {
   readonly denied?: boolean;
   /** Waiting calls that it approves at once. */
   readonly waiting?: readonly string[];
+  /** What was done on a critical or irreversible call of its kind. */
+  readonly steps?: StepsDone;
 }
 
 /** A saving that was not made: why, and how it was tried. */
@@ -27,6 +37,7 @@ export type Held = { readonly state: RuleState | null; readonly accepted: Accept
   | { readonly why: "denied"; readonly calls: DeniedCalls }
   | { readonly why: "waiting"; readonly calls: WaitingCalls }
   | { readonly why: "unproven" }
+  | { readonly why: "steps"; readonly key: string }
 );
 
 export interface RuleEdit {
@@ -150,7 +161,7 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
   );
 
   const send = async (state: RuleState | null, accepted: Accepted): Promise<Answer<SavedRule, SavedRule, Held>> => {
-    const { sure = false, limits = false, denied = false, waiting = [] } = accepted;
+    const { sure = false, limits = false, denied = false, waiting = [], steps } = accepted;
     try {
       const saved = await desk.call("save_rule", {
         workspace,
@@ -161,8 +172,11 @@ export const useRuleEdit = (workspace: string, given: RuleText, gone = false): R
         acceptLimits: limits,
         acceptDenied: denied,
         acceptWaiting: [...waiting],
+        ...(steps === undefined ? {} : { steps }),
       });
       const { denied: calls, waiting: wait } = saved;
+      if (saved.steps !== undefined)
+        return { refused: { why: "steps", key: saved.steps, state, accepted }, late: whySteps(saved.steps) };
       if (calls !== null) return { refused: { why: "denied", calls, state, accepted }, late: whyDenied(calls) };
       if (wait !== null) return { refused: { why: "waiting", calls: wait, state, accepted }, late: whyWaiting(wait) };
       if (saved.version === null) return { conflict: saved, late: whyConflict(saved) };

@@ -14,6 +14,9 @@ export const whyWaiting = ({ keys }: WaitingCalls): string =>
 export const whyConflict = ({ conflict }: SavedRule): string =>
   `Nothing was changed: somebody else ${conflict === null ? "removed" : "changed"} it meanwhile.`;
 
+export const whySteps = (key: string): string =>
+  `Nothing was changed: it would approve critical or irreversible calls like ${key}, which takes the steps of one.`;
+
 /** What saving was for. */
 export const questionOf = (id: string, state: RuleState | null): string => {
   const rule = id === "" ? "the new rule" : `the rule ${id}`;

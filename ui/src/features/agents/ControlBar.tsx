@@ -69,7 +69,7 @@ export const ControlBar = ({ agent, nowMs }: { readonly agent: AgentView; readon
   };
   return (
     <div
-      className="flex min-h-[63px] items-center gap-2.5 border-t border-line bg-panel px-7 py-3"
+      className="flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-3 narrow:px-4"
       role="toolbar"
       aria-label="Pause or stop the agent"
       data-testid="control-bar"

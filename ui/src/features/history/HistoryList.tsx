@@ -15,8 +15,11 @@ const COLUMNS =
   "grid " +
   "grid-cols-[130px_minmax(0,1fr)_minmax(0,2fr)_minmax(0,1fr)_74px_minmax(0,1.2fr)_minmax(0,0.8fr)_130px_64px] " +
   "max-[1200px]:grid-cols-[130px_minmax(0,1fr)_minmax(0,1.6fr)_minmax(0,0.9fr)_74px_minmax(0,1.1fr)_130px] " +
+  "max-[900px]:grid-cols-[minmax(0,1fr)_auto] max-[900px]:content-center " +
   "items-center gap-x-4 pr-5 pl-[17px]";
 const WIDE = "max-[1200px]:hidden";
+/** In a narrow window a line has two rows: tool and outcome, what it does and when. */
+const MIDDLE = "max-[900px]:hidden";
 
 /** What became of it, in a person's words. */
 export const outcomeOf = (row: Pick<HistoryRow, "state" | "verdict" | "errorCode">): string => {
@@ -43,7 +46,7 @@ const nameOf = (row: HistoryRow): string => row.key;
 const marks = (row: HistoryRow) => ({ "data-testid": "history-row", "data-key": row.key, "data-state": row.state });
 const draw = (row: HistoryRow) => (
   <>
-    <span className="whitespace-nowrap text-text-3">
+    <span className="whitespace-nowrap text-text-3 max-[900px]:col-start-2 max-[900px]:row-start-2">
       <Moment ms={row.storedMs} />
     </span>
     <span className="truncate font-mono text-[12.5px] font-semibold">
@@ -53,15 +56,15 @@ const draw = (row: HistoryRow) => (
         <ShownText text={row.tool} />
       )}
     </span>
-    <span className="truncate text-text-2">
+    <span className="truncate text-text-2 max-[900px]:row-start-2">
       {row.finding === null ? null : <RowMark finding={row.finding} />}
       {row.summary === null ? null : <ShownText text={row.summary} />}
     </span>
-    <span className="min-w-0 text-text-2">
+    <span className={`min-w-0 text-text-2 ${MIDDLE}`}>
       {row.workspace === "" ? "no valid subject" : <AgentKey of={`${row.workspace}/${row.agent}`} />}
     </span>
-    <span>{row.state === "rejected" ? null : <RiskBadge risk={row.risk} />}</span>
-    <span className="truncate">
+    <span className={MIDDLE}>{row.state === "rejected" ? null : <RiskBadge risk={row.risk} />}</span>
+    <span className="truncate max-[900px]:col-start-2 max-[900px]:row-start-1 max-[900px]:max-w-[45vw] max-[900px]:text-right">
       <span className={tone(row)}>{outcomeOf(row)}</span>
       {row.message === null ? null : (
         <span className="text-text-3">
@@ -76,7 +79,7 @@ const draw = (row: HistoryRow) => (
         <span className="text-text-3"> ({plainText(row.origin).replace("_", " ")})</span>
       )}
     </span>
-    <span className="whitespace-nowrap text-text-3">
+    <span className={`whitespace-nowrap text-text-3 ${MIDDLE}`}>
       {row.decidedMs === null ? null : <Moment ms={row.decidedMs} />}
     </span>
     <span className={`text-right font-mono text-xs text-text-3 ${WIDE}`}>
@@ -121,7 +124,9 @@ interface HistoryListProps {
 
 export const HistoryList = ({ rows, sort, onSort, chosen, onOpen, onEnd }: HistoryListProps) => (
   <>
-    <div className={`${COLUMNS} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`}>
+    <div
+      className={`${COLUMNS} ${MIDDLE} row-line h-8 shrink-0 border-l-[3px] border-l-transparent text-[11px] text-text-3`}
+    >
       <Column by="stored" label="Stored" sort={sort} onSort={onSort} />
       <span aria-hidden="true">Tool</span>
       <span aria-hidden="true">What it does</span>

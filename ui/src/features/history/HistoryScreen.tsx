@@ -159,9 +159,9 @@ export const HistoryScreen = () => {
   };
   useCommand("back", back, asked !== undefined);
   return (
-    <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="History">
+    <main className="flex min-h-0 min-w-0 flex-1 flex-col narrow:block narrow:overflow-auto" aria-label="History">
       <header className="border-b border-line px-5 pt-3 pb-2.5">
-        <div className="mb-2.5 flex items-center gap-3">
+        <div className="mb-2.5 flex items-center gap-3 max-[900px]:flex-wrap">
           <h1 className="m-0 text-[15px] font-semibold">History</h1>
           <span className="whitespace-nowrap text-text-3" data-testid="history-count">
             {count === null ? "" : `${count}, `}
@@ -179,7 +179,7 @@ export const HistoryScreen = () => {
             onChange={(text) => {
               setFilter({ ...filter, text });
             }}
-            className="ml-auto w-[420px]"
+            className="ml-auto w-[420px] min-w-0 max-w-full"
           />
           <Searches filter={filter} onChoose={setFilter} />
           <ExportMenu of={exporting} filter={wanted} count={count} />
@@ -204,18 +204,20 @@ export const HistoryScreen = () => {
                 : "No requests on this bus yet."}
         </div>
       ) : (
-        <HistoryList
-          rows={rows}
-          sort={sort}
-          onSort={(by) => {
-            ownSort.set(sortedBy(sort, by));
-          }}
-          chosen={chosen?.key ?? null}
-          onOpen={open}
-          onEnd={() => {
-            if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
-          }}
-        />
+        <div className="flex min-h-0 flex-1 flex-col narrow:h-[80vh]">
+          <HistoryList
+            rows={rows}
+            sort={sort}
+            onSort={(by) => {
+              ownSort.set(sortedBy(sort, by));
+            }}
+            chosen={chosen?.key ?? null}
+            onOpen={open}
+            onEnd={() => {
+              if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
+            }}
+          />
+        </div>
       )}
     </main>
   );

@@ -20,7 +20,7 @@ import { WhyDialog } from "../../components/why/WhyDialog";
 import { outcomeOf } from "./HistoryList";
 import { RegretBar } from "./RegretBar";
 import { Audit, Origin, Signature, Votes } from "./StoryParts";
-import { Region } from "../../components/Region";
+import { BESIDE, Region } from "../../components/Region";
 import { Failed } from "../../components/Failed";
 import { Unread } from "../../components/Unread";
 
@@ -165,9 +165,9 @@ const Story = ({ story, error }: { readonly story: RequestStoryView; readonly er
     >
       <Unread error={error} className="m-0 border-b border-bad-line bg-bad-bg px-7 py-1.5" />
       <Head story={story} />
-      <Region label="What happened" className="@container flex-1">
-        <div className="grid content-start gap-x-[26px] px-7 py-[18px] @min-[820px]:grid-cols-[1fr_340px]">
-          <div className="min-w-0">
+      <Region label="What happened" className="flex-1">
+        <div className={`flex flex-wrap gap-x-[26px] px-7 py-[18px] narrow:px-4 ${BESIDE} [&>*+*]:basis-[340px]`}>
+          <div className="basis-[398px]">
             <What story={story} />
             {story.signature === null ? null : <Signature signature={story.signature} />}
             {story.raw === null ? null : (
@@ -189,7 +189,7 @@ const Story = ({ story, error }: { readonly story: RequestStoryView; readonly er
               </Section>
             )}
           </div>
-          <div className="min-w-0">
+          <div>
             {story.onBus === null ? null : <OnBus other={story.onBus} />}
             {story.decision === null ? null : <Decision decision={story.decision} workspace={story.row.workspace} />}
             <Votes votes={story.votes} />

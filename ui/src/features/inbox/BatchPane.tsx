@@ -130,7 +130,7 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
   const end = useSeenEnd<HTMLDivElement>(content, () => {
     setRead(content);
   });
-  const { area, room, bottom, inView } = useOnScreen();
+  const { area, room, bottom, inView } = useOnScreen(content);
   // Its end was a jump away: what came into view then must be still, too.
   const arming = useArming(
     content === "" ? null : `${content} ${read === content}`,

@@ -166,10 +166,14 @@ export const InboxScreen = () => {
     <div
       className={`grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)]
       max-[900px]:grid-cols-[240px_minmax(0,1fr)] max-[800px]:grid-cols-[190px_minmax(0,1fr)]
-      grid-rows-[minmax(0,1fr)]`}
+      grid-rows-[minmax(0,1fr)] narrow:grid-cols-1 narrow:grid-rows-[auto_minmax(0,1fr)]`}
     >
-      <section className="flex min-h-0 flex-col border-r border-line" aria-label="Inbox">
-        <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
+      <section
+        className={`flex min-h-0 flex-col border-r border-line narrow:flex-row narrow:flex-wrap narrow:border-r-0
+          narrow:border-b`}
+        aria-label="Inbox"
+      >
+        <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2 narrow:py-1.5 narrow:tiny:hidden">
           <h1 className="m-0 text-[15px] font-semibold">Inbox</h1>
           <span className="text-text-3" data-testid="waiting">
             {!isKnown
@@ -186,7 +190,7 @@ export const InboxScreen = () => {
           placeholder="Filter: agent, tool, risk, text…"
           value={filter}
           onChange={setFilter}
-          className="mx-3.5 mb-2"
+          className="mx-3.5 mb-2 narrow:my-1 narrow:ml-0 narrow:min-w-0 narrow:flex-1 narrow:py-0 narrow:tiny:hidden"
         />
         {rows.length === awake.length ? null : <HiddenUrgent awake={awake} rows={rows} />}
         <Unread error={listError} className="mx-3.5 mt-0 mb-2" />
@@ -207,7 +211,7 @@ export const InboxScreen = () => {
         <SentTray list={sent.list} onUndo={() => void takeBack()} onSelect={cursor.set} />
         <Arrivals rows={all} />
       </section>
-      <main className="flex min-h-0 min-w-0 flex-col">
+      <main className="flex min-h-0 min-w-0 flex-col" aria-label="Inbox">
         {selection.picked.length > 0 ? (
           <BatchPane
             picked={selection.picked}

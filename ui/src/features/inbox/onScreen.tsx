@@ -10,17 +10,43 @@ export interface OnScreen {
   readonly room: Place;
   /** The bottom of everything. */
   readonly bottom: Place;
-  /** Both are in the window; null until it was looked. */
+  /** Both are in the window, and every value has room; null until it was looked. */
   readonly inView: boolean | null;
 }
 
-/** Not all of it: a place between two pixels is never seen whole. */
+/** Not all of it: a place between two pixels is never seen whole, as at a zoom of 110 %. */
 const SEEN = 0.9;
 
-export const useOnScreen = (): OnScreen => {
+/** A value is read from this width on: about 16 letters. */
+const VALUE_PX = 120;
+
+/** Whether each value in `area` is wide enough to be read; null until it was looked. */
+const useRoomForValues = (area: Place, content: string): boolean | null => {
+  const [hasRoom, setHasRoom] = useState<boolean | null>(null);
+  useEffect(() => {
+    const values = area.current?.querySelectorAll("[data-value]") ?? [];
+    const narrow = new Set<Element>();
+    const observer = new ResizeObserver((entries) => {
+      for (const { target, contentRect } of entries)
+        if (contentRect.width < VALUE_PX) narrow.add(target);
+        else narrow.delete(target);
+      setHasRoom(narrow.size === 0);
+    });
+    for (const value of values) observer.observe(value);
+    setHasRoom(values.length === 0 ? true : null);
+    return () => {
+      observer.disconnect();
+    };
+  }, [area, content]);
+  return hasRoom;
+};
+
+/** `content` says which values are shown. */
+export const useOnScreen = (content: string): OnScreen => {
   const area = useRef<HTMLDivElement>(null);
   const room = useRef<HTMLDivElement>(null);
   const bottom = useRef<HTMLDivElement>(null);
+  const hasRoom = useRoomForValues(area, content);
   const [inView, setInView] = useState<boolean | null>(null);
   useEffect(() => {
     const places = [room.current, bottom.current];
@@ -37,7 +63,7 @@ export const useOnScreen = (): OnScreen => {
       observer.disconnect();
     };
   }, []);
-  return { area, room, bottom, inView };
+  return { area, room, bottom, inView: inView === null || hasRoom === null ? null : inView && hasRoom };
 };
 
 interface AskedAreaProps {
@@ -61,14 +87,14 @@ export const AskedArea = ({ area, room, children }: AskedAreaProps) => (
 
 /** Below the action bar: where it is not in the window, neither is the bar. */
 export const Bottom = ({ place }: { readonly place: Place }) => (
-  <div ref={place} className="pointer-events-none -mt-px h-px shrink-0" aria-hidden="true" data-place="bottom" />
+  <div ref={place} className="pointer-events-none -mt-2 h-2 shrink-0" aria-hidden="true" data-place="bottom" />
 );
 
 /** Why nothing can be approved though everything is done. */
 export const TooSmall = ({ inView }: { readonly inView: boolean | null }) =>
   inView === false ? (
     <p role="status" className="m-0 border-t border-bad-line bg-bad-bg px-7 py-2 text-bad" data-testid="too-small">
-      The request does not fit here. Make the window larger to approve it.
+      The request does not fit here. Make the window larger, or the zoom smaller (Ctrl -), to approve it.
     </p>
   ) : null;
 

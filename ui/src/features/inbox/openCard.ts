@@ -99,7 +99,7 @@ export const useOpenCard = ({ card, sent, onSent, onEngaged, onFree, onUndo, onS
   const covered = useCovered();
   const late = useServerSecond() >= card.deadlineMs;
   const version = useVersion(card, acts.draft, acts.content, acts.progress.evidenceOpen, acts.missing);
-  const screen = useOnScreen();
+  const screen = useOnScreen(`${acts.content} ${acts.panel === "edit"}`);
   const { area, inView } = screen;
   const pending = card.state === "pending";
   const watching = acts.panel === "none" && !covered;

@@ -49,7 +49,7 @@ export const Figures = ({ view }: { readonly view: OverviewView }) => {
   const decided = view.automatic + view.human;
   return (
     <dl
-      className="m-0 mb-5 grid grid-cols-3 gap-2.5 min-[1100px]:grid-cols-5 min-[1400px]:grid-cols-9"
+      className="m-0 mb-5 grid grid-cols-3 gap-2.5 narrow:grid-cols-2 min-[1100px]:grid-cols-5 min-[1400px]:grid-cols-9"
       data-testid="figures"
     >
       <Counted label="Requests" value={arrived} find={finds.arrived(view)} />

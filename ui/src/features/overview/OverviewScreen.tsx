@@ -173,10 +173,10 @@ export const OverviewScreen = () => {
   });
   return (
     <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="Overview">
-      <header className="flex min-h-[52px] items-center gap-3 border-b border-line px-5">
+      <header className="flex min-h-[52px] flex-wrap items-center gap-3 border-b border-line px-5 narrow:py-2">
         <h1 className="m-0 text-[15px] font-semibold">Overview</h1>
         <div
-          className="ml-auto flex gap-1.5"
+          className="ml-auto flex flex-wrap gap-1.5"
           role="radiogroup"
           aria-label="Time"
           tabIndex={-1}
@@ -213,11 +213,11 @@ export const OverviewScreen = () => {
           <div className="grid flex-1 place-items-center text-text-3">Reading…</div>
         ) : null
       ) : (
-        <Region label="Numbers" className="@container flex-1 px-5 py-[18px]">
+        <Region label="Numbers" className="flex-1 px-5 py-[18px]">
           <h2 className="sr-only">Numbers of the last {name}</h2>
           <Figures view={data} />
           <Section title={`Requests over the last ${name}`}>
-            <div className="mb-1 flex gap-4 text-xs text-text-2" aria-hidden="true">
+            <div className="mb-1 flex flex-wrap gap-x-4 text-xs text-text-2" aria-hidden="true">
               {SERIES.map(([series, label, token, dash]) => (
                 <span key={series} className="flex items-center gap-1.5">
                   <svg width="22" height="2" viewBox="0 0 22 2">
@@ -237,7 +237,7 @@ export const OverviewScreen = () => {
             <Chart volume={data.volume} theme={theme} />
             <Numbers view={data} day={length > 168 * HOUR} />
           </Section>
-          <div className="grid gap-x-10 @min-[900px]:grid-cols-[2fr_1fr]">
+          <div className="flex flex-wrap gap-x-10 [&>*]:min-w-0 [&>*]:grow [&>*]:basis-[270px] [&>*:first-child]:grow-2 [&>*:first-child]:basis-[550px]">
             <Paces view={data} />
             <Verdicts view={data} />
           </div>

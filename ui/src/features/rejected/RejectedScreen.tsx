@@ -11,7 +11,7 @@ import { gather } from "../../desk/gather";
 import type { RejectedRow } from "../../ipc/generated";
 import { meaningOf } from "./codes";
 import { RejectedList } from "./RejectedList";
-import { Region } from "../../components/Region";
+import { LIST_AND_DETAIL, Region } from "../../components/Region";
 import { Failed } from "../../components/Failed";
 
 const KEY = ["rejected"];
@@ -68,7 +68,7 @@ const Detail = ({ row }: { readonly row: RejectedRow }) => {
       </header>
       <div className="px-7 py-[18px]">
         <h3>Where</h3>
-        <dl className="selectable m-0 mb-5 grid grid-cols-[92px_1fr] gap-x-2 gap-y-[5px]">
+        <dl className="selectable m-0 mb-5 grid grid-cols-[92px_minmax(0,1fr)] gap-x-2 gap-y-[5px]">
           <dt className="text-text-3">Detail</dt>
           <dd className="m-0">
             <ShownText text={row.detail} block />
@@ -134,7 +134,7 @@ export const RejectedScreen = () => {
     move(-1);
   });
   return (
-    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[372px_minmax(0,1fr)] grid-rows-[minmax(0,1fr)]">
+    <div className={`${LIST_AND_DETAIL} grid-cols-[372px_minmax(0,1fr)] max-[900px]:grid-cols-[240px_minmax(0,1fr)]`}>
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Rejected">
         <header className="flex items-baseline gap-2 px-3.5 pt-3 pb-2">
           <h1 className="m-0 text-[15px] font-semibold">Rejected</h1>
@@ -150,7 +150,7 @@ export const RejectedScreen = () => {
           }}
         />
       </section>
-      <main className="flex min-h-0 min-w-0 flex-col">
+      <main className="flex min-h-0 min-w-0 flex-col" aria-label="Rejected">
         <Failed error={query.error} className="px-7" />
         {row === undefined ? (
           <div className="grid flex-1 place-items-center text-text-3">

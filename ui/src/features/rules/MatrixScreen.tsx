@@ -100,7 +100,7 @@ export const MatrixScreen = () => {
   useCommand("back", back);
   return (
     <main className="flex min-h-0 min-w-0 flex-1 flex-col" aria-label="What happens now">
-      <header className="flex items-center gap-2.5 border-b border-line px-5 py-3">
+      <header className="flex flex-wrap items-center gap-2.5 border-b border-line px-5 py-3">
         <h1 className="m-0 mr-1.5 text-[15px] font-semibold whitespace-nowrap">What happens now</h1>
         <span className="min-w-0 flex-1 text-text-3">
           {data === undefined ? "" : `workspace ${data.workspace}, `}by agent, tool and risk alone; the tool’s own risk
@@ -121,7 +121,7 @@ export const MatrixScreen = () => {
         </p>
       ) : (
         <Region label="What happens now" className="flex-1">
-          <table className="w-full table-fixed border-collapse" data-testid="matrix">
+          <table className="w-full min-w-[720px] table-fixed border-collapse" data-testid="matrix">
             <thead className="sticky top-0 bg-bg">
               <tr className="row-line">
                 <th scope="col" className="w-64 px-5 py-2 text-left text-[11.5px] font-semibold text-text-3">

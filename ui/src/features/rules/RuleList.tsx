@@ -83,7 +83,7 @@ const Row = ({ row, changed, nowMs }: { readonly row: RuleRow; readonly changed:
           )}
         </small>
       </span>
-      <span className="flex min-w-0 flex-col xl:contents">
+      <span className="flex min-w-0 flex-col max-[900px]:hidden xl:contents">
         <span className="truncate text-text-3">{usesOf(row)}</span>
         <span className={`max-xl:truncate xl:line-clamp-2 ${end.over ? "text-warn" : "text-text-3"}`} title={end.text}>
           {end.text}
@@ -115,8 +115,8 @@ export const RuleList = ({ rows, workspace, chosen, nowMs, onChoose }: RuleListP
       marks={marks}
       chosen={chosen}
       onChoose={onChoose}
-      look={`grid grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px] items-center
-        gap-3 pr-5 pl-[17px]`}
+      look={`grid grid-cols-[78px_minmax(0,1fr)_150px_120px] max-xl:grid-cols-[70px_minmax(0,1fr)_132px]
+        max-[900px]:grid-cols-[70px_minmax(0,1fr)] items-center gap-3 pr-5 pl-[17px]`}
       renderRow={(row) => <Row row={row} changed={changed[`${workspace}/${row.id}`] !== undefined} nowMs={nowMs} />}
     />
   );

@@ -9,6 +9,7 @@ import { Select } from "../../components/Select";
 import { useDesk } from "../../desk/DeskContext";
 import type { RuleRow, RuleText } from "../../ipc/generated";
 import { changedRules } from "../../components/rules/unsaved";
+import { LIST_AND_DETAIL } from "../../components/Region";
 import { RuleDesk } from "../../components/rules/RuleDesk";
 import { RuleList } from "./RuleList";
 import { RulePane } from "./RulePane";
@@ -124,11 +125,14 @@ export const RulesScreen = () => {
   });
   return (
     <div
-      className={`grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_470px] max-xl:grid-cols-[minmax(0,1fr)_420px]
-      grid-rows-[minmax(0,1fr)]`}
+      className={`${LIST_AND_DETAIL} grid-cols-[minmax(0,1fr)_470px] max-xl:grid-cols-[minmax(0,1fr)_420px]
+        max-[900px]:grid-cols-[minmax(0,1fr)_minmax(0,1fr)]`}
     >
       <section className="flex min-h-0 flex-col border-r border-line" aria-label="Rules">
-        <header className="flex items-center gap-2.5 border-b border-line px-5 py-3 max-lg:gap-2 max-lg:px-4">
+        <header
+          className={`flex items-center gap-2.5 border-b border-line px-5 py-3 max-lg:gap-2 max-lg:px-4
+            max-[900px]:flex-wrap`}
+        >
           <h1 className="m-0 mr-1.5 text-[15px] font-semibold">Rules</h1>
           <span className="shrink-0 text-text-3" data-testid="rules-count">
             {all.length.toLocaleString("en")} {all.length === 1 ? "rule" : "rules"}
@@ -203,7 +207,7 @@ export const RulesScreen = () => {
         )}
         <SuggestionList suggestions={suggestions} chosen={suggested?.id ?? null} onLook={look} />
       </section>
-      <main className="flex min-h-0 min-w-0 flex-col" data-testid="rule-desk">
+      <main className="flex min-h-0 min-w-0 flex-col" data-testid="rule-desk" aria-label="Rules">
         {words === undefined || data === undefined ? null : row === undefined ? (
           writing ? (
             <>

@@ -20,7 +20,7 @@ export const Part = ({ title, from, children }: PartProps) => (
 
 /** Names and values beside each other. */
 export const Facts = ({ children }: { readonly children: ReactNode }) => (
-  <dl className="m-0 grid grid-cols-[220px_minmax(0,1fr)] gap-x-5 gap-y-2">{children}</dl>
+  <dl className="m-0 grid grid-cols-[220px_minmax(0,1fr)] narrow:grid-cols-1 gap-x-5 gap-y-2">{children}</dl>
 );
 
 export const Name = ({ children }: { readonly children: ReactNode }) => (

@@ -41,7 +41,7 @@ export const PracticeSettings = () => {
       <Failed error={error ?? change.error} />
       {data === undefined ? null : (
         <div
-          className="grid grid-cols-[220px_minmax(0,1fr)] gap-x-5 py-3"
+          className="grid grid-cols-[220px_minmax(0,1fr)] narrow:grid-cols-1 gap-x-5 py-3"
           role="radiogroup"
           aria-labelledby={id}
           data-testid="setting-practice"

@@ -17,7 +17,7 @@ export const SettingsScreen = () => {
   });
   return (
     <main
-      className="min-h-0 min-w-0 flex-1 overflow-auto px-7 py-[18px] outline-offset-[-2px]"
+      className="min-h-0 min-w-0 flex-1 overflow-auto px-7 py-[18px] narrow:px-4 outline-offset-[-2px]"
       aria-label="Settings"
       // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls takes the keyboard
       tabIndex={0}

@@ -25,7 +25,7 @@ const Radios = <V extends string>({ name, title, means, choices, value, onChoose
   const id = useId();
   return (
     <div
-      className="row-line grid grid-cols-[220px_minmax(0,1fr)] gap-x-5 py-3 last:border-0"
+      className="row-line grid grid-cols-[220px_minmax(0,1fr)] narrow:grid-cols-1 gap-x-5 py-3 last:border-0"
       role="radiogroup"
       aria-labelledby={id}
       data-testid={`setting-${name}`}

@@ -71,13 +71,13 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
   const usable = !hasMarks(field.default) && !field.secret && field.kind !== "bool";
   return (
     <div
-      className={`row-line grid gap-x-6 gap-y-2 py-4 @min-[560px]:grid-cols-[200px_minmax(0,1fr)] last:border-b-0
+      className={`row-line flex flex-wrap gap-x-6 gap-y-2 py-4 last:border-b-0
         ${draft === undefined ? "" : "-ml-3.5 border-l-[3px] border-l-accent pl-[11px]"}`}
       data-testid="setup-key"
       data-key={field.key}
       data-draft={draft?.type ?? ""}
     >
-      <div className="min-w-0">
+      <div className="w-[200px] max-w-full">
         <label
           id={`${id}-name`}
           htmlFor={id}
@@ -94,7 +94,7 @@ export const KeyRow = ({ field, agent, draft, clash, problems, disabled, onDraft
           )}
         </div>
       </div>
-      <div className="min-w-0 max-w-[680px]">
+      <div className="max-w-[680px] min-w-0 grow basis-[280px]">
         {field.description === null ? null : (
           <p className="selectable mt-0 mb-2 text-text-2">
             <span className="mr-1.5 rounded border border-line px-1 text-[10.5px] text-text-3">says</span>

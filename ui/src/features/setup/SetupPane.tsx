@@ -132,7 +132,7 @@ export const SetupPane = ({ agent }: { readonly agent: string }) => {
           </p>
         )}
       </header>
-      <Region label="Setup keys" className="@container flex-1 px-7 py-[18px]">
+      <Region label="Setup keys" className="flex-1 px-7 py-[18px]">
         <Undeclared form={form} />
         {groupsOf(keysOf(form)).map((group) => (
           <Section key={group.name} title={group.name === "" ? "Without a group" : group.name}>

@@ -8,7 +8,8 @@ import type { TraceRow } from "../../ipc/generated";
 const ROW_PX = 44;
 const COLUMNS =
   "grid grid-cols-[minmax(0,2fr)_minmax(0,1.4fr)_142px_90px_110px_minmax(150px,1fr)] items-center gap-x-4 pr-5 " +
-  "pl-[17px]";
+  "pl-[17px] max-[900px]:grid-cols-[minmax(0,1fr)_142px_minmax(90px,auto)]";
+const WIDE = "max-[900px]:hidden";
 const NAMED = 2;
 
 /** What a person should know before opening it; of a long trace the first spans are looked at. */
@@ -48,18 +49,18 @@ const draw = (row: TraceRow) => (
     <span className="truncate font-mono text-[12.5px] font-semibold">
       <ShownText text={row.name} />
     </span>
-    <span className="truncate text-text-2" title={row.agents.join(", ")}>
+    <span className={`truncate text-text-2 ${WIDE}`} title={row.agents.join(", ")}>
       {row.agents.slice(0, NAMED).join(", ")}
       {row.agents.length > NAMED ? ` and ${row.agents.length - NAMED} more` : ""}
     </span>
     <span className="whitespace-nowrap text-text-3">
       <Moment ms={row.startedMs} />
     </span>
-    <span className="text-right font-mono text-xs text-text-2">
+    <span className={`text-right font-mono text-xs text-text-2 ${WIDE}`}>
       {formatDuration(row.lastMs - row.startedMs)}
       {row.longer ? "+" : ""}
     </span>
-    <span className="text-right whitespace-nowrap text-text-3">
+    <span className={`text-right whitespace-nowrap text-text-3 ${WIDE}`}>
       {row.spans.toLocaleString("en")}
       {row.longer ? "+" : ""}
       <span className="sr-only"> {row.spans === 1 ? "span" : "spans"}</span>
@@ -93,10 +94,10 @@ export const TraceList = ({ rows, chosen, onChoose, onOpen, onEnd }: TraceListPr
         aria-hidden="true"
       >
         <span>What</span>
-        <span>Agents</span>
+        <span className={WIDE}>Agents</span>
         <span>Started</span>
-        <span className="text-right">Took</span>
-        <span className="text-right">Spans</span>
+        <span className={`text-right ${WIDE}`}>Took</span>
+        <span className={`text-right ${WIDE}`}>Spans</span>
         <span>State</span>
       </div>
       <VirtualList

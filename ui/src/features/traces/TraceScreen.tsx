@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Button } from "../../components/Button";
 import { Kbd } from "../../components/Kbd";
+import { LIST_AND_DETAIL } from "../../components/Region";
 import { Unread } from "../../components/Unread";
 import { formatDuration } from "../../components/timeline/scale";
 import { useCommand } from "../../commands/CommandContext";
@@ -47,7 +48,10 @@ const Trace = ({ tree, error, request }: TraceProps) => {
   useCommand("trace", openCard);
   const spans = tree.lines.length;
   return (
-    <div className="grid min-h-0 min-w-0 flex-1 grid-cols-[minmax(0,1fr)_min(400px,34%)] grid-rows-[minmax(0,1fr)]">
+    <div
+      className={`${LIST_AND_DETAIL} grid-cols-[minmax(0,1fr)_min(400px,34%)] narrow:[&>main]:h-[80vh]
+        narrow:[&>main]:border-b`}
+    >
       <main className="flex min-h-0 min-w-0 flex-col border-r border-line" aria-label="Trace">
         <header
           className={`flex min-h-[52px] items-center gap-2.5 overflow-hidden border-b border-line px-5

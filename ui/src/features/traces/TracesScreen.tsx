@@ -64,7 +64,7 @@ export const TracesScreen = () => {
         <span className="text-text-3">latest change first</span>
         <span className="flex-1" />
         <form
-          className={`flex w-[340px] items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px]
+          className={`flex w-[340px] min-w-0 items-center rounded-[7px] border border-line bg-panel px-2.5 py-[5px]
             focus-within:border-accent`}
           onSubmit={(event) => {
             event.preventDefault();

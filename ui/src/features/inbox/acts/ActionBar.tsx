@@ -66,7 +66,7 @@ export const ActionBar = () => {
   const bar =
     "flex min-h-[63px] flex-wrap items-center gap-2.5 border-t border-line bg-panel px-7 py-[12px] max-lg:gap-2 " +
     "short:min-h-0 short:gap-1.5 short:px-4 short:py-1.5 short:[&_button]:gap-1.5 short:[&_button]:px-2 " +
-    "short:[&_button]:py-1";
+    "short:[&_button]:py-1 slim:gap-1 slim:px-2 slim:[&_button]:px-1.5 slim:[&_kbd]:hidden";
   if (card.state === "holding" && card.hold !== null) {
     return (
       <div className={bar}>

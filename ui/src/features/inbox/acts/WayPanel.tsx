@@ -1,6 +1,7 @@
+import type { RefObject } from "react";
 import { plainText } from "../../../components/shown";
-import type { TypedTarget } from "../../../ipc/generated";
-import { stepsOf, type StepId } from "../steps";
+import type { Card, TypedTarget } from "../../../ipc/generated";
+import { stepsOf, type Progress, type StepId } from "../steps";
 import { stops } from "../mayDo";
 import { useCard } from "../openCard";
 
@@ -28,13 +29,20 @@ const differsAt = (typed: string, target: string): number | null => {
   return place < 0 ? null : place + 1;
 };
 
-/** The steps before a high or critical call can be approved. */
-export const WayPanel = () => {
-  const { card, acts, field } = useCard();
-  const steps = stepsOf({ ...card, target: acts.target }, acts.progress);
+interface WayProps {
+  readonly card: Card;
+  readonly target: TypedTarget;
+  readonly progress: Progress;
+  readonly onType: (text: string) => void;
+  readonly field?: RefObject<HTMLInputElement | null>;
+}
+
+/** The steps of a card and what is typed. */
+export const Way = ({ card, target, progress, onType, field }: WayProps) => {
+  const steps = stepsOf({ ...card, target }, progress);
   if (steps.length === 0) return null;
   const strict = card.path === "critical";
-  const differs = acts.target.text === null ? null : differsAt(acts.progress.typed, acts.target.text);
+  const differs = target.text === null ? null : differsAt(progress.typed, target.text);
   const title = (
     <b className={`font-semibold short:sr-only ${strict ? "text-crit" : "text-text-2"}`}>
       {strict
@@ -53,20 +61,18 @@ export const WayPanel = () => {
       {strict ? (
         <div className="flex w-full items-center justify-between gap-5 short:order-last short:w-auto">
           {title}
-          {acts.target.text === null ? null : (
+          {target.text === null ? null : (
             <input
               ref={field}
-              className={`w-60 min-w-0 short:w-44 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px]
+              className={`w-60 min-w-0 short:w-44 slim:w-32 rounded-md border border-line bg-bg px-2 py-1 font-mono text-[12.5px]
                 text-text`}
-              aria-label={asked(acts.target)}
-              placeholder={
-                acts.target.pointer === null ? "the tool’s name" : `value of ${plainText(acts.target.pointer)}`
-              }
+              aria-label={asked(target)}
+              placeholder={target.pointer === null ? "the tool’s name" : `value of ${plainText(target.pointer)}`}
               autoComplete="off"
               spellCheck={false}
-              value={acts.progress.typed}
+              value={progress.typed}
               onChange={(event) => {
-                acts.type(event.target.value);
+                onType(event.target.value);
               }}
               onPaste={(event) => {
                 event.preventDefault();
@@ -91,7 +97,7 @@ export const WayPanel = () => {
         {steps.map((step) => (
           <li
             key={step.id}
-            className={`whitespace-nowrap max-lg:whitespace-normal ${step.done ? "text-text" : "text-text-2"}`}
+            className={`whitespace-nowrap max-lg:whitespace-normal tiny:data-[done=true]:sr-only ${step.done ? "text-text" : "text-text-2"}`}
             data-step={step.id}
             data-done={step.done}
           >
@@ -100,11 +106,17 @@ export const WayPanel = () => {
               className={`mr-1.5 inline-block size-2 rounded-full border-[1.5px]
                 ${step.done ? "border-ok bg-ok" : "border-text-3"}`}
             />
-            {LABEL[step.id](acts.target)}
+            {LABEL[step.id](target)}
             <span className="sr-only">{step.done ? " (done)" : " (missing)"}</span>
           </li>
         ))}
       </ol>
     </div>
   );
+};
+
+/** The steps before a high or critical call can be approved. */
+export const WayPanel = () => {
+  const { card, acts, field } = useCard();
+  return <Way card={card} target={acts.target} progress={acts.progress} onType={acts.type} field={field} />;
 };

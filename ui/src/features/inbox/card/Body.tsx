@@ -15,7 +15,7 @@ import { Says } from "./Says";
 import { ToolRecord } from "./ToolRecord";
 import { useInView, useSeenEnd } from "./useSeenEnd";
 import { Votes } from "./Votes";
-import { Region } from "../../../components/Region";
+import { BESIDE, Region } from "../../../components/Region";
 
 /** Everything that a card must show, in the order of the desk's design. */
 export const Body = () => {
@@ -26,12 +26,12 @@ export const Body = () => {
     sawEnd(content);
   });
   return (
-    <Region label="What is asked" testId="card-body" className="@container flex-1">
+    <Region label="What is asked" testId="card-body" className="flex-1">
       <div
-        className={`grid content-start gap-x-[26px] px-7 py-[18px] short:px-4 short:py-2
-        @min-[820px]:grid-cols-[1fr_304px]`}
+        className={`flex flex-wrap gap-x-[26px] px-7 py-[18px] narrow:px-4 narrow:py-2 short:px-4 short:py-2
+          ${BESIDE} [&>*+*]:basis-[304px]`}
       >
-        <div className="min-w-0">
+        <div className="basis-[434px]">
           {draft === null ? null : (
             <Section title="Your edit, not sent">
               <DiffView lines={draft.check.diff} />
@@ -56,7 +56,7 @@ export const Body = () => {
           <LedHere request={card.key} />
           <History messages={card.history} open={acts.progress.evidenceOpen} onOpen={acts.openEvidence} />
         </div>
-        <div className="min-w-0">
+        <div>
           {card.onBus === null ? null : <OnBus other={card.onBus} />}
           {card.decision === null ? null : <Decision decision={card.decision} workspace={card.workspace} />}
           {card.state === "pending" ? <WhyHere requestKey={card.key} workspace={card.workspace} /> : null}

@@ -20,7 +20,7 @@ const Value = ({ parts }: { readonly parts: readonly ArgPart[] | null }) =>
 /** Was above is, in columns of their own: differing letters come to lie under each other. */
 const Line = ({ differs }: { readonly differs: DiffersView }) => (
   <div
-    className="row-line grid grid-cols-[minmax(80px,130px)_1fr] gap-x-3 px-3 py-[7px] last:border-0"
+    className="row-line grid grid-cols-[minmax(80px,130px)_minmax(0,1fr)] gap-x-3 px-3 py-[7px] last:border-0"
     data-testid="differs-at"
   >
     <dt className="min-w-0 break-words text-text-3">

@@ -35,7 +35,7 @@ export const Origin = ({ card }: { readonly card: Card }) => {
   const { origin, tool } = card;
   return (
     <Section title="Origin">
-      <dl className="m-0 grid grid-cols-[92px_1fr] gap-x-2 gap-y-[5px]">
+      <dl className="m-0 grid grid-cols-[92px_minmax(0,1fr)] gap-x-2 gap-y-[5px]">
         <Fact name="Stored">
           <Requested ms={card.storedMs} />
         </Fact>

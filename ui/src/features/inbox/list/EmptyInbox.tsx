@@ -24,7 +24,7 @@ export const EmptyInbox = () => {
     <Region
       label="How to connect an agent"
       testId="empty"
-      className="grid flex-1 grid-cols-[minmax(0,1fr)] place-items-center p-8"
+      className="grid flex-1 grid-cols-[minmax(0,1fr)] place-items-center p-8 narrow:p-4"
     >
       <div className="w-full max-w-[720px]">
         <h2 className="mt-0 mb-1.5 text-[17px] font-semibold">Nothing is waiting</h2>

@@ -76,7 +76,8 @@ export const InboxList = ({ scroller, rows, cursor, picked, onSelect }: InboxLis
   return (
     <div
       ref={scroller}
-      className="min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
+      className={`min-h-0 flex-1 overflow-auto outline-offset-[-2px] narrow:h-[66px] narrow:flex-none narrow:basis-full
+        narrow:tiny:hidden`}
       role="listbox"
       tabIndex={0}
       aria-label="Waiting requests, by deadline"

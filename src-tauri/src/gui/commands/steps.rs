@@ -1,0 +1,85 @@
+//! The steps of critical and irreversible calls before a rule approves such calls.
+
+use countersign_core::domain::Timestamp;
+use countersign_core::policy::Rule;
+use countersign_core::policy::preview::Preview;
+use countersign_core::store::request_list::RequestSummary;
+use countersign_view::{DecidePath, IpcError, IpcErrorCode, StepsDone};
+use countersign_wire::WorkspaceName;
+
+use super::decide::check_way;
+use super::rules::DENIED_LIMIT;
+use crate::gui::desk::Desk;
+use crate::gui::fault::{fault, refuse};
+use crate::gui::view::{path_of, read_request};
+
+/// So far back such calls are looked for.
+const DAYS: i64 = 90;
+
+/// Whether a call is approved only after every step.
+pub(super) fn takes_all(line: &RequestSummary) -> bool {
+    read_request(line).is_some_and(|request| path_of(&request) == DecidePath::Critical)
+}
+
+/// The newest call of this kind that the rule approves, where its steps are not done; `evidence` is a simulation of it.
+pub(super) async fn of_rule(
+    desk: &Desk,
+    workspace: &WorkspaceName,
+    (rule, evidence): (&Rule, Option<Preview>),
+    done: Option<&StepsDone>,
+) -> Result<Option<String>, IpcError> {
+    let found = match evidence {
+        Some(found) => found,
+        None => {
+            let since = desk.app.now().plus_ms(-DAYS * Timestamp::DAY_MS);
+            let tried = desk
+                .app
+                .preview_rule(workspace, rule.clone(), Some(since), |_| true);
+            let unknown = |_: tokio::time::error::Elapsed| {
+                let why = "it is not known yet whether this rule approves critical or irreversible calls; wait for its simulation, then enable it";
+                refuse(IpcErrorCode::Failed, why)
+            };
+            let tried = tokio::time::timeout(DENIED_LIMIT, tried)
+                .await
+                .map_err(unknown)?;
+            tried.map_err(fault)?
+        }
+    };
+    let lines = desk
+        .app
+        .lines(&Vec::from_iter(found.strict))
+        .await
+        .map_err(fault)?;
+    let Some(key) = lines.first().and_then(RequestSummary::key) else {
+        return Ok(None);
+    };
+    let key = key.to_string();
+    let Some(done) = done.filter(|done| done.key == key) else {
+        return Ok(Some(key));
+    };
+    let story = desk.story(&key).await?;
+    if done.seen_request_digest != story.request_digest {
+        return Ok(Some(key));
+    }
+    let steps = (done.typed.as_deref(), done.revealed.as_slice());
+    check_way(&story, steps, story.request.args.as_ref(), &desk.hiding_key)?;
+    Ok(None)
+}
+
+/// Refuses a change that approves such calls while they wait, but for the one whose steps are done.
+pub(super) async fn of_waiting(
+    desk: &Desk,
+    waiting: &[String],
+    done: Option<&StepsDone>,
+) -> Result<(), IpcError> {
+    for key in waiting
+        .iter()
+        .filter(|key| done.is_none_or(|done| done.key != **key))
+    {
+        if takes_all(&desk.app.find(key).await.map_err(fault)?) {
+            let why = format!("{key} is critical or irreversible and still waits: decide it first");
+            return Err(refuse(IpcErrorCode::NotApprovable, &why));
+        }
+    }
+    Ok(())
+}
