@@ -23,7 +23,7 @@ const isOff = (page) => page.run("return document.querySelector('[data-testid=st
 for (const [kind, more] of [["critical", {}], ["irreversible", { risk: "low", effects: "irreversible" }]])
   onDesk(`a rule from a ${kind} card starts in shadow, and is enabled after the same steps only`, async (desk, page) => {
     const agent = await desk.agent("asks.py", call(more));
-    const other = await desk.agent("asks.py", call({ ...more, thread_id: "T2", args: { table: "customers" } }));
+    const other = await desk.agent("asks.py", call({ ...more, thread_id: "T2", timeout: 400, args: { table: "customers" } }));
     await page.reads("2 waiting", '[data-testid="waiting"]');
     await page.reads("invoices", '[data-testid="card"]');
     await page.press("p");

@@ -1,4 +1,5 @@
 import { OctagonAlert, TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
 import type { FindingView, FindingWeight } from "../ipc/generated";
 import { localized } from "./amounts";
 import { ShownText } from "./ShownText";
@@ -44,7 +45,13 @@ export const FindingIcon = ({ weight, size = 15 }: { readonly weight: FindingWei
 };
 
 /** The sentence of a finding as a line of its own. */
-export const FindingLine = ({ finding }: { readonly finding: FindingView }) => (
+export const FindingLine = ({
+  finding,
+  children,
+}: {
+  readonly finding: FindingView;
+  readonly children?: ReactNode;
+}) => (
   <p
     role="note"
     className={`selectable m-0 flex items-start gap-2 rounded-[7px] border px-3 py-2 text-[13px]/[1.4] font-semibold
@@ -56,9 +63,7 @@ export const FindingLine = ({ finding }: { readonly finding: FindingView }) => (
       <FindingIcon weight={finding.weight} />
     </span>
     <span className="sr-only">{WEIGHT[finding.weight]}: </span>
-    <span className="min-w-0">
-      <ShownText text={localized(finding.message)} />
-    </span>
+    <span className="min-w-0">{children ?? <ShownText text={localized(finding.message)} />}</span>
   </p>
 );
 

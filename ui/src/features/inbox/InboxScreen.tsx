@@ -3,8 +3,10 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useEffect, useRef, useState } from "react";
 import { useCommand } from "../../commands/CommandContext";
 import { FilterField } from "../../components/FilterField";
+import { ShownText } from "../../components/ShownText";
 import { Unread } from "../../components/Unread";
 import { useDesk, useInboxRows, useListError, useLoaded, useStatus } from "../../desk/DeskContext";
+import type { Shown } from "../../ipc/generated";
 import { BatchPane } from "./BatchPane";
 import { CardPane } from "./CardPane";
 import { mostUrgent, placeOf } from "./cursor";
@@ -34,6 +36,9 @@ export const InboxScreen = () => {
   // While the console reads what the bus holds, its list is empty.
   const isKnown = loaded && (all.length > 0 || status === null || status.caughtUp || !status.bus.connected);
   const [filter, setFilter] = useState("");
+  // The key of the last card that expired; the tool of the last one that was left for that.
+  const [ended, setEnded] = useState<string | null>(null);
+  const [expired, setExpired] = useState<Shown | null>(null);
   const wanted = useDeferredValue(filter);
   const { awake, snoozed, snooze, wake } = useSnoozes(all);
   const rows = filterRows(awake, wanted);
@@ -45,7 +50,7 @@ export const InboxScreen = () => {
   const cursor = useCursor(rows, start ?? null, isFree);
   const sent = useSent();
   const selection = useSelection(rows, cursor);
-  const { set: goTo } = cursor;
+  const { now, set: goTo } = cursor;
   const { clear: unselect } = selection;
   // The palette asks for a card also while the inbox is open.
   useEffect(() => {
@@ -63,6 +68,7 @@ export const InboxScreen = () => {
         for (const { key, verdict } of notices) {
           // What was typed on a card lasts until it is answered. That the list lacks it says nothing: while the console
           // reads what the bus holds, the list is empty.
+          if (verdict === "expired" && key === now()) setEnded(key);
           if (verdict !== null) {
             cardWork.keep(key, undefined);
             fronts.keep(key, undefined);
@@ -71,7 +77,7 @@ export const InboxScreen = () => {
           if (known) void queries.invalidateQueries({ queryKey: ["card", key] });
         }
       }),
-    [desk, queries],
+    [desk, now, queries],
   );
   const { key } = cursor;
   const next = rows[placeOf(rows, key) + 1]?.key;
@@ -106,11 +112,31 @@ export const InboxScreen = () => {
     [cursor, key, queries],
   );
 
+  // A card that expired under the cursor gives way to the next one, unless something is typed on it.
+  const tool = rows[placeOf(rows, key)]?.tool;
+  const last = useRef<{ readonly key: string; readonly tool: Shown } | null>(null);
+  const { toNextAfter } = cursor;
+  const leaveExpired = useCallback(() => {
+    if (last.current === null || last.current.key !== ended || !isFree()) return;
+    setExpired(last.current.tool);
+    toNextAfter(last.current.key);
+    last.current = null;
+  }, [ended, isFree, toNextAfter]);
+  useEffect(() => {
+    if (tool !== undefined && key !== null) last.current = { key, tool };
+    else if (last.current?.key === key) leaveExpired();
+  }, [key, leaveExpired, tool]);
+
   const list = useRef<HTMLDivElement>(null);
   // What held the focus goes with a card that is answered: whoever uses Tab or a screen reader goes on in the list.
   const onFree = useCallback(() => {
     if (document.activeElement === document.body) list.current?.focus({ preventScroll: true });
   }, []);
+  const onClosed = useCallback(() => {
+    onFree();
+    engaged.current = false;
+    if (tool === undefined) leaveExpired();
+  }, [leaveExpired, onFree, tool]);
   const before = useRef(key);
   useEffect(() => {
     if (before.current !== null && before.current !== key) onFree();
@@ -202,6 +228,11 @@ export const InboxScreen = () => {
             The selected calls were answered, expired or snoozed meanwhile.
           </p>
         )}
+        {expired === null ? null : (
+          <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="expired">
+            <ShownText text={expired} /> expired without an answer.
+          </p>
+        )}
         {selection.refusal === null ? null : (
           <p role="status" className="m-0 px-3.5 pb-2 text-warn" data-testid="refusal">
             {selection.refusal}
@@ -233,7 +264,7 @@ export const InboxScreen = () => {
             sent={sent}
             onSent={onSent}
             onEngaged={onEngaged}
-            onFree={onFree}
+            onFree={onClosed}
             onUndo={() => void takeBack(key)}
             onSnooze={onSnooze}
           />

@@ -5,7 +5,7 @@ import { Entries } from "../../../components/Values";
 import { WhyHere } from "../../../components/why/WhyHere";
 import { DiffView } from "../edit/DiffView";
 import { useCard } from "../openCard";
-import { Compared, DeniedBefore } from "./Compared";
+import { Compared } from "./Compared";
 import { Asked, Effective, History, Warnings } from "./Sections";
 import { Found } from "../../../components/Found";
 import { LedHere } from "./LedHere";
@@ -51,7 +51,6 @@ export const Body = () => {
           </div>
           <div ref={end} id="arguments-end" data-place="end" className="h-px" aria-hidden="true" />
           {card.compared === null ? null : <Compared compared={card.compared} />}
-          {card.denied === null ? null : <DeniedBefore denied={card.denied} />}
           <Says card={card} />
           <LedHere request={card.key} />
           <History messages={card.history} open={acts.progress.evidenceOpen} onOpen={acts.openEvidence} />

@@ -3,9 +3,7 @@ import { Day } from "../../../components/Moment";
 import { Section } from "../../../components/Section";
 import { ShownText } from "../../../components/ShownText";
 import { Parts } from "../../../components/Values";
-import { formatAgo } from "../../../desk/clock";
-import { useServerSecond } from "../../../desk/DeskContext";
-import type { ArgPart, ComparedView, DeniedView, DiffersView } from "../../../ipc/generated";
+import type { ArgPart, ComparedView, DiffersView } from "../../../ipc/generated";
 import { DiffView } from "../edit/DiffView";
 
 const NOTHING = new Map<number, never>();
@@ -93,26 +91,3 @@ export const Compared = ({ compared }: { readonly compared: ComparedView }) => (
     </div>
   </Section>
 );
-
-/** The newest like call that was denied, apart from what is right. */
-export const DeniedBefore = ({ denied }: { readonly denied: DeniedView }) => {
-  const now = useServerSecond();
-  return (
-    <p
-      role="note"
-      className="selectable mt-0 mb-5 rounded-[7px] border border-bad-line bg-bad-bg px-3 py-2 text-[12.5px] text-bad"
-      data-testid="denied-before"
-    >
-      <b className="font-semibold">{denied.by === null ? "A person" : <ShownText text={denied.by} />}</b> denied{" "}
-      <Link to="/history/request" search={{ key: denied.key }} className="underline">
-        a call like this
-      </Link>{" "}
-      <span data-ticks="">{formatAgo(now - denied.atMs)}</span>
-      {denied.why === null ? null : (
-        <>
-          : <ShownText text={denied.why} />
-        </>
-      )}
-    </p>
-  );
-};
