@@ -23,9 +23,9 @@ const isOff = (page) => page.run("return document.querySelector('[data-testid=st
 for (const [kind, more] of [["critical", {}], ["irreversible", { risk: "low", effects: "irreversible" }]])
   onDesk(`a rule from a ${kind} card starts in shadow, and is enabled after the same steps only`, async (desk, page) => {
     const agent = await desk.agent("asks.py", call(more));
+    await page.reads("invoices", '[data-testid="card"]');
     const other = await desk.agent("asks.py", call({ ...more, thread_id: "T2", timeout: 400, args: { table: "customers" } }));
     await page.reads("2 waiting", '[data-testid="waiting"]');
-    await page.reads("invoices", '[data-testid="card"]');
     await page.press("p");
     await page.reads('enabled = "shadow"', '[data-testid="grant"] .cm-content');
     await page.sees('[data-testid="preview-words"]');
@@ -59,6 +59,8 @@ for (const [kind, more] of [["critical", {}], ["irreversible", { risk: "low", ef
     assert.match(failed.message, /decide it first/);
     assert.deepEqual(await states(desk), [["drop-table", "shadow"]]);
 
+    // Before its simulation has ended it would ask about that first.
+    await until("the simulation", async () => (await page.text('[data-testid="rule-enable"]')) === "Enable");
     await click(page, '[data-testid="rule"]', "Enable");
     await page.sees('[data-testid="steps"] [data-step="read"][data-done="true"]');
     assert.equal(await isOff(page), true);

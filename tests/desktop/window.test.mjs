@@ -92,6 +92,7 @@ onDesk("names stand below the icons from 1,200 px on, and always where that is s
 
 onDesk("the empty inbox's commands are copied, and its lines of Python are a whole agent", async (desk, page) => {
   const json = await desk.agentJson();
+  await page.run("document.querySelector('[data-testid=empty] details').open = true; return 1");
   const texts = await page.run("return [...document.querySelectorAll('[data-testid=empty] pre')].map((pre) => pre.textContent)");
   for (const place of texts.keys()) {
     await page.run("document.querySelectorAll('[data-testid=copy]')[arguments[0]].scrollIntoView({ block: 'center' }); return 1", place);

@@ -66,6 +66,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
     connect_hint: () => ({
       natsUrl: "nats://127.0.0.1:41997",
       agentJson: "/home/maria/.local/share/countersign/agent.json",
+      program: "/opt/countersign --data-dir /srv/desk",
       commands: [{ label: "Ask from a shell", command: "countersign ask --tool hello --args '{}'" }],
     }),
     ...content.answers,

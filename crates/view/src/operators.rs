@@ -31,7 +31,7 @@ pub struct OperatorLine {
     pub max_risk: Option<Risk>,
     /// The operator who entered it; none where this console came later, or nobody has accepted it yet.
     pub by: Option<Shown>,
-    /// Its own console entered it, with nobody else's word.
+    /// Its own console entered it, with nobody else's word. False for the founder, before whom there was nobody.
     pub joined: bool,
     /// When its console was last heard.
     #[ts(type = "number | null")]

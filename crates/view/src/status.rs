@@ -176,6 +176,8 @@ pub struct ConnectHint {
     pub nats_url: String,
     /// Enrolment file for a local agent; none on an outside server.
     pub agent_json: Option<String>,
+    /// This program and its data folder, as the beginning of a command.
+    pub program: String,
     /// Commands that work on this machine unchanged.
     pub commands: Vec<ConnectCommand>,
 }

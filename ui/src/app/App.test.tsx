@@ -51,6 +51,13 @@ describe("the list", () => {
     expect(within(await screen.findByTestId("empty")).getByText(/Nothing is waiting/)).toBeTruthy();
     expect(await screen.findByText(/agent\.json$/)).toBeTruthy();
     expect(screen.queryByText(/first call/)).toBeNull();
+    expect(document.querySelector("details")?.open).toBe(true);
+  });
+
+  it("folds the commands once an agent has asked", async () => {
+    const agents = [agent({ lastRequestMs: 1 })];
+    await desk([], [], { answers: { agents_list: () => ({ agents, serverMs: 0 }) } });
+    expect((await screen.findByText("Connect an agent")).closest("details")?.open).toBe(false);
   });
 
   it("waits for the first call of an agent that was connected", async () => {

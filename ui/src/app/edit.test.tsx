@@ -71,6 +71,28 @@ const asks = (asked: readonly Asked[], ...texts: readonly string[]): Promise<voi
     expect(asked.map(({ json }) => json)).toEqual(texts);
   });
 
+it("is what the tray shows of an edited call, and speaks of a placeholder only where there is one", async () => {
+  const { console, asked, typed } = await editor();
+  expect(screen.getByRole("region", { name: "Edit the arguments" }).textContent).not.toContain("placeholder");
+  await typed('{\n  "to": "bob"\n}');
+  await asks(asked, '{\n  "to": "bob"\n}');
+  const compared = screen.getByText(/^Compare/u);
+  fireEvent.click(compared);
+  await waitFor(() => {
+    expect(asked.length).toBe(2);
+  });
+  await asked[0]?.answer(check(asked[0].json));
+  await asked[1]?.answer(check(asked[1].json));
+  await waitFor(() => {
+    expect(screen.getByTestId("card").dataset["armed"]).toBe("true");
+  });
+  press("a");
+  await waitFor(() => {
+    expect(console.argsOf("decide")).toMatchObject([{ verdict: "modify" }]);
+  });
+  expect((await screen.findByTestId("sent")).textContent).toContain('{ "to": "bob" }');
+});
+
 it("of checks that are answered out of order the one that was asked last counts", async () => {
   const { asked, typed } = await editor();
   await typed("{]");

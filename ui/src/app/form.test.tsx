@@ -79,6 +79,11 @@ const CHOICES = [
 ];
 
 describe("a form", () => {
+  it("names a field with its parts apart, as a screen reader says them", async () => {
+    await desk(formOf({ credit: {} }, ["credit"]));
+    expect(screen.getByRole("textbox", { name: /^credit ?, required$/u })).toBeTruthy();
+  });
+
   it("begins empty, and a bare Ctrl Enter sends nothing of it", async () => {
     const console = await desk(
       formOf({ way: { choices: CHOICES }, sure: { kind: "boolean" }, amount: { kind: "integer" }, why: {} }, [

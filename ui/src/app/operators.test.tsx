@@ -47,7 +47,7 @@ describe("the operators", () => {
     expect(rows()[0]).toContain("zoe");
     expect(screen.getByTestId("operators-count").textContent).toBe("2 active, 1 pending");
     const detail = screen.getByTestId("operator");
-    expect(detail.textContent).toContain("countersign operators add UWAIT");
+    expect(detail.textContent).toContain("/opt/countersign --data-dir /srv/desk operators add UWAIT");
     expect(detail.textContent).toContain("nobody yet");
     press("j");
     await waitFor(() => {
@@ -61,7 +61,7 @@ describe("the operators", () => {
     const lena = screen.getByTestId("operator");
     expect(lena.textContent).toContain("in acme, up to medium");
     expect(lena.textContent).toContain("last seen 1 min ago");
-    expect(lena.textContent).toContain("countersign operators retire ULENA");
+    expect(lena.textContent).toContain("/opt/countersign --data-dir /srv/desk operators retire ULENA");
     expect(lena.querySelectorAll(".shown-mark").length).toBeGreaterThan(0);
   });
 

@@ -76,6 +76,20 @@ beforeEach(() => {
   );
 });
 
+it("says what comes here while there is nothing, in the place of empty tables", async () => {
+  const none = {
+    automatic: 0,
+    human: 0,
+    open: 0,
+    people: [],
+    volume: [{ startMs: 0, arrived: 0, allowed: 0, denied: 0, expired: 0 }],
+  };
+  window.location.hash = "#/overview";
+  render(<App transport={fakeConsole({ answers: { overview: () => ({ ...VIEW, ...none }) } })} />);
+  expect((await screen.findByTestId("overview-empty")).textContent).toContain("As soon as an agent asks");
+  expect(document.querySelector("table")).toBeNull();
+});
+
 const TIME = { sinceMs: 0, untilMs: 110_000 };
 it.each([
   ["Requests: 8", TIME],

@@ -35,6 +35,9 @@ describe("a change of the rules", () => {
       "2 approved that a person had denied",
     );
     expect(screen.getByTestId("flips").textContent).toContain("not while the audit runs");
+    expect(screen.getByTestId("preview").textContent).toContain(
+      "It would approve 1 high call that no person approved.",
+    );
     await ready("Enable anyway…");
     fireEvent.click(await enable());
     expect((await screen.findByTestId("enable")).textContent).toContain("2 calls");

@@ -119,6 +119,8 @@ describe("what differs from the right call", () => {
     const denied = { key: "acme/billing-bot/r0", atMs: -172_800_000, by: shown("lena"), why: shown("wrong account") };
     await one({ denied });
     expect(screen.getByTestId("denied-before").textContent).toBe("lena denied a call like this 2 d ago: wrong account");
+    expect(document.querySelectorAll("[data-finding=denied_before]")).toHaveLength(1);
+    expect(screen.getByTestId("denied-before").querySelector("[data-ticks]")?.textContent).toBe("2 d ago");
   });
 });
 

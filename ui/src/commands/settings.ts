@@ -17,7 +17,8 @@ export type SettingValue<N extends SettingName> = (typeof CHOICES)[N][number];
 const changes = createNews();
 const place = (name: SettingName): string => `countersign.${name}`;
 
-const readSetting = <N extends SettingName>(name: N): SettingValue<N> => {
+/** A choice as it is now: a key that is pressed twice goes on from the first time. */
+export const readSetting = <N extends SettingName>(name: N): SettingValue<N> => {
   const choices: readonly SettingValue<N>[] = CHOICES[name];
   const [usual] = choices;
   const kept = localStorage.getItem(place(name));

@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { useDesk } from "../desk/DeskContext";
 import { useCommand } from "./CommandContext";
-import { nextZoom, useSetting } from "./settings";
+import { nextZoom, readSetting, useSetting } from "./settings";
 
 /** Draws the page in the size that was chosen, also after a restart. */
 export const useZoom = (): void => {
@@ -12,10 +12,10 @@ export const useZoom = (): void => {
     desk.zoom(Number(zoom) / 100).catch(() => {});
   }, [desk, zoom]);
   useCommand("zoomIn", () => {
-    setZoom(nextZoom(zoom, 1));
+    setZoom(nextZoom(readSetting("zoom"), 1));
   });
   useCommand("zoomOut", () => {
-    setZoom(nextZoom(zoom, -1));
+    setZoom(nextZoom(readSetting("zoom"), -1));
   });
   useCommand("zoomReset", () => {
     setZoom("100");

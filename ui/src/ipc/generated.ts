@@ -1136,6 +1136,10 @@ natsUrl: string,
  */
 agentJson: string | null, 
 /**
+ * This program and its data folder, as the beginning of a command.
+ */
+program: string, 
+/**
  * Commands that work on this machine unchanged.
  */
 commands: Array<ConnectCommand>, };
@@ -2546,7 +2550,7 @@ maxRisk: Risk | null,
  */
 by: Shown | null, 
 /**
- * Its own console entered it, with nobody else's word.
+ * Its own console entered it, with nobody else's word. False for the founder, before whom there was nobody.
  */
 joined: boolean, 
 /**

@@ -79,6 +79,7 @@ pub(crate) async fn connect_hint(desk: &Desk, _: Nothing) -> Result<ConnectHint,
             .agent_json
             .as_deref()
             .map(|path| path.display().to_string()),
+        program: run,
         commands,
     })
 }

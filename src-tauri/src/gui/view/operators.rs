@@ -17,6 +17,15 @@ pub(crate) fn operator_line(of: &Origin, all: &[Origin]) -> OperatorLine {
         };
         *signer == line.key || (line.console.is_some() && console(signer) == line.console.as_ref())
     };
+    // The realm began with it: there was nobody to endorse it, nor its console's own key.
+    let founder = all.first().map(|first| &first.line.key);
+    let by = of
+        .by
+        .as_ref()
+        .map(|key| match Some(key) == founder && *key == line.key {
+            true => escape("founder of the realm"),
+            false => escape(&named(all.iter().map(|other| &other.line), key.as_str())),
+        });
     OperatorLine {
         name: escape(&line.name),
         key: line.key.to_string(),
@@ -30,11 +39,8 @@ pub(crate) fn operator_line(of: &Origin, all: &[Origin]) -> OperatorLine {
             .as_ref()
             .map(|all| all.iter().map(ToString::to_string).collect()),
         max_risk: line.max_risk,
-        by: of.by.as_ref().map(|key| {
-            let lines = all.iter().map(|other| &other.line);
-            escape(&named(lines, key.as_str()))
-        }),
-        joined: of.by.as_ref().is_some_and(is_own),
+        by,
+        joined: (of.by.as_ref()).is_some_and(|key| is_own(key) && Some(key) != founder),
         seen_ms: of.last_seen.map(|at| at.0),
     }
 }
@@ -98,19 +104,25 @@ mod tests {
                 Some(format!("…{}", key_tail(gone.as_str()))),
                 false,
             ),
-            // The own key of the same console, entered by its operator's.
+            // The own key of the founder's console, entered by its operator's.
             (
                 origin("maria", &key(), Some(&maria)),
                 Some("maria".to_owned()),
-                true,
+                false,
             ),
         ];
         for (of, by, joined) in table {
-            let all = [origin("maria", &maria, None), of.clone()];
+            let all = [origin("maria", &maria, Some(&maria)), of.clone()];
             let line = operator_line(&of, &all);
             let reported = (line.by.map(|by| by.plain()), line.joined);
             assert_eq!(reported, (by, joined));
             assert_eq!((line.from_ms, line.seen_ms), (5, Some(7)));
+            let first = operator_line(&all[0], &all);
+            let by = first.by.map(|by| by.plain());
+            assert_eq!(
+                (by.as_deref(), first.joined),
+                (Some("founder of the realm"), false)
+            );
         }
     }
 }

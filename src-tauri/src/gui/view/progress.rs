@@ -261,11 +261,24 @@ fn rung(rung: RungName, state: RungState, at_ms: Option<i64>, detail: Option<Sho
 fn receipt_words(detail: &[u8]) -> Option<Shown> {
     let value = json_value(detail)?;
     let degraded = value["degraded"].as_array().into_iter().flatten();
-    let degraded: Vec<&str> = degraded.filter_map(|word| word.as_str()).collect();
-    let degraded = (!degraded.is_empty()).then(|| format!("degraded: {}", degraded.join(", ")));
+    let degraded = degraded.filter_map(Value::as_str).map(not_honoured);
     let words = value["message"].as_str().map(str::to_owned);
     let words: Vec<String> = words.into_iter().chain(degraded).collect();
     (!words.is_empty()).then(|| escape(&words.join("; ")))
+}
+
+/// What a word of `degraded` means; another one is the agent's own.
+fn not_honoured(word: &str) -> String {
+    let known = match word {
+        "call_id" => "its framework gives no call id",
+        "edit_in_history" => "its history keeps the arguments from before the edit",
+        "edit_notice" => "its model is not informed of the edit",
+        "message" => "its model does not get the message",
+        "no_execution_report" => "it does not report whether the call ran",
+        "skip_as_deny" => "it treats a skip as a denial",
+        other => return format!("not honoured: {other}"),
+    };
+    known.to_owned()
 }
 
 #[cfg(test)]
@@ -328,12 +341,12 @@ mod tests {
             ("{}", None),
             (r#"{"message":"hi","degraded":[]}"#, Some("hi")),
             (
-                r#"{"degraded":["no_modify",7]}"#,
-                Some("degraded: no_modify"),
+                r#"{"degraded":["call_id",7]}"#,
+                Some("its framework gives no call id"),
             ),
             (
-                r#"{"message":"hi","degraded":["a","b\u202e"]}"#,
-                Some("hi; degraded: a, b⟨U+202E⟩"),
+                r#"{"message":"hi","degraded":["message","b\u202e"]}"#,
+                Some("hi; its model does not get the message; not honoured: b⟨U+202E⟩"),
             ),
         ] {
             let reported = receipt_words(detail.as_bytes()).map(|words| words.plain());

@@ -52,7 +52,7 @@ const Found = ({ report, effect }: { readonly report: PreviewReport; readonly ef
             .filter(([number]) => number !== 0)
             .map(([number, word]) => `${number} ${word}`)
             .join(" and ")}{" "}
-          calls that no person approved.
+          {report.newlyCritical + report.newlyHigh === 1 ? "call" : "calls"} that no person approved.
         </p>
       )}
       {report.unsure === 0 ? null : (

@@ -149,7 +149,12 @@ export const useSentVerdicts = (): SentView => {
     [desk, setList],
   );
   const decide = useCallback(
-    (card: Card, args: DecideArgs) => give(card, args, card.effect ?? differing([card]).get(card.key) ?? [], null),
+    (card: Card, args: DecideArgs) => {
+      const asked = card.effect ?? differing([card]).get(card.key) ?? [];
+      // What runs is the edit, on one line.
+      const edit = args.edited?.replaceAll(/\n\s*/gu, " ");
+      return give(card, args, edit === undefined ? asked : [{ kind: "text", text: edit }], null);
+    },
     [give],
   );
 

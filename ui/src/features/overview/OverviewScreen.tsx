@@ -152,6 +152,10 @@ const Verdicts = ({ view }: { readonly view: OverviewView }) => {
   );
 };
 
+/** Nothing came, was decided or waits: charts and tables would be empty. */
+const isEmpty = ({ volume, automatic, human, open, people }: OverviewView): boolean =>
+  automatic + human + open + people.length === 0 && volume.every((piece) => piece.arrived + piece.expired === 0);
+
 /** Numbers and charts of a time: volume, verdicts, time to decide. */
 export const OverviewScreen = () => {
   const desk = useDesk();
@@ -215,33 +219,45 @@ export const OverviewScreen = () => {
       ) : (
         <Region label="Numbers" className="flex-1 px-5 py-[18px]">
           <h2 className="sr-only">Numbers of the last {name}</h2>
-          <Figures view={data} />
-          <Section title={`Requests over the last ${name}`}>
-            <div className="mb-1 flex flex-wrap gap-x-4 text-xs text-text-2" aria-hidden="true">
-              {SERIES.map(([series, label, token, dash]) => (
-                <span key={series} className="flex items-center gap-1.5">
-                  <svg width="22" height="2" viewBox="0 0 22 2">
-                    <line
-                      x2="22"
-                      y1="1"
-                      y2="1"
-                      stroke={`var(${token})`}
-                      strokeWidth="2"
-                      strokeDasharray={dash.join(" ")}
-                    />
-                  </svg>
-                  {label}
-                </span>
-              ))}
-            </div>
-            <Chart volume={data.volume} theme={theme} />
-            <Numbers view={data} day={length > 168 * HOUR} />
-          </Section>
-          <div className="flex flex-wrap gap-x-10 [&>*]:min-w-0 [&>*]:grow [&>*]:basis-[270px] [&>*:first-child]:grow-2 [&>*:first-child]:basis-[550px]">
-            <Paces view={data} />
-            <Verdicts view={data} />
-          </div>
-          <People weeks={data.people} />
+          {isEmpty(data) ? (
+            <p
+              className="mt-0 mb-5 rounded-lg border border-line bg-panel px-4 py-3 text-text-2"
+              data-testid="overview-empty"
+            >
+              No requests in the last {name}. As soon as an agent asks, this shows how many requests came, what became
+              of them, and how long people took.
+            </p>
+          ) : (
+            <>
+              <Figures view={data} />
+              <Section title={`Requests over the last ${name}`}>
+                <div className="mb-1 flex flex-wrap gap-x-4 text-xs text-text-2" aria-hidden="true">
+                  {SERIES.map(([series, label, token, dash]) => (
+                    <span key={series} className="flex items-center gap-1.5">
+                      <svg width="22" height="2" viewBox="0 0 22 2">
+                        <line
+                          x2="22"
+                          y1="1"
+                          y2="1"
+                          stroke={`var(${token})`}
+                          strokeWidth="2"
+                          strokeDasharray={dash.join(" ")}
+                        />
+                      </svg>
+                      {label}
+                    </span>
+                  ))}
+                </div>
+                <Chart volume={data.volume} theme={theme} />
+                <Numbers view={data} day={length > 168 * HOUR} />
+              </Section>
+              <div className="flex flex-wrap gap-x-10 [&>*]:min-w-0 [&>*]:grow [&>*]:basis-[270px] [&>*:first-child]:grow-2 [&>*:first-child]:basis-[550px]">
+                <Paces view={data} />
+                <Verdicts view={data} />
+              </div>
+              <People weeks={data.people} />
+            </>
+          )}
           <Practice />
         </Region>
       )}

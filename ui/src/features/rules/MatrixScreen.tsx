@@ -116,9 +116,12 @@ export const MatrixScreen = () => {
           <p className="px-5 text-text-3">Reading…</p>
         ) : null
       ) : data.rows.length === 0 ? (
-        <p className="grid flex-1 place-items-center text-text-3" data-testid="matrix-empty">
-          No agent has listed its tools yet.
-        </p>
+        <div className="grid flex-1 place-items-center px-7 text-center text-text-3" data-testid="matrix-empty">
+          <p className="m-0 max-w-[460px]">
+            No agent has listed its tools yet. Each tool appears here with what happens to its calls at each risk:
+            approve, ask or deny.
+          </p>
+        </div>
       ) : (
         <Region label="What happens now" className="flex-1">
           <table className="w-full min-w-[720px] table-fixed border-collapse" data-testid="matrix">

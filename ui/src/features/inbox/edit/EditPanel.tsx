@@ -119,7 +119,12 @@ export const EditPanel = () => {
 
   return (
     <section className="flex min-h-0 flex-1 flex-col gap-3 px-7 py-[18px]" aria-label="Edit the arguments">
-      <h3 className="!m-0">Edit, then compare. Leave a placeholder to keep the hidden value.</h3>
+      <h3 className="!m-0">
+        Edit, then compare.
+        {card.args?.some(({ value }) => value.some(({ type }) => type !== "text")) === true
+          ? " Leave a placeholder to keep the hidden value."
+          : ""}
+      </h3>
       {initial === null ? (
         <p className="flex-1 text-text-3">Reading the arguments…</p>
       ) : (

@@ -6,15 +6,20 @@ import type { useField } from "./context";
 
 type Field = ReturnType<typeof useField>;
 
+/** Between the parts of a name, which otherwise run together for a screen reader. */
+const COMMA = <span className="sr-only">, </span>;
+
 /** The name of a field: its title, what is sent for it where that differs, and whether it may stay empty. */
 export const FieldTitle = ({ field, required }: { readonly field: Field; readonly required: boolean }) => (
   <>
     {field.title === null ? null : <ShownText text={field.title} />}
+    {field.title !== null && field.name !== null ? COMMA : null}
     {field.name === null ? null : (
       <code className="ml-2 font-mono text-[11.5px] font-normal text-text-3">
         <ShownText text={field.name} />
       </code>
     )}
+    {required ? COMMA : null}
     {required ? <span className="ml-2 text-[11.5px] font-normal text-text-3">required</span> : null}
   </>
 );

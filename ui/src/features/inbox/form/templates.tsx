@@ -40,7 +40,7 @@ const Group = ({ of, path, required, filled, children }: GroupProps) => {
       {isNamed ? (
         <div className="grid gap-1.5">
           <span id={`${id}-label`} className="font-semibold">
-            {typeof last === "number" ? `Entry ${last + 1}` : null}
+            {typeof last === "number" ? `Entry ${last + 1} ` : null}
             <FieldTitle field={field} required={required && typeof last === "string"} />
           </span>
           <FieldWords field={field} id={`${id}-words`} />

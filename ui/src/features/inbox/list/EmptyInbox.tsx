@@ -33,9 +33,11 @@ export const EmptyInbox = () => {
             Waiting for the first call of {silent.map(({ key }) => key).join(", ")}.
           </p>
         )}
-        <p className="mt-0 mb-5 text-text-2">Requests appear here as soon as an agent asks. To connect one:</p>
-        {data === undefined ? null : (
-          <>
+        <p className="mt-0 mb-5 text-text-2">Requests appear here as soon as an agent asks.</p>
+        {data === undefined || known === undefined ? null : (
+          // Whoever has agents that ask knows how to connect one.
+          <details open={known.agents.every(({ lastRequestMs }) => lastRequestMs === null)}>
+            <summary className="mb-3 w-fit rounded px-1 text-text-2 hover:text-text">Connect an agent</summary>
             <dl
               className={`selectable m-0 mb-5 grid grid-cols-[130px_minmax(0,1fr)] gap-x-3 gap-y-1.5 rounded-lg
               border border-line bg-panel px-4 py-3`}
@@ -60,7 +62,7 @@ export const EmptyInbox = () => {
                 </pre>
               </div>
             ))}
-          </>
+          </details>
         )}
       </div>
     </Region>
