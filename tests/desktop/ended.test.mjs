@@ -1,9 +1,11 @@
-// The page's own process ends: the window comes back by itself.
-import { spawn } from "node:child_process";
+// The page's own process ends or draws nothing: the window comes back by itself, or says so.
+import assert from "node:assert/strict";
+import { execFile, spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { display } from "./support/display.mjs";
 import { until } from "./support/webdriver.mjs";
 
@@ -45,5 +47,38 @@ test("a page whose process is killed is loaded again, three times a minute, and 
     app.kill("SIGTERM");
     await ended;
     await rm(data, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  }
+});
+
+test("a window that shows nothing 10 s after its start says so in the log and in a dialog, and one that is drawn does not", { timeout: 120_000 }, async () => {
+  await display();
+  for (const stopped of [true, false]) {
+    const data = await mkdtemp(path.join(tmpdir(), "countersign desk "));
+    const app = spawn(process.env.COUNTERSIGN_APP, [], {
+      env: { ...process.env, COUNTERSIGN_DATA_DIR: data, COUNTERSIGN_KEYS: "file", COUNTERSIGN_OPERATOR: "maria", RUST_LOG: "info" }, stdio: ["ignore", "pipe", "pipe"],
+    });
+    let log = "";
+    app.stdout.on("data", (text) => (log += text));
+    app.stderr.on("data", (text) => (log += text));
+    const ended = new Promise((resolve) => app.once("close", resolve));
+    const dialogs = () => promisify(execFile)("xdotool", ["search", "--onlyvisible", "--pid", String(app.pid)]).then(({ stdout }) => stdout.trim().split("\n").length, () => 0);
+    try {
+      const page = await until("a page", async () => (await pagesOf(app.pid))[0]);
+      if (stopped) process.kill(page, "SIGSTOP");
+      else await until("the page listens", () => log.includes("a page listens"));
+      const before = await dialogs();
+      if (stopped) {
+        await until("the log says so", () => log.includes("the window shows nothing 10 s after its start"), 25_000);
+        await until("a dialog", async () => (await dialogs()) > before);
+        process.kill(page, "SIGCONT");
+      } else {
+        await new Promise((done) => setTimeout(done, 12_000));
+        assert.ok(!log.includes("the window shows nothing"), log);
+      }
+    } finally {
+      app.kill("SIGTERM");
+      await ended;
+      await rm(data, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    }
   }
 });

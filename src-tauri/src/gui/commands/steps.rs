@@ -28,22 +28,21 @@ pub(super) async fn of_rule(
     (rule, evidence): (&Rule, Option<Preview>),
     done: Option<&StepsDone>,
 ) -> Result<Option<String>, IpcError> {
+    let since = desk.app.now().plus_ms(-DAYS * Timestamp::DAY_MS);
+    let tried = desk
+        .app
+        .preview_rule(workspace, rule.clone(), Some(since), |_| true);
     let found = match evidence {
-        Some(found) => found,
-        None => {
-            let since = desk.app.now().plus_ms(-DAYS * Timestamp::DAY_MS);
-            let tried = desk
-                .app
-                .preview_rule(workspace, rule.clone(), Some(since), |_| true);
-            let unknown = |_: tokio::time::error::Elapsed| {
-                let why = "it is not known yet whether this rule approves critical or irreversible calls; wait for its simulation, then enable it";
-                refuse(IpcErrorCode::Failed, why)
-            };
-            let tried = tokio::time::timeout(DENIED_LIMIT, tried)
-                .await
-                .map_err(unknown)?;
-            tried.map_err(fault)?
-        }
+        Some(found) => Some(found),
+        None => tokio::time::timeout(DENIED_LIMIT, tried)
+            .await
+            .ok()
+            .transpose()
+            .map_err(fault)?,
+    };
+    let Some(found) = found else {
+        let why = "it is not known yet whether this rule approves critical or irreversible calls; wait for its simulation, then enable it";
+        return Err(refuse(IpcErrorCode::Failed, why));
     };
     let lines = desk
         .app
@@ -54,13 +53,12 @@ pub(super) async fn of_rule(
         return Ok(None);
     };
     let key = key.to_string();
-    let Some(done) = done.filter(|done| done.key == key) else {
+    let story = desk.story(&key).await?;
+    let is_it =
+        |done: &&StepsDone| done.key == key && done.seen_request_digest == story.request_digest;
+    let Some(done) = done.filter(is_it) else {
         return Ok(Some(key));
     };
-    let story = desk.story(&key).await?;
-    if done.seen_request_digest != story.request_digest {
-        return Ok(Some(key));
-    }
     let steps = (done.typed.as_deref(), done.revealed.as_slice());
     check_way(&story, steps, story.request.args.as_ref(), &desk.hiding_key)?;
     Ok(None)

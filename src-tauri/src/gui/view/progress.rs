@@ -261,24 +261,11 @@ fn rung(rung: RungName, state: RungState, at_ms: Option<i64>, detail: Option<Sho
 fn receipt_words(detail: &[u8]) -> Option<Shown> {
     let value = json_value(detail)?;
     let degraded = value["degraded"].as_array().into_iter().flatten();
-    let degraded = degraded.filter_map(Value::as_str).map(not_honoured);
+    let degraded = degraded.filter_map(Value::as_str);
+    let degraded = degraded.map(|word| format!("could not honour: {}", word.replace('_', " ")));
     let words = value["message"].as_str().map(str::to_owned);
     let words: Vec<String> = words.into_iter().chain(degraded).collect();
     (!words.is_empty()).then(|| escape(&words.join("; ")))
-}
-
-/// What a word of `degraded` means; another one is the agent's own.
-fn not_honoured(word: &str) -> String {
-    let known = match word {
-        "call_id" => "its framework gives no call id",
-        "edit_in_history" => "its history keeps the arguments from before the edit",
-        "edit_notice" => "its model is not informed of the edit",
-        "message" => "its model does not get the message",
-        "no_execution_report" => "it does not report whether the call ran",
-        "skip_as_deny" => "it treats a skip as a denial",
-        other => return format!("not honoured: {other}"),
-    };
-    known.to_owned()
 }
 
 #[cfg(test)]
@@ -342,11 +329,11 @@ mod tests {
             (r#"{"message":"hi","degraded":[]}"#, Some("hi")),
             (
                 r#"{"degraded":["call_id",7]}"#,
-                Some("its framework gives no call id"),
+                Some("could not honour: call id"),
             ),
             (
                 r#"{"message":"hi","degraded":["message","b\u202e"]}"#,
-                Some("hi; its model does not get the message; not honoured: b⟨U+202E⟩"),
+                Some("hi; could not honour: message; could not honour: b⟨U+202E⟩"),
             ),
         ] {
             let reported = receipt_words(detail.as_bytes()).map(|words| words.plain());
