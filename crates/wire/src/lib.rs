@@ -33,6 +33,7 @@ mod succession;
 mod text_newtype;
 mod tighten;
 mod timestamp;
+mod tool_name;
 mod uuid_text;
 mod voter;
 mod vouch;
@@ -92,6 +93,7 @@ pub use subjects::{
 pub use succession::{is_newer_than, is_timely, time_to_sign};
 pub use tighten::{Tighten, parse_tighten};
 pub use timestamp::{Timestamp, TimestampError};
+pub use tool_name::tool_slug;
 pub use voter::voter;
 pub use vouch::Vouch;
 pub use withdraw::{Withdraw, parse_withdraw};

@@ -57,7 +57,8 @@ macro_rules! parts {
 }
 
 impl Ask {
-    /// May this tool be called with these arguments? The risk is `high` unless set.
+    /// May this tool be called with these arguments? The risk is `high` unless set. A name that is not 1 to 64 of
+    /// `A-Z a-z 0-9 _ . -` is asked as [`tool_slug`](crate::wire::tool_slug), with `tool_name` in `native`.
     pub fn tool(name: impl Into<String>, args: Value) -> Self {
         let mut draft = Draft::new(RequestKind::ToolCall, Risk::High);
         draft.tool = Some(Tool::named(name));

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use countersign_wire::{
     AgentInfo, AgentKey, ApprovalRequest, Chain, Confirm, Effective, Group, HistoryItem, KeptJson,
     MAX_LIFETIME, NativeDigest, Question, RequestId, RequestKind, Risk, Skill, Timestamp, Tool,
-    Verdict, args_digest,
+    Verdict, args_digest, tool_slug,
 };
 use serde_json::{Map, Value};
 
@@ -123,6 +123,15 @@ impl Draft {
                 .transpose()
                 .map_err(not_written)
         };
+        let (mut tool, mut native) = (self.tool, self.native);
+        if let Some(tool) = &mut tool {
+            let slug = tool_slug(&tool.name).into_owned();
+            let original = std::mem::replace(&mut tool.name, slug);
+            if original != tool.name {
+                let native = native.get_or_insert_default();
+                native.entry("tool_name").or_insert(original.into());
+            }
+        }
         let request_id = self.request_id.ok_or_else(|| not_written("no id"))?;
         let lifetime = time::Duration::try_from(lifetime).unwrap_or(MAX_LIFETIME);
         let expires_at = (lifetime < MAX_LIFETIME).then(|| Timestamp::new(now.get() + lifetime));
@@ -140,7 +149,7 @@ impl Draft {
             run_id: self.run_id,
             thread_id: self.thread_id,
             call_id: self.call_id,
-            tool: self.tool,
+            tool,
             args: self.args,
             args_digest,
             args_raw: self.args_raw,
@@ -163,7 +172,7 @@ impl Draft {
             expires_at,
             traceparent: self.traceparent,
             metadata: kept(self.metadata)?,
-            native: kept(self.native)?,
+            native: kept(native)?,
             extra: Map::new(),
         })
     }

@@ -3,7 +3,9 @@
 //! It carries a credential's state, never its value.
 
 use bytes::Bytes;
-use countersign_wire::{AgentInfo, AgentKey, Credential, Hello, HelloTool, hello_subject};
+use countersign_wire::{
+    AgentInfo, AgentKey, Credential, Hello, HelloTool, hello_subject, tool_slug,
+};
 use serde_json::Value;
 
 use crate::GateError;
@@ -27,6 +29,15 @@ pub struct Introduction {
     pub credentials: Vec<Credential>,
     /// Its skills, as it describes them.
     pub skills: Option<Value>,
+}
+
+/// As its calls name it.
+fn spelt(tool: &HelloTool) -> HelloTool {
+    let name = tool_slug(&tool.name).into_owned();
+    HelloTool {
+        name,
+        ..tool.clone()
+    }
 }
 
 impl Introduction {
@@ -54,7 +65,7 @@ impl Introduction {
             agent: self.agent(key, instance_id.as_deref().unwrap_or_default()),
             instance_id,
             one_shot: self.one_shot.is_some().then_some(true),
-            tools: (!self.tools.is_empty()).then(|| self.tools.clone()),
+            tools: (!self.tools.is_empty()).then(|| self.tools.iter().map(spelt).collect()),
             setup_schema: self.setup_schema.clone(),
             credentials: (!self.credentials.is_empty()).then(|| self.credentials.clone()),
             skills: self.skills.clone(),

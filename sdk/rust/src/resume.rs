@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use countersign_wire::Risk;
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
@@ -30,7 +31,7 @@ pub(crate) async fn resume(
     let (entry, pending) = on_disk(move || journal.hold(&key)).await?;
     let entry = Arc::new(entry);
     if let Some(pending) = pending {
-        if asks_the_same(&pending.asked, &asked) {
+        if asks_the_same(&pending.asked, &asked) && risk(&asked) <= risk(&pending.asked) {
             let timer = Timer::resume(pending.asked.lifetime, pending.passed);
             return Ok(Resumed {
                 asked: pending.asked,
@@ -76,6 +77,12 @@ pub(crate) async fn on_disk<T: Send + 'static>(
 /// Kind, tool or question, and arguments.
 fn asks_the_same(one: &Asked, other: &Asked) -> bool {
     one.args_digest == other.args_digest && about(one) == about(other)
+}
+
+/// A card of less risk is another way to approve.
+fn risk(asked: &Asked) -> Option<Risk> {
+    let body: Value = serde_json::from_slice(&asked.payload).ok()?;
+    body["risk"].as_str().map(Risk::effective)
 }
 
 fn about(asked: &Asked) -> Option<[Value; 5]> {

@@ -153,13 +153,16 @@ impl App {
                     explain: true,
                     conditions: &Conditions::default(),
                 };
-                let found = evaluate(&judged.set, &asked, &setting);
-                let stopped = !stops.is_empty()
-                    && matches!(found.outcome, Outcome::Ask { .. })
-                    && matches!(
-                        evaluate(&judged.set, &unstopped, &setting).outcome,
-                        Outcome::Approve(_)
-                    );
+                let mut found = evaluate(&judged.set, &asked, &setting);
+                let free = (!stops.is_empty()).then(|| evaluate(&judged.set, &unstopped, &setting));
+                let stopped = matches!(found.outcome, Outcome::Ask { .. })
+                    && free
+                        .as_ref()
+                        .is_some_and(|free| matches!(free.outcome, Outcome::Approve(_)));
+                // What the key itself says: that a finding holds the call stands beside it.
+                if let Some(free) = free {
+                    found.setup = free.setup;
+                }
                 let known = uses.len();
                 for place in &found.unknown_uses {
                     let rule = &judged.set.rules()[*place].rule;

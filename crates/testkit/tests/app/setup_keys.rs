@@ -64,6 +64,34 @@ async fn a_declared_key_that_nobody_set_or_bound_is_bound_to_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_a_held_call_says_its_own_state_and_value() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    hello(&agent, json!([])).await;
+    declared(&desk.app).await;
+    let key = agent.ask(&with_key(&agent, "r1", "allow_dangerous")).await;
+    listed(&desk.app, "r1").await;
+    let mut denial = crate::agent::verdict(&key, countersign_wire::Verdict::Deny);
+    denial.message = Some("not this one".into());
+    desk.app.decide(denial).await.unwrap();
+    in_state(&desk.app, "r1", "decided").await;
+    for change in [
+        SetupChange::Set("allow_dangerous".into(), json!(true)),
+        SetupChange::Bind("allow_dangerous".into(), json!(true), false),
+    ] {
+        desk.app.change_setup(&bot(), &change).await.unwrap();
+    }
+    agent.ask(&with_key(&agent, "r2", "allow_dangerous")).await;
+    let row = listed(&desk.app, "r2").await;
+    let why = desk.app.why(&row).await.unwrap().unwrap();
+    assert!(why.held.is_some_and(|held| held.contains("denied_before")));
+    let setup = why.setup.unwrap();
+    assert_eq!((setup.state, setup.value), ("passes", Some(json!(true))));
+    assert_eq!(listed(&desk.app, "r2").await.state, "pending");
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_bound_key_lets_a_call_pass_in_either_polarity_and_an_unbound_one_asks() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;

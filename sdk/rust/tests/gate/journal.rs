@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use countersign_sdk::wire::{Enrolment, Stage};
+use countersign_sdk::wire::{Enrolment, Risk, Stage};
 use countersign_sdk::{Ask, Decision, DecisionVerdict, Gate, GateError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -183,6 +183,46 @@ async fn the_same_key_for_another_call_withdraws_the_former_request() {
     }
     let subject = countersign_sdk::wire::withdraw_subject(&seen.key);
     desk.console.stored("CS_REQUESTS", &subject, 1).await;
+}
+
+#[tokio::test]
+async fn a_name_that_is_no_slug_goes_with_its_original() {
+    let mut desk = Desk::start().await;
+    for (native, expected) in [
+        (json!({}), json!({"tool_name": "pay invoice"})),
+        (
+            json!({"cwd": "/"}),
+            json!({"cwd": "/", "tool_name": "pay invoice"}),
+        ),
+    ] {
+        let native = native.as_object().unwrap().clone();
+        let ask = Ask::tool("pay invoice", json!({})).native(native);
+        let seen = desk.left_waiting(ask.timeout(LIMIT)).await;
+        let body: Value = serde_json::from_slice(&seen.payload).unwrap();
+        assert_eq!(body["tool"]["name"], "pay-invoice-674e58b8");
+        assert_eq!(body["native"], expected);
+    }
+}
+
+#[tokio::test]
+async fn a_higher_risk_is_a_new_request_and_a_lower_one_waits_for_the_same() {
+    let mut desk = Desk::start().await;
+    let low = desk.left_waiting(pay().risk(Risk::Low)).await;
+    let high = desk.left_waiting(pay().risk(Risk::High)).await;
+    assert_ne!(low.key, high.key);
+    let subject = countersign_sdk::wire::withdraw_subject(&low.key);
+    desk.console.stored("CS_REQUESTS", &subject, 1).await;
+    for risk in [Risk::High, Risk::Medium, Risk::Safe] {
+        let gate = desk.gate().await;
+        let asking = tokio::spawn(gate.ask(pay().risk(risk)));
+        sleep(Duration::from_millis(200)).await;
+        asking.abort();
+        let _ = asking.await;
+    }
+    let critical = desk.left_waiting(pay().risk(Risk::Critical)).await;
+    assert_ne!(high.key, critical.key);
+    // Three requests and two withdrawals.
+    assert_eq!(desk.messages().await, 5);
 }
 
 #[tokio::test]
