@@ -26,11 +26,13 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
 }
 
 fn wrong(leaf: &Leaf<'_>, text: &str) -> Option<&'static str> {
-    // What is masked or a placeholder has no check digits.
-    if text.is_empty()
-        || text.contains(['*', '•', '…', '{', '<', '$'])
-        || text.to_lowercase().contains("xxx")
-    {
+    // What is masked or a placeholder has no check digits. A BIC may end in XXX.
+    let masks = |word: &str| {
+        let bic = word.len() == 11 && word.ends_with("XXX");
+        !bic && word.to_lowercase().contains("xxx")
+    };
+    let mut words = text.split(|at: char| !at.is_alphanumeric());
+    if text.is_empty() || text.contains(['*', '•', '…', '{', '<', '$']) || words.any(masks) {
         return None;
     }
     let compact: String = text
@@ -41,7 +43,14 @@ fn wrong(leaf: &Leaf<'_>, text: &str) -> Option<&'static str> {
     let digits = compact.chars().all(|at| at.is_ascii_digit());
     if leaf.has_word("iban") {
         let looks = upper.len() >= 5 && upper.chars().take(2).all(|at| at.is_ascii_alphabetic());
-        return (looks && upper.parse::<iban::Iban>().is_err()).then_some("IBAN");
+        let alone = text
+            .chars()
+            .all(|at| at.is_alphanumeric() || at.is_whitespace() || "-.".contains(at));
+        let wrong = match alone && !upper.contains("BIC") {
+            true => upper.parse::<iban::Iban>().is_err(),
+            false => is_wrong(&text.to_uppercase()),
+        };
+        return (looks && wrong).then_some("IBAN");
     }
     let account = leaf.has_word("account konto payee beneficiary");
     if account && shape_of_iban(text) {
@@ -59,30 +68,34 @@ fn wrong(leaf: &Leaf<'_>, text: &str) -> Option<&'static str> {
     {
         return ((12..=19).contains(&compact.len()) && !luhn(&compact)).then_some("card number");
     }
-    in_prose(leaf, text)
+    in_prose(text)
 }
 
-/// "IBAN DE12 …" in a text.
-fn in_prose(leaf: &Leaf<'_>, text: &str) -> Option<&'static str> {
-    let (_, after) = text.split_once("IBAN")?;
-    if !text.contains(char::is_whitespace) && !leaf.has_word("iban") {
-        return None;
-    }
-    let after = after.trim_start_matches([':', ' ', '=']);
-    let groups = after.split_whitespace().take_while(|group| {
-        group
-            .chars()
-            .all(|at| at.is_ascii_digit() || at.is_ascii_uppercase())
-    });
+/// "IBAN DE12 …" in a text. An IBAN is as long as its country's: what follows it is not read.
+fn in_prose(text: &str) -> Option<&'static str> {
+    let named = text
+        .match_indices("IBAN")
+        .map(|(at, name)| &text[at + name.len()..]);
+    let wrong = |after: &str| is_wrong(after.trim_start_matches([':', ' ', '=', '\u{a0}']));
+    named.into_iter().any(wrong).then_some("IBAN")
+}
+
+/// Whether a text begins with what looks like an IBAN and is none.
+fn is_wrong(text: &str) -> bool {
+    let gap = |at: char| at == ' ' || at == '\u{a0}';
+    let of_it = |at: char| at.is_ascii_digit() || at.is_ascii_uppercase() || gap(at);
+    let long = text.find(|at| !of_it(at)).unwrap_or(text.len());
     let mut number = String::new();
-    for group in groups {
-        number.push_str(group);
-        // Groups are of four; a shorter one is the last.
-        if group.len() < 4 || number.len() > 34 || group.len() > 8 {
-            break;
+    for (at, letter) in text[..long].char_indices().filter(|(_, at)| !gap(*at)) {
+        number.push(letter);
+        let next = text[at + 1..].chars().next();
+        let ends = !next.is_some_and(char::is_alphanumeric);
+        if ends && number.parse::<iban::Iban>().is_ok() {
+            return false;
         }
     }
-    (shape_of_iban(&number) && number.parse::<iban::Iban>().is_err()).then_some("IBAN")
+    let number: String = number.chars().take(34).collect();
+    shape_of_iban(&number)
 }
 
 fn luhn(digits: &str) -> bool {

@@ -3,11 +3,14 @@
 use countersign_domain::call_age;
 
 use crate::call::Call;
-use crate::facts::Kind;
+use crate::direction;
+use crate::facts::{Kind, facts};
 use crate::finding::{Code, Finding, Weight};
 use crate::leaf::Leaf;
 use crate::past::{Denial, Past};
 use crate::role::{Role, role};
+
+const MINUTE_MS: i64 = 60_000;
 
 pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let same = past
@@ -18,7 +21,8 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         let denial = past
             .denial(kind, &value)
             .filter(|_| !past.knows(kind, &value))?;
-        Some((leaf, value, denial))
+        let counts = !direction::closes(call) && is_all(call, past, denial, &leaf.place);
+        Some((leaf, leaf.text().unwrap_or_default().trim(), denial)).filter(|_| counts)
     });
     let finding = |at: &str, message: String| Finding {
         code: Code::DeniedBefore,
@@ -30,7 +34,7 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         (Some((leaf, value, denial)), same) => {
             let what = match same {
                 Some(_) => "this exact call".to_owned(),
-                None => format!("a call with {}", past.shown(&value)),
+                None => format!("a call with {}", past.shown(value)),
             };
             vec![finding(
                 &leaf.at,
@@ -40,6 +44,31 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         (None, Some(denial)) => vec![finding("", words(denial, past, "this exact call"))],
         (None, None) => Vec::new(),
     }
+}
+
+/// Whether this call has everything that was unlike the approved ones in the call that was denied: where a part of that
+/// is another now, it was mended. Places where each call has a value of its own count only where there is no other.
+fn is_all(call: &Call<'_>, past: &Past, denial: &Denial, place: &str) -> bool {
+    const WRITTEN: &str =
+        "content contents new_string new_str text data patch diff file_text code edits";
+    let unlike = past.denied_with(denial);
+    let varies = |place: &str| past.varies(place);
+    let some = unlike.iter().any(|(_, place, _)| !varies(place));
+    let facts = facts(call);
+    let has = |(kind, place, value): &(Kind, &str, &str)| {
+        let mut same = facts.iter().filter(|fact| fact.kind == *kind);
+        same.any(|fact| {
+            (fact.place == *place || *kind != Kind::Flag) && past.key(&fact.value) == **value
+        })
+    };
+    // Of an edit the text that is written is what was wrong, not the file.
+    let path =
+        |leaf: &Leaf<'_>| leaf.place == place && matches!(role(leaf, call), Some(Role::Path(_)));
+    let edits = call.leaves.iter().any(|leaf| leaf.named(WRITTEN)) && call.leaves.iter().any(path);
+    let mut counted = unlike
+        .iter()
+        .filter(|(_, place, _)| !some || !varies(place));
+    !edits && (!some || !varies(place)) && counted.all(has)
 }
 
 /// Recipient, account, host, payee or path.
@@ -61,9 +90,12 @@ fn words(denial: &Denial, past: &Past, what: &str) -> String {
         .as_deref()
         .map_or_else(|| "An operator".to_owned(), crate::past::shown);
     let why = denial.why.as_deref().filter(|why| !why.trim().is_empty());
-    let ago = denial.at.map_or_else(String::new, |at| {
-        format!(" {} ago", call_age(past.now - at))
-    });
+    let ago = denial
+        .at
+        .map_or_else(String::new, |at| match past.now - at {
+            ..MINUTE_MS => " just now".to_owned(),
+            age => format!(" {} ago", call_age(age)),
+        });
     match why {
         Some(why) => format!("{by} denied {what}{ago}: {}", crate::past::shown(why)),
         None => format!("{by} denied {what}{ago}."),

@@ -6,8 +6,8 @@ use crate::call::Call;
 use crate::finding::{Code, Finding, Hazard};
 use crate::past::Past;
 use crate::{
-    address, beyond, checksum, command, denied, near_miss, new_value, own, pairs, patches,
-    persists, presses, production, rights, safeguard, sends, sql, usual, wider,
+    address, beyond, checksum, command, denied, direction, near_miss, new_value, own, pairs,
+    patches, persists, presses, production, rights, safeguard, sends, sql, usual, wider,
 };
 
 /// The most findings of a call.
@@ -35,6 +35,11 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     });
     let mut seen = HashSet::new();
     found.retain(|finding| seen.insert((finding.code, finding.at.clone())));
+    if direction::closes(call) {
+        let opening =
+            |code: Code| matches!(code, Code::OpensRights | Code::NewValue | Code::Beyond);
+        found.retain(|of| !opening(of.code));
+    }
     // What is a letter away is new as well: one mark says it.
     let stronger: HashSet<(Code, String)> =
         found.iter().map(|of| (of.code, of.at.clone())).collect();
@@ -59,5 +64,9 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     found.extend(checksum::hazards(call));
     found.extend(address::hazards(call));
     found.extend(presses::hazards(call));
+    if direction::only_shows(call) {
+        let kept = |code: Code| matches!(code, Code::SendsOut | Code::RunsWhatItFetches);
+        found.retain(|of| kept(of.finding.code) || of.finding.code.is_own());
+    }
     found
 }

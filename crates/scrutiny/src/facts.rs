@@ -80,7 +80,10 @@ impl Kind {
     /// Whether it is remembered of a call that a person denied.
     #[must_use]
     pub fn is_kept_of_a_denial(self) -> bool {
-        matches!(self, Self::Args | Self::Value | Self::Host | Self::Hazard)
+        matches!(
+            self,
+            Self::Args | Self::Value | Self::Host | Self::Hazard | Self::Flag
+        )
     }
 }
 
@@ -189,6 +192,9 @@ fn has(value: &Value, place: &str, found: &mut Vec<Fact>) {
             }
         }
         Value::Array(items) => {
+            if !items.is_empty() {
+                found.push(Fact::new(Kind::Has, &format!("{place}/*"), ""));
+            }
             for value in items.iter().take(20) {
                 has(value, &format!("{place}/*"), found);
             }

@@ -10,6 +10,7 @@ mod checksum;
 mod command;
 mod compared;
 mod denied;
+mod direction;
 mod effect;
 mod examine;
 mod facts;

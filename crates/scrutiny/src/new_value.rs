@@ -58,7 +58,8 @@ fn new_host(leaf: &Leaf<'_>, host: &str, past: &Past) -> Option<String> {
 }
 
 fn new(leaf: &Leaf<'_>, kind: Kind, value: &str, past: &Past) -> Option<String> {
-    let calls = past.count(Kind::Has, leaf.place.trim_end_matches("/*"), "");
+    // A list that was empty named nothing.
+    let calls = past.count(Kind::Has, &leaf.place, "");
     if calls < VALUE_CALLS || past.count(kind, &leaf.place, value) > 0 {
         return None;
     }

@@ -185,6 +185,28 @@ impl Past {
         self.anywhere(kind).any(|(known, _)| known == value)
     }
 
+    /// What a person denied in one call and nobody approved: kind, place, and the value as it is kept.
+    pub(crate) fn denied_with(&self, denial: &Denial) -> Vec<(Kind, &str, &str)> {
+        let places = self.places.iter().flat_map(|((kind, place), values)| {
+            let denied = values.iter().filter(|(_, habit)| habit.denied > 0);
+            let denied = denied.filter(|(_, habit)| habit.denial.as_ref() == Some(denial));
+            denied.map(|(value, _)| (*kind, place.as_str(), value.as_str()))
+        });
+        let new = |(kind, place, value): &(Kind, &str, &str)| match kind {
+            Kind::Args => false,
+            Kind::Flag => self.count(*kind, place, value) == 0,
+            _ => !self.anywhere(*kind).any(|(known, _)| known == *value),
+        };
+        places.filter(new).collect()
+    }
+
+    /// Whether about each approved call had a value of its own at a place.
+    pub(crate) fn varies(&self, place: &str) -> bool {
+        let calls = usize::try_from(self.count(Kind::Has, place, "")).unwrap_or(usize::MAX);
+        calls >= 4
+            && self.at(Kind::Value, place).count().saturating_mul(3) >= calls.saturating_mul(2)
+    }
+
     /// The denial of a value, wherever it was.
     pub(crate) fn denial(&self, kind: Kind, value: &str) -> Option<&Denial> {
         let value = self.key(value);

@@ -4,6 +4,7 @@ use countersign_wire::pointer;
 use serde_json::{Map, Value};
 
 use crate::call::Call;
+use crate::direction;
 use crate::finding::{Code, Hazard};
 use crate::leaf::among;
 use crate::leaf::{Leaf, snake};
@@ -16,7 +17,8 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
         if is_command(leaf, call) || is_sql_name(leaf) || is_prose(leaf) {
             continue;
         }
-        if let Some((what, value)) = open(leaf, call) {
+        let opens = open(leaf, call).filter(|_| !direction::is_closed(leaf, call));
+        if let Some((what, value)) = opens {
             let message = format!("{} {what}.", shown(&value));
             found.push(Hazard::stop(
                 Code::OpensRights,

@@ -9,10 +9,11 @@ mod persists;
 mod safeguards;
 mod sends;
 
-use countersign_shell::{Script, Shell, from_words, read};
+use countersign_shell::{Reason, Script, Shell, from_words, read};
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::direction;
 use crate::finding::{Code, Hazard, Weight};
 use crate::leaf::Leaf;
 use crate::leaf::among;
@@ -119,8 +120,11 @@ pub(crate) fn acts(script: &Script) -> Vec<Act> {
     let lines = lines(script);
     let mut found = Vec::new();
     for line in &lines {
-        found.extend(destroys::act(line));
         found.extend(sends::act(line));
+        if direction::is_dry(line) {
+            continue;
+        }
+        found.extend(destroys::act(line));
         found.extend(opens::act(line));
         found.extend(persists::act(line));
         found.extend(safeguards::act(line));
@@ -134,7 +138,14 @@ pub(crate) fn acts(script: &Script) -> Vec<Act> {
 
 fn unreadable(script: &Script, lines: &[Line<'_>]) -> Option<Act> {
     if let Some(reason) = script.unreadable {
-        let what = format!("cannot be read whole: {}", reason.message());
+        let what = match reason {
+            Reason::Syntax => "cannot be read".to_owned(),
+            reason => {
+                let why = reason.message();
+                let why = why.strip_prefix("the command ").unwrap_or(why);
+                format!("{why}, so it is not read whole")
+            }
+        };
         return Some(Act::look(Code::UnreadableCommand, "unreadable", what));
     }
     // Programs with a text of another language are readable by a person; a name that only the run knows is not.

@@ -1,6 +1,7 @@
 //! Gives rights to everybody, by a command.
 
 use super::{Act, Line};
+use crate::direction::is_closing;
 use crate::finding::Code;
 use crate::leaf::among;
 use crate::paths::is_system;
@@ -14,6 +15,7 @@ fn of_line(line: &Line<'_>) -> Option<String> {
     let texts = line.texts();
     let first = texts.first().copied().unwrap_or_default();
     let any = |word: &str| line.words.iter().any(|other| other.text == word);
+    let closing = is_closing(line);
     let everywhere = line.words.iter().any(|word| {
         word.text
             .split(['=', ','])
@@ -77,12 +79,14 @@ fn of_line(line: &Line<'_>) -> Option<String> {
         }
         "aws" | "gcloud" | "az" | "openstack" | "doctl"
             if everywhere
+                && !closing
                 && !any("describe-security-groups")
                 && !any("create-route")
                 && !line.words.iter().any(|word| word.text.contains("egress")) =>
         {
             Some("lets in every address (0.0.0.0/0)".to_owned())
         }
+        "gsutil" | "gcloud" | "kubectl" | "oc" | "gpasswd" if closing => None,
         "gsutil" | "gcloud"
             if line.words.iter().any(|word| {
                 word.text.contains("allUsers") || word.text.contains("allAuthenticatedUsers")

@@ -19,14 +19,64 @@ pub(crate) enum Act {
     Unknown(&'static str),
 }
 
-/// The acts of all statements, those inside of others too, in order.
+/// The acts of all statements, those inside of others too, in order. Not of what is only explained or rolled back, nor
+/// what happens to a table that the same text made.
 pub(crate) fn acts(statements: &[Statement]) -> Vec<Act> {
-    let mut found = Vec::new();
-    let _: ControlFlow<()> = visit_statements(&statements.to_vec(), |statement| {
-        found.extend(act(statement));
-        ControlFlow::Continue(())
-    });
+    let begun = matches!(statements.first(), Some(Statement::StartTransaction { .. }));
+    let undone = matches!(
+        statements.last(),
+        Some(Statement::Rollback {
+            savepoint: None,
+            ..
+        })
+    );
+    let commits = |of: &Statement| matches!(of, Statement::Commit { .. });
+    if begun && undone && !statements.iter().any(commits) {
+        return Vec::new();
+    }
+    let (mut found, mut made) = (Vec::new(), Vec::new());
+    for statement in statements {
+        match statement {
+            Statement::Explain {
+                analyze: false,
+                options: None,
+                ..
+            } => continue,
+            Statement::CreateTable(table)
+                if table.temporary || !(table.if_not_exists || table.or_replace) =>
+            {
+                made.push(table.name.to_string().to_lowercase());
+            }
+            _ => {}
+        }
+        let targets = targets(statement);
+        if !targets.is_empty() && targets.iter().all(|target| made.contains(target)) {
+            continue;
+        }
+        let _: ControlFlow<()> = visit_statements(statement, |statement| {
+            found.extend(act(statement));
+            ControlFlow::Continue(())
+        });
+    }
     found
+}
+
+/// The tables that a statement empties, changes or drops, in small letters.
+fn targets(statement: &Statement) -> Vec<String> {
+    let targets: Vec<String> = match statement {
+        Statement::Drop { names, .. } => names.iter().map(ToString::to_string).collect(),
+        Statement::Truncate(of) => of
+            .table_names
+            .iter()
+            .map(|of| of.name.to_string())
+            .collect(),
+        Statement::Delete(delete) => vec![delete.from.to_string()],
+        Statement::Update(update) => vec![update.table.to_string()],
+        Statement::AlterTable(alter) => vec![alter.name.to_string()],
+        _ => Vec::new(),
+    };
+    let plain = |name: String| name.trim_start_matches("FROM ").to_lowercase();
+    targets.into_iter().map(plain).collect()
 }
 
 fn destroys(what: String) -> Option<Act> {

@@ -2,6 +2,8 @@
 //!
 //! A warning is a reason to look; its absence proves nothing.
 
+use icu_properties::CodePointSetData;
+use icu_properties::props::ExtendedPictographic;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use unicode_security::{MixedScript as _, skeleton};
@@ -10,6 +12,9 @@ use super::class::is_hostile;
 
 /// More blanks in a row than this are a warning.
 const MOST_BLANKS: usize = 8;
+
+/// More blanks than this at the beginning of a line are no indentation.
+const MOST_INDENT: usize = 80;
 
 /// At most this many host names are listed for one text.
 const MOST_HOSTS: usize = 8;
@@ -69,11 +74,13 @@ impl TextWarning {
     }
 }
 
-/// Looks a text over. Line feeds and tabs count as blanks, not as hidden.
+/// Looks a text over. Line feeds and tabs count as blanks, not as hidden; joiners where a script or an emoji has them, and
+/// the indentation of a line, count as neither.
 pub fn warnings(text: &str) -> Vec<TextWarning> {
     let mut found = Vec::new();
-    let hidden = |c: &char| !matches!(c, '\n' | '\t' | '\r' | '\u{27e8}') && is_hostile(*c);
-    let count = text.chars().filter(hidden).count();
+    let hidden = |c: char| !matches!(c, '\n' | '\t' | '\r' | '\u{27e8}') && is_hostile(c);
+    let hidden = text.char_indices().filter(|(_, c)| hidden(*c));
+    let count = hidden.filter(|(at, c)| !joins(text, *at, *c)).count();
     if count > 0 {
         found.push(TextWarning::HiddenCharacters { count });
     }
@@ -90,15 +97,37 @@ pub fn warnings(text: &str) -> Vec<TextWarning> {
     found
 }
 
+/// Whether a joiner or selector is where emoji, or letters of Arabic and Indic scripts, have one.
+fn joins(text: &str, at: usize, character: char) -> bool {
+    let pictures = CodePointSetData::new::<ExtendedPictographic>();
+    let parts = |c: &char| matches!(c, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}');
+    let before = text[..at].chars().rev().find(|c| !parts(c));
+    let after = text[at + character.len_utf8()..].chars().next();
+    let both = |is: &dyn Fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
+    let picture = |c: char| pictures.contains(c);
+    let joined = |c: char| matches!(c, '\u{620}'..='\u{dff}');
+    match character {
+        '\u{200d}' => both(&picture) || both(&joined),
+        '\u{200c}' => both(&joined),
+        '\u{fe0f}' => before.is_some_and(picture) || after == Some('\u{20e3}'),
+        _ => false,
+    }
+}
+
+/// Blanks between two words: not those that indent a line, unless they push it out of sight.
 fn longest_blank_run(text: &str) -> usize {
-    let (mut longest, mut run) = (0, 0);
-    for character in text.chars() {
-        run = if character.is_whitespace() {
-            run + 1
-        } else {
-            0
-        };
-        longest = longest.max(run);
+    let (mut longest, mut lines, mut blanks, mut begins) = (0, 0, 0, true);
+    for character in text.chars().chain(['.']) {
+        let indents = begins && blanks <= MOST_INDENT;
+        let before = lines + if indents { 0 } else { blanks };
+        match character {
+            '\n' => (lines, blanks, begins) = (before + 1, 0, true),
+            c if c.is_whitespace() => blanks += 1,
+            _ => {
+                longest = longest.max(before);
+                (lines, blanks, begins) = (0, 0, false);
+            }
+        }
     }
     longest
 }

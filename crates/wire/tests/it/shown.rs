@@ -201,6 +201,39 @@ fn warnings_name_what_to_look_at() {
 }
 
 #[test]
+fn what_writing_needs_is_no_warning() {
+    let indented = format!("a:\n{}b: 1\n\n{}c: 2\n", " ".repeat(12), " ".repeat(40));
+    for text in [
+        "family \u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
+        "\u{1f469}\u{1f3fd}\u{200d}\u{1f4bb} at work",
+        "\u{1f3f3}\u{fe0f}\u{200d}\u{1f308} \u{2764}\u{fe0f} 1\u{fe0f}\u{20e3}",
+        "\u{645}\u{6cc}\u{200c}\u{62e}\u{648}\u{627}\u{647}\u{645}",
+        "\u{915}\u{94d}\u{200d}\u{937}",
+        indented.as_str(),
+        "steps:\n          - run: make\n            env: x\n",
+        "          first line is indented too",
+        "a\n                \n                \nb",
+    ] {
+        assert_eq!(warnings(text), [], "{text:?}");
+    }
+    let hidden = |count| vec![TextWarning::HiddenCharacters { count }];
+    let blanks = |length| vec![TextWarning::LongBlanks { length }];
+    for (text, found) in [
+        ("pay\u{200d}pal".to_owned(), hidden(1)),
+        ("\u{1f468}\u{200d}".to_owned(), hidden(1)),
+        ("\u{1f468}\u{200d}pay".to_owned(), hidden(1)),
+        ("a\u{fe0f}b".to_owned(), hidden(1)),
+        ("\u{645}\u{200c}a".to_owned(), hidden(1)),
+        (format!("a\n{}b", " ".repeat(81)), blanks(82)),
+        (format!("a{}\nb", " ".repeat(9)), blanks(10)),
+        (format!("a{}b", "\n".repeat(9)), blanks(9)),
+        (format!("a{}", " ".repeat(9)), blanks(9)),
+    ] {
+        assert_eq!(warnings(&text), found, "{text:?}");
+    }
+}
+
+#[test]
 fn tools_that_look_alike_are_found() {
     let known = ["delete_invoice", "read_file"];
     for name in [
