@@ -127,7 +127,7 @@ mod tests {
             "operators rotate",
             "keys move --to file",
             "practice off",
-            "reader use claude-code",
+            "reader use claude-code --workspaces a",
             "reader off",
             "backup f",
             "restore f",
