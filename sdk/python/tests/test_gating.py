@@ -6,8 +6,8 @@ import asyncio
 import json
 
 import pytest
-from countersign import Gate, ToolCall
-from countersign.adapters._gating import GatedCall, group, named
+from countersign import Gate, ToolCall, letters
+from countersign.adapters._gating import GatedCall, group
 from opentelemetry.sdk.trace import TracerProvider
 
 from conftest import SOON
@@ -126,8 +126,31 @@ def test_a_group_is_said_of_several_calls_only():
     assert group("turn", 0, 1) is None
 
 
-def test_a_name_that_is_no_slug_goes_with_its_original():
-    assert named("pay_invoice") == {"name": "pay_invoice"}
-    spelt = named("pay invoice")
-    assert spelt["native"] == {"tool_name": "pay invoice"}
-    assert spelt["name"].startswith("pay-invoice-")
+@pytest.mark.parametrize(
+    ("name", "spelt"),
+    [
+        ("pay", "pay"),
+        ("mcp__bank.pay-1", "mcp__bank.pay-1"),
+        ("x" * 64, "x" * 64),
+        ("..", ".."),
+        ("pay invoice", "pay-invoice-674e58b8"),
+        (" a- b ", "a--b-e4446d39"),
+        ("über/ß", "ber-3edf5a77"),
+        ("", "tool-e3b0c442"),
+        ("x" * 65, "x" * 55 + "-9537c5fd"),
+        ("日本", "tool-cf2abf0c"),
+        ("a\nb", "a-b-7e18f737"),
+        ("a b" * 40, "a-ba-ba-ba-ba-ba-ba-ba-ba-ba-ba-ba-ba-ba-ba-ba-ba-ba-ba-f48370d3"),
+    ],
+)
+async def test_a_name_has_one_form_in_every_sdk(gate, console, request_id, name, spelt):
+    """As `countersign_wire::tool_slug` spells them."""
+    asking = asyncio.create_task(
+        gate.ask(ToolCall(name=name, native={"cwd": "/"}, request_id=request_id), timeout=20)
+    )
+    seen = await console.decide(request_id)
+    assert (await asyncio.wait_for(asking, SOON)).allowed
+    assert seen.body["tool"]["name"] == spelt
+    assert seen.body["native"] == ({"cwd": "/"} if spelt == name else {"tool_name": name, "cwd": "/"})
+    hello = letters.hello(gate.enrolment, {"instance_id": "i"}, {"tools": [{"name": name, "risk": "low"}]})
+    assert json.loads(hello.payload)["tools"] == [{"name": spelt, "risk": "low"}]

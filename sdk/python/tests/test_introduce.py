@@ -81,7 +81,7 @@ async def test_what_changed_is_said_again_and_the_rest_stays(bench, console):
         ({"agent": {"name": "other-bot"}}, TypeError),
         ({"setup_schema": [{**KEY, "bs_default": float("nan")}]}, InvalidRequestError),
         ({"skills": [object()]}, InvalidRequestError),
-        ({"tools": [{"name": "x" * 600_000}]}, InvalidRequestError),
+        ({"tools": [{"name": "x", "description": "x" * 600_000}]}, InvalidRequestError),
     ],
 )
 async def test_what_is_no_hello_is_told_and_what_was_said_stands(bench, console, parts, error):

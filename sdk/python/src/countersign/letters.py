@@ -16,7 +16,7 @@ from .errors import VoidDecisionError
 from .outbox import Letter
 from .verify import Decision, StoredDecision, parse_payload
 from .wire import Introduction, Receipt, SentRequest, Span, encode, rfc3339
-from .words import STAGES, Stage, check_word
+from .words import STAGES, Stage, check_word, tool_slug
 
 LONGEST_ID = 64
 LONGEST_MESSAGE = 2000
@@ -95,8 +95,16 @@ def hello(enrolment: Enrolment, agent: dict[str, Any], parts: Introduction) -> L
     if unknown:
         raise TypeError(f"a hello has no {', '.join(sorted(unknown))}")
     body = {"v": 1, "agent": {"name": enrolment.agent, **agent}, "instance_id": agent["instance_id"]}
-    said = {name: part for name, part in parts.items() if part is not None}
+    said: dict[str, Any] = {name: part for name, part in parts.items() if part is not None}
+    if isinstance(tools := said.get("tools"), list):
+        said["tools"] = [_spelt(tool) for tool in tools]
     return Letter(f"countersign.v1.hello.{enrolment.workspace}.{enrolment.agent}", encode(body | said))
+
+
+def _spelt(tool: Any) -> Any:
+    """As its calls name it."""
+    name = tool.get("name") if isinstance(tool, dict) else None
+    return {**tool, "name": tool_slug(name)} if isinstance(name, str) else tool
 
 
 def span_payload(span: Span) -> bytes:

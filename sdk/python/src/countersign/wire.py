@@ -18,7 +18,7 @@ from uuid import UUID
 from .digest import MAX_DEPTH, args_digest, check_canonical, payload_digest
 from .enrolment import REQUEST_ID, Enrolment
 from .errors import InvalidRequestError
-from .words import RISKS, Effects, Risk, Stage, Verdict
+from .words import RISKS, Effects, Risk, Stage, Verdict, tool_slug
 
 MAX_REQUEST_BYTES = 512 * 1024
 LONGEST_LIFETIME = dt.timedelta(days=30)
@@ -134,7 +134,10 @@ class Ask:
 
 @dataclass(kw_only=True)
 class ToolCall(Ask):
-    """A call that waits at the gate. `args` is any JSON value; the decision is bound to its digest."""
+    """A call that waits at the gate. `args` is any JSON value; the decision is bound to its digest.
+
+    A `name` that is not 1 to 64 of `A-Z a-z 0-9 _ . -` is asked as its `tool_slug`, with `tool_name` in `native`.
+    """
 
     kind: ClassVar[str] = "tool_call"
 
@@ -276,6 +279,9 @@ def build_request(
     if isinstance(ask, ToolCall):
         digest = args_digest(ask.args)
         body["tool"] = _present(ask, _TOOL_FIELDS)
+        if isinstance(ask.name, str) and (spelt := tool_slug(ask.name)) != ask.name:
+            body["tool"]["name"] = spelt
+            body["native"] = {"tool_name": ask.name, **(ask.native or {})}
         body["args"] = ask.args
         body["args_digest"] = digest
     elif isinstance(ask, Question):

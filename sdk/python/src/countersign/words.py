@@ -7,6 +7,8 @@ critical and leaves out an unknown verdict.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from typing import Literal, get_args
 
 from .errors import InvalidRequestError
@@ -30,6 +32,15 @@ Stage = Literal["received", "executed", "failed", "refused"]
 
 RISKS: tuple[Risk, ...] = get_args(Risk)
 STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+def tool_slug(name: str) -> str:
+    """A tool's name as requests and hellos spell it, the same in every SDK: itself where it is 1 to 64 of
+    `A-Z a-z 0-9 _ . -`, else what of it is, and 8 hexadecimal digits of its SHA-256."""
+    if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name):
+        return name
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:55]
+    return f"{plain or 'tool'}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
 def check_word(word: object, words: tuple[str, ...], what: str) -> None:

@@ -10,10 +10,8 @@ import copy
 import dataclasses
 import fnmatch
 import functools
-import hashlib
 import json
 import logging
-import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -253,20 +251,6 @@ class GatedCall:
             self.gate.receipt_later(decision, stage, executed_args_digest=digest, message=message)
         except CountersignError as error:
             log.warning("the receipt of %s was not sent: %s", self.name, error)
-
-
-def slug(name: str) -> str:
-    """A tool's name as the wire spells it: one that is not a slug becomes one with 8 hex of its SHA-256 behind it."""
-    if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name):
-        return name
-    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-")[:55]
-    return f"{plain or 'tool'}-{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
-
-
-def named(name: str) -> dict[str, Any]:
-    """`name` of a call of this tool; `native` with the original where it is not a slug."""
-    spelt = slug(name)
-    return {"name": spelt} if spelt == name else {"name": spelt, "native": {"tool_name": name}}
 
 
 def group(turn: str, index: int, size: int) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from ..errors import NotAllowedError
 from ..refusal import as_text
 from ..wire import Ask, Form, Question, ToolCall
 from ..words import Verdict
-from ._gating import Answer, GatedCall, Selection, group, named
+from ._gating import Answer, GatedCall, Selection, group
 from ._langgraph_messages import calls_of_turn, conversation, said_before
 
 VERDICTS: dict[str, tuple[Verdict, ...]] = {
@@ -72,7 +72,7 @@ def asked_of(interrupt: Interrupt[Any], state: Any, thread_id: str, selection: S
             ids = [one["id"] for one in turn]
             of_turn = group(str(ids[0]), ids.index(call_id), len(ids)) if call_id in ids else None
         asked = ToolCall(
-            **named(action["name"]),
+            name=action["name"],
             args=action["args"],
             args_schema=args_schema,
             description=action.get("description"),

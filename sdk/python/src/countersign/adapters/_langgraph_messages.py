@@ -15,7 +15,7 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 from ..wire import ToolCall
-from ._gating import Selection, group, last_messages, named
+from ._gating import Selection, group, last_messages
 
 AGENT = {"framework": "langgraph", "framework_version": version("langgraph")}
 ROLES = {"human": "user", "ai": "assistant"}
@@ -30,7 +30,7 @@ def call_card(request: ToolCallRequest, selection: Selection) -> ToolCall:
     run_id = config.get("run_id")
     hints = (tool.metadata or {}) if tool is not None else {}
     return ToolCall(
-        **named(call["name"]),
+        name=call["name"],
         args=call["args"],
         args_schema=_schema(tool) if tool is not None else None,
         description=tool.description if tool is not None else None,

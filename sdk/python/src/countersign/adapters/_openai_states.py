@@ -17,7 +17,7 @@ from ..gate import Gate
 from ..refusal import refusal_text
 from ..wire import ToolCall
 from ..words import Risk
-from ._gating import GatedCall, Selection, group, last_messages, named, not_honoured, unreported
+from ._gating import GatedCall, Selection, group, last_messages, not_honoured, unreported
 from ._openai_said import FRAMEWORK, about_tool, own_text, run_id, said
 
 log = logging.getLogger("countersign")
@@ -105,7 +105,7 @@ def _interruption_card(
     if (label := _hosted_server(item)) is not None:
         origin, namespace = "mcp", label
     return ToolCall(
-        **named(item.name or "tool"),
+        name=item.name or "tool",
         **about_tool(called.get(item.call_id)),
         args=args,
         args_raw=raw,

@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 from ..digest import args_digest
 from ..errors import InvalidRequestError
 from ..wire import Ask, Question, ToolCall
-from ._gating import Selection, last_messages, named, raw_text
+from ._gating import Selection, last_messages, raw_text
 
 KEY = "countersign"
 """Of the framework's metadata of a deferred call."""
@@ -61,7 +61,7 @@ def card(
         text = text if isinstance(text, str) and text else json.dumps(args, ensure_ascii=False)
         return Question(text=text, **about)
     return ToolCall(
-        **named(call.tool_name),
+        name=call.tool_name,
         args=args,
         args_raw=raw_text(call.args, args) if isinstance(call.args, str) else None,
         args_schema=known.get("args_schema"),

@@ -22,7 +22,7 @@ from ..wire import Ask, Form, ToolCall
 from ..words import Effects, Risk, Verdict
 from ._claude_questions import TOOL as QUESTIONS
 from ._claude_questions import answered, form
-from ._gating import Answer, GatedCall, Selection, named, not_honoured, unreported
+from ._gating import Answer, GatedCall, Selection, not_honoured, unreported
 
 log = logging.getLogger("countersign")
 
@@ -182,9 +182,8 @@ class ClaudeGate:
 
 
 def _card(name: str, args: Any, about: Mapping[str, Any], selection: Selection) -> Ask:
-    call = named(name)
     known = ("cwd", "permission_mode", "agent_id", "agent_type")
-    native = {**call.pop("native", {}), **{key: about[key] for key in known if about.get(key)}}
+    native = {key: about[key] for key in known if about.get(key)}
     if name == QUESTIONS:
         title, schema = form(args)
         return Form(
@@ -197,7 +196,7 @@ def _card(name: str, args: Any, about: Mapping[str, Any], selection: Selection) 
     namespace = name.split("__")[1] if name.startswith("mcp__") and name.count("__") > 1 else None
     reason = args.get("description") if isinstance(args, dict) else None
     return ToolCall(
-        **call,
+        name=name,
         args=args,
         risk=selection.risk(name),
         effects=selection.effects_of(name),

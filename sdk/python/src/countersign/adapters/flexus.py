@@ -24,7 +24,7 @@ from ..wire import ToolCall
 from ..words import Effects, Risk
 from ._flexus_results import as_output, checked, holds, masked
 from ._flexus_setup import SetupSchemaError, merge_setup, setup_entries
-from ._gating import GatedCall, Selection, not_honoured, slug
+from ._gating import GatedCall, Selection, not_honoured
 from ._spans import CallSpan
 
 __all__ = ["FlexusGate", "SetupSchemaError", "checked", "merge_setup", "setup_entries"]
@@ -121,7 +121,7 @@ class FlexusGate:
         tools, selection = list(tools), Selection.of(risks=risks)
         introduced = [
             {
-                "name": slug(tool.name),
+                "name": tool.name,
                 "description": getattr(tool, "description", None) or "",
                 "args_schema": getattr(tool, "parameters", None) or {},
                 "strict": bool(getattr(tool, "strict", False)),
@@ -189,7 +189,7 @@ class FlexusGate:
     def _card(self, name: str, toolcall: Any, args: Any) -> ToolCall:
         tool = self._tools.get(name)
         return ToolCall(
-            name=slug(name),
+            name=name,
             args=copy.deepcopy(args),
             args_raw=getattr(toolcall, "fcall_arguments", None),
             description=getattr(tool, "description", None),

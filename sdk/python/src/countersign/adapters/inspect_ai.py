@@ -34,7 +34,7 @@ from ..sync import SyncGate
 from ..verify import Decision
 from ..wire import ToolCall
 from ..words import Risk, Verdict
-from ._gating import Answer, GatedCall, Selection, group, last_messages, named, not_honoured
+from ._gating import Answer, GatedCall, Selection, group, last_messages, not_honoured
 
 log = logging.getLogger("countersign")
 
@@ -195,7 +195,7 @@ def _card(
     ids = [other.id for other in turn.tool_calls or ()] if turn is not None else []
     together = group(ids[0], ids.index(call.id), len(ids)) if call.id in ids else None
     return ToolCall(
-        **named(call.function),
+        name=call.function,
         **_about_tool(call.function),
         args=call.arguments,
         risk=selection.risk(call.function),

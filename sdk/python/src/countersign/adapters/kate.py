@@ -31,7 +31,7 @@ from ..guard import run_function
 from ..refusal import as_text
 from ..wire import ToolCall
 from ..words import Effects, Risk, Verdict
-from ._gating import Answer, GatedCall, Selection, named, not_honoured
+from ._gating import Answer, GatedCall, Selection, not_honoured
 from ._kate_loop import EndedError, Loop
 
 log = logging.getLogger("countersign")
@@ -206,7 +206,7 @@ class KateGate:
         else:
             about["thread_id"] = self._thread_id
         call = ToolCall(
-            **named(name),
+            name=name,
             args=args,
             risk=self._selection.risk(name),
             effects=self._selection.effects_of(name),

@@ -27,7 +27,7 @@ from ..gate import Gate
 from ..refusal import as_text, edit_notice, refusal_text
 from ..wire import ToolCall
 from ..words import Effects, Risk
-from ._gating import GatedCall, Selection, group, last_messages, named, not_honoured
+from ._gating import GatedCall, Selection, group, last_messages, not_honoured
 from ._openai_said import FRAMEWORK, about_tool, own_text, run_id, said
 from ._openai_states import Receipts, answer_all
 
@@ -203,7 +203,7 @@ def _inline_card(tool: FunctionTool, ctx: ToolContext[Any], text: str, args: Any
     together = group(turn[0], turn.index(ctx.tool_call_id), len(turn)) if ctx.tool_call_id in turn else None
     trace = agents.get_current_trace()
     return ToolCall(
-        **named(tool.name),
+        name=tool.name,
         **about_tool(tool),
         args=args,
         args_raw=own_text(text, args),

@@ -23,7 +23,7 @@ from ..gate import Gate
 from ..verify import Decision
 from ..wire import ToolCall
 from ..words import Effects, Verdict
-from ._gating import GatedCall, Selection, slug
+from ._gating import GatedCall, Selection
 from ._ravi_trace import CHAIN_SPAN, CallsSeen, record_chain
 from ._spans import CallSpan
 
@@ -214,7 +214,7 @@ class RaviApprovalHandler:
             name for name, value in asked.arguments.items() if isinstance(value, dict) and "$artifact" in value
         )
         call = ToolCall(
-            name=slug(asked.name),
+            name=asked.name,
             args=asked.arguments,
             description=getattr(tool, "description", None),
             args_schema=_schema(tool),
