@@ -1,11 +1,10 @@
 //! From a command and its card to the request on the desk (systems, 5.5).
 
-use countersign_sdk::wire::args_digest;
+use countersign_sdk::wire::{args_digest, tool_slug};
 use serde_json::{Map, Value, json};
 
 use crate::api::Card;
 use crate::call::Call;
-use crate::config_file::gate_of;
 use crate::store_rows::stamp;
 
 /// Why a card cannot be approved; none where it checks out.
@@ -112,7 +111,7 @@ pub(crate) fn request(
 }
 
 fn tool(call: &Call<'_>) -> Value {
-    let mut tool = json!({"name": gate_of(&call.tool.name), "namespace": call.project});
+    let mut tool = json!({"name": tool_slug(&call.tool.name), "namespace": call.project});
     if let Some(text) = &call.tool.description {
         tool["description"] = json!(text);
     }

@@ -210,7 +210,7 @@ impl FileTool {
 }
 
 /// The name where it is a token, else its slug.
-pub(crate) fn gate_of(name: &str) -> String {
+fn gate_of(name: &str) -> String {
     if is_token(name) {
         return name.to_owned();
     }
