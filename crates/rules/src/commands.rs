@@ -23,6 +23,7 @@ use crate::rule::{Effect, Matchers};
 
 pub use self::explain::{shown, why_not};
 pub use self::paths::PathPattern;
+use self::paths::any;
 pub use self::pattern::CommandPattern;
 pub(crate) use self::reading::Reading;
 
@@ -101,20 +102,3 @@ impl Matchers {
 
 /// The pointer at which a path is looked for in a command.
 const COMMAND: &str = "/command";
-
-/// One that is sure of it; else one that is unsure.
-fn any(mut answers: impl Iterator<Item = Result<bool, Unsure>>) -> Result<bool, Unsure> {
-    let mut unsure = None;
-    let found = answers.any(|answer| match answer {
-        Ok(is) => is,
-        Err(why) => {
-            unsure.get_or_insert(why);
-            false
-        }
-    });
-    match (found, unsure) {
-        (true, _) => Ok(true),
-        (false, Some(why)) => Err(why),
-        (false, None) => Ok(false),
-    }
-}

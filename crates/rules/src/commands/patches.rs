@@ -2,9 +2,8 @@
 
 use countersign_shell::patch::{Patch, applied, patch};
 
-use super::any;
 use super::folders::Folder;
-use super::paths::PathPattern;
+use super::paths::{PathPattern, any};
 use super::reading::{Read, WorkingFolder};
 use crate::arguments::Unsure;
 use crate::rule::Effect;

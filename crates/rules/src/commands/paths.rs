@@ -304,3 +304,20 @@ fn matches(pattern: &[String], parts: &[String]) -> bool {
         _ => false,
     }
 }
+
+/// One that is sure of it; else one that is unsure.
+pub(super) fn any(mut answers: impl Iterator<Item = Result<bool, Unsure>>) -> Result<bool, Unsure> {
+    let mut unsure = None;
+    let found = answers.any(|answer| match answer {
+        Ok(is) => is,
+        Err(why) => {
+            unsure.get_or_insert(why);
+            false
+        }
+    });
+    match (found, unsure) {
+        (true, _) => Ok(true),
+        (false, Some(why)) => Err(why),
+        (false, None) => Ok(false),
+    }
+}
