@@ -62,3 +62,64 @@ fn five_more_of_each_kind() {
     let wrong = wrong(include_str!("../../../../tests/data/commands/more.json"));
     assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.join("\n"));
 }
+
+#[test]
+fn a_pattern_that_can_match_nothing_is_refused_with_the_place_of_its_element() {
+    let check = |effect: &str, patterns: &str| {
+        let head = "schema = 1\n[[rule]]\nid = \"r\"\ntool = [\"Bash\"]\nexpires_at = \"2036-01-01T00:00:00Z\"\n";
+        read_file(&format!(
+            "{head}effect = \"{effect}\"\ncommand.\"/command\" = [\n  \"git log *\",\n  {patterns},\n]\n"
+        ))
+    };
+    for (effect, pattern) in [
+        ("deny", "'FOO=1'"),
+        ("ask", "'A=1 B=2'"),
+        ("deny", "'> x'"),
+        ("deny", "'ls > /etc/x'"),
+        ("approve", "'ls > /etc/x'"),
+        ("approve", "'ls < x'"),
+        ("deny", "'git push?'"),
+        ("approve", "'git pu?h *'"),
+        ("deny", "'ls ?'"),
+        ("deny", "\"\\u200Brm *\""),
+        ("deny", "\"rm\\u00A0*\""),
+        ("approve", "\"git\\u2060 log\""),
+        ("approve", "'ls $(rm x)'"),
+        ("deny", "'echo $HOME'"),
+        ("deny", "''"),
+        ("deny", "1"),
+    ] {
+        let problems = check(effect, pattern).unwrap_err();
+        let at: Vec<_> = problems.iter().map(|of| (of.line, of.column)).collect();
+        assert_eq!(at, [(9, 3)], "{effect} {pattern}: {problems:?}");
+    }
+    for (effect, pattern) in [
+        ("deny", "'FOO=1 rm *'"),
+        ("deny", "'git push *'"),
+        ("approve", "'FOO=1'"),
+        ("approve", "'[ -f x ]'"),
+        ("deny", "\"echo 'a > b' *\""),
+        ("deny", "\"grep 'a?' *\""),
+        ("ask", "'*--force*'"),
+        ("approve", "'git log \\? *'"),
+    ] {
+        assert!(check(effect, pattern).is_ok(), "{effect} {pattern}");
+    }
+}
+
+#[test]
+fn a_command_of_many_words_is_judged_in_time() {
+    let policy = set(vec![rule(
+        "r",
+        "deny",
+        json!({ "command": { "/command": ["git push *"] } }),
+    )]);
+    for text in ["git ", "$X git ", "'git x' "] {
+        assert!(
+            !runs(
+                &policy,
+                &format!("foo {}", text.repeat(50_000 / text.len()))
+            ) || text == "'git x' "
+        );
+    }
+}
