@@ -17,7 +17,7 @@ export const Help = ({ onClose }: { readonly onClose: () => void }) => {
                 .map((id) => (
                   <div key={id} className="row-line col-span-2 grid break-inside-avoid grid-cols-subgrid py-1">
                     <dt>{definitionOf(id).label}</dt>
-                    <dd className="m-0 flex justify-end gap-1.5">
+                    <dd className="m-0 flex items-center justify-end gap-1.5">
                       {definitionOf(id).keys.map((keys) => (
                         <kbd key={keys} className="kbd">
                           {printKeys(keys)}
