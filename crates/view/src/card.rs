@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{
-    ArgLook, CardState, ComparedView, DecidePath, DeniedView, FindingView, PartMark, RuleRef,
-    TypedTarget, VotesView,
+    ArgLook, CardState, ComparedView, DecidePath, DeniedView, FindingView, PartMark,
+    ReaderMarkView, RuleRef, TypedTarget, VotesView,
 };
 use countersign_wire::{RequestKind, Risk, Scope, Shown, Verdict};
 
@@ -361,6 +361,8 @@ pub struct Card {
     pub reveals: Vec<Reveal>,
     /// What the console finds, the strongest first.
     pub findings: Vec<FindingView>,
+    /// What a second reader, a machine, added; nothing but eyes reads it.
+    pub reader: Vec<ReaderMarkView>,
     /// What will happen, in the console's own sentence; none where it cannot be sure.
     pub effect: Option<Shown>,
     /// How long it takes to read the arguments that are not the same as in the compared call.

@@ -102,6 +102,16 @@ macro_rules! with_ipc_commands {
             practice(Nothing) -> PracticeView,
             /// Turns them on or off. Audited.
             set_practice(SetPracticeArgs) -> PracticeView,
+            /// Where a second reader sends arguments, and what came of it.
+            reader(Nothing) -> ReaderView,
+            /// The known programs that can read.
+            readers_found(Nothing) -> ReadersFound,
+            /// Asks one of them about a made-up card, then lets it read. Audited.
+            use_reader(UseReaderArgs) -> ReaderView,
+            /// Stops the reader. Audited.
+            stop_reader(Nothing) -> ReaderView,
+            /// Asks the reader about twelve made-up cards.
+            try_reader(Nothing) -> ReaderTried,
             /// Whether hasty decisions slow the next card down. Turning it on or off is audited.
             haste_brake(HasteArgs) -> HasteView,
             /// Every agent that is known: its copies, its tools, its credentials.

@@ -36,6 +36,8 @@ pub struct InboxRow {
     pub effect: Option<Shown>,
     /// What the console finds, the strongest alone; none where nothing is found or it has not looked yet.
     pub finding: Option<FindingView>,
+    /// A second reader, a machine, marked it.
+    pub by_reader: bool,
     /// The agent's own words, cut to one line.
     pub says: Option<Shown>,
     /// Workspace (a slug of the subject's grammar).

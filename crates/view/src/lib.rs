@@ -22,6 +22,7 @@ mod notify;
 mod operators;
 mod overview;
 mod practice;
+mod reader;
 mod rejected;
 mod rule_changes;
 mod rules;
@@ -71,6 +72,9 @@ pub use overview::{
     OverviewArgs, OverviewView, PaceView, PersonWeekView, VerdictCount, VolumePiece,
 };
 pub use practice::{PracticeAnswer, PracticePerson, PracticeView, SetPracticeArgs};
+pub use reader::{
+    ReaderFound, ReaderMarkView, ReaderModel, ReaderTried, ReaderView, ReadersFound, UseReaderArgs,
+};
 pub use rejected::{RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow};
 pub use rule_changes::{RuleChangeKind, RuleChangeView, RuleChangesView};
 pub use rules::{

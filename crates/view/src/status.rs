@@ -111,6 +111,8 @@ pub struct StatusView {
     pub rules_approving: u64,
     /// Open alarms.
     pub alarms: Vec<AlarmView>,
+    /// Where arguments of which workspaces go, while a second reader is on.
+    pub reader: Option<String>,
     /// The desktop session is locked: nothing on the page is armed.
     pub locked: bool,
     /// Why no decision is taken at the moment; none when decisions are taken.

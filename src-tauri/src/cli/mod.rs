@@ -50,6 +50,8 @@ mod watch;
 mod when;
 
 pub(crate) use config::FILE as CONFIG_FILE;
+#[cfg(feature = "gui")]
+pub(crate) use failure::Failure;
 pub(crate) use output::plain;
 
 use std::env;
@@ -67,6 +69,7 @@ use nix::sys::stat::{Mode, umask};
 
 use args::{Audit, BusCommand, Cli, Command, Reader};
 use config::Settings;
+#[cfg(not(feature = "gui"))]
 use failure::Failure;
 use output::Output;
 

@@ -16,6 +16,7 @@ use super::practice::{self, Deck};
 use super::previews::Previews;
 use super::suggested::Suggested;
 use super::view::CardDetails;
+use crate::cli::reader::marks_of;
 use crate::production::Production;
 use crate::secrets::hide_under;
 
@@ -120,7 +121,12 @@ impl Desk {
     pub(crate) async fn story(&self, key: &str) -> Result<CardDetails, IpcError> {
         let story = self.shown(key).await?;
         let scrutiny = self.app.scrutiny(&story.line).await.map_err(fault)?;
-        CardDetails::read(story, scrutiny.unwrap_or_default())
+        let marks = marks_of(&self.app, &story).await.map(|of| of.1);
+        CardDetails::read(
+            story,
+            scrutiny.unwrap_or_default(),
+            marks.unwrap_or_default(),
+        )
     }
 
     /// The same as the core has it.

@@ -31,6 +31,7 @@ use countersign_core::{Fault, Options};
 use tauri::webview::NewWindowResponse;
 use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
 
+use crate::cli::reader::SecondReader;
 use crate::otlp::{self, Otlp};
 use crate::production::Production;
 use desk::Desk;
@@ -63,6 +64,10 @@ pub(crate) fn run(
             return Err(error);
         }
     };
+    let reader = {
+        let _inside = runtime.enter();
+        SecondReader::start(&app)
+    };
     let agent_json = runtime
         .block_on(app.enroll_local())
         .unwrap_or_else(|error| {
@@ -71,6 +76,7 @@ pub(crate) fn run(
         });
     let desk = Desk::new(app.clone(), agent_json, shown, production);
     let opened = window(&runtime, desk);
+    runtime.block_on(reader.stop());
     runtime.block_on(otlp.stop());
     runtime.block_on(app.shutdown());
     opened

@@ -108,6 +108,11 @@ export const StatusBar = () => {
             <Panic panic={status.panic} />
             <Approving status={status} />
             <Controls brakes={status.brakes} />
+            {status.reader === null ? null : (
+              <span className="max-w-[360px] truncate text-warn" title={status.reader} data-testid="reader">
+                {status.reader}
+              </span>
+            )}
             {singleKeys === "off" ? <span className="text-warn">Single keys are off</span> : null}
             {status.lag === 0 ? null : <span>Queue lag {status.lag}</span>}
           </>

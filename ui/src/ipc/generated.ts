@@ -648,6 +648,10 @@ reveals: Array<Reveal>,
  */
 findings: Array<FindingView>, 
 /**
+ * What a second reader, a machine, added; nothing but eyes reads it.
+ */
+reader: Array<ReaderMarkView>, 
+/**
  * What will happen, in the console's own sentence; none where it cannot be sure.
  */
 effect: Shown | null, 
@@ -991,6 +995,26 @@ practice: [Nothing, PracticeView],
  * Turns them on or off. Audited.
  */
 set_practice: [SetPracticeArgs, PracticeView], 
+/**
+ * Where a second reader sends arguments, and what came of it.
+ */
+reader: [Nothing, ReaderView], 
+/**
+ * The known programs that can read.
+ */
+readers_found: [Nothing, ReadersFound], 
+/**
+ * Asks one of them about a made-up card, then lets it read. Audited.
+ */
+use_reader: [UseReaderArgs, ReaderView], 
+/**
+ * Stops the reader. Audited.
+ */
+stop_reader: [Nothing, ReaderView], 
+/**
+ * Asks the reader about twelve made-up cards.
+ */
+try_reader: [Nothing, ReaderTried], 
 /**
  * Whether hasty decisions slow the next card down. Turning it on or off is audited.
  */
@@ -2108,6 +2132,10 @@ effect: Shown | null,
  */
 finding: FindingView | null, 
 /**
+ * A second reader, a machine, marked it.
+ */
+byReader: boolean, 
+/**
  * The agent's own words, cut to one line.
  */
 says: Shown | null, 
@@ -3194,6 +3222,160 @@ by: Shown | null,
  * When.
  */
 atMs: number, };
+
+/**
+ * A known program that can read.
+ */
+export type ReaderFound = { 
+/**
+ * Its word in the settings.
+ */
+name: string, 
+/**
+ * Its path or address; none where it was not found.
+ */
+place: string | null, 
+/**
+ * The host beyond this machine that gets arguments, whatever model is chosen.
+ */
+outside: string | null, 
+/**
+ * Its models; one must be chosen where there are some.
+ */
+models: Array<ReaderModel>, };
+
+/**
+ * What the reader, a machine, says of one place in the arguments.
+ */
+export type ReaderMarkView = { 
+/**
+ * JSON pointer.
+ */
+at: Shown, 
+/**
+ * A finding's word or `other`.
+ */
+code: string, 
+/**
+ * Its words, to be shown in quotes.
+ */
+message: Shown, 
+/**
+ * The value was edited since.
+ */
+edited: boolean, };
+
+/**
+ * A model of a program.
+ */
+export type ReaderModel = { 
+/**
+ * Its name.
+ */
+name: string, 
+/**
+ * The host beyond this machine that gets arguments with it.
+ */
+outside: string | null, };
+
+/**
+ * What came of the made-up cards.
+ */
+export type ReaderTried = { 
+/**
+ * Bad ones marked at the place.
+ */
+found: number, 
+/**
+ * Bad ones.
+ */
+of: number, 
+/**
+ * Good ones with a mark.
+ */
+falseMarks: number, 
+/**
+ * Good ones.
+ */
+ofGood: number, 
+/**
+ * Cards without an answer.
+ */
+failed: number, 
+/**
+ * Why the last of them has none.
+ */
+why: string | null, 
+/**
+ * Seconds of an answer, the middle.
+ */
+seconds: number | null, };
+
+/**
+ * Where arguments go, and what came of it.
+ */
+export type ReaderView = { 
+/**
+ * Where arguments of which workspaces go; none while no reader is on.
+ */
+sentence: string | null, 
+/**
+ * What is wrong with its settings; then it is off.
+ */
+fault: string | null, 
+/**
+ * Workspaces that agents of this console ask in.
+ */
+workspaces: Array<string>, 
+/**
+ * Calls that were sent.
+ */
+asked: number, 
+/**
+ * Calls without a valid answer.
+ */
+failed: number, 
+/**
+ * Calls that were never sent.
+ */
+skipped: number, 
+/**
+ * Calls that it marked.
+ */
+marked: number, 
+/**
+ * Those of them that people decided.
+ */
+markedDecided: number, 
+/**
+ * Those of them that people denied.
+ */
+markedDenied: number, 
+/**
+ * Of the newest 5,000 calls that people decided, those with a look of the console's own.
+ */
+looked: number, 
+/**
+ * Those of them that were denied.
+ */
+lookedDenied: number, 
+/**
+ * The word of the last failure.
+ */
+lastError: string | null, 
+/**
+ * Until when it rests after failures.
+ */
+restingMs: number | null, };
+
+/**
+ * The known programs.
+ */
+export type ReadersFound = { 
+/**
+ * Each of them, found or not.
+ */
+found: Array<ReaderFound>, };
 
 /**
  * Calls an automatic decision wrong: what decided it is suspended.
@@ -4662,6 +4844,10 @@ rulesApproving: number,
  */
 alarms: Array<AlarmView>, 
 /**
+ * Where arguments of which workspaces go, while a second reader is on.
+ */
+reader: string | null, 
+/**
  * The desktop session is locked: nothing on the page is armed.
  */
 locked: boolean, 
@@ -5144,6 +5330,27 @@ outputTokens: number,
  * Price, in US dollars.
  */
 costUsd: number, };
+
+/**
+ * Switches a known program on.
+ */
+export type UseReaderArgs = { 
+/**
+ * Its word.
+ */
+name: string, 
+/**
+ * Whose calls it reads.
+ */
+workspaces: Array<string>, 
+/**
+ * Which model.
+ */
+model: string | null, 
+/**
+ * The host that was typed, where arguments leave this machine.
+ */
+typed: string, };
 
 /**
  * What an operator can answer.

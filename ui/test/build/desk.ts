@@ -15,6 +15,7 @@ export const status = (more: Partial<StatusView> = {}): StatusView => ({
   bypasses: [],
   rulesApproving: 0,
   alarms: [],
+  reader: null,
   locked: false,
   readOnly: null,
   operator: shown("maria"),

@@ -15,6 +15,7 @@ use countersign_view::{
 use countersign_wire::escape;
 
 use super::suggest::operator_names;
+use crate::cli::reader::marks_of;
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 use crate::gui::view::{HistoryReading, history_row, story_view};
@@ -210,11 +211,13 @@ pub(crate) async fn request_story(
     let scrutiny = desk.app.scrutiny(&story.line).await.map_err(fault)?;
     let audit = desk.app.audit_details(&story.line).await.map_err(fault)?;
     let traces = desk.app.traces_of(&story.line).await.map_err(fault)?;
+    let reader = marks_of(&desk.app, &story).await.map(|of| of.1);
     let own_key = desk.app.identity().human_key().to_string();
     Ok(story_view(
         HistoryReading {
             story,
             scrutiny: scrutiny.unwrap_or_default(),
+            reader: reader.unwrap_or_default(),
             audit,
             traces,
         },

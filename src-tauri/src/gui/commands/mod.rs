@@ -14,6 +14,7 @@ mod overview;
 mod practice;
 mod previews;
 mod raw;
+mod reader;
 mod rejected;
 mod rule_changes;
 mod rules;
@@ -43,6 +44,7 @@ pub(crate) use overview::overview;
 pub(crate) use practice::{practice, set_practice};
 pub(crate) use previews::{preview, start_preview, stop_preview};
 pub(crate) use raw::{raw, rejected_raw};
+pub(crate) use reader::{reader, readers_found, stop_reader, try_reader, use_reader};
 pub(crate) use rejected::{rejected_detail, rejected_list};
 pub(crate) use rule_changes::rule_changes;
 pub(crate) use rules::{

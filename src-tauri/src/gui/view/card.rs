@@ -17,7 +17,7 @@ use super::form::form_view;
 use super::hidden::{escape, escape_lines, json_shown, read_plain};
 use super::looks::looks;
 use super::progress::{decision_view, ladder, on_bus_view, rule_ref};
-use super::scrutiny::{compared_view, denied_view, finding_view};
+use super::scrutiny::{compared_view, denied_view, finding_view, reader_mark};
 use super::votes::votes_view;
 use super::warning::card_warnings;
 use crate::production::Production;
@@ -97,6 +97,7 @@ pub(crate) fn card_view(
         args: walked.map(|walked| walked.entries),
         looks: looks(tool_name.unwrap_or_default(), request.args.as_ref()),
         findings: story.findings.iter().map(finding_view).collect(),
+        reader: story.reader.iter().map(reader_mark).collect(),
         effect: scrutiny.effect.as_deref().map(read_plain),
         read_ms: story.read_ms(),
         compared: scrutiny.compared.as_ref().and_then(|compared| {

@@ -1,6 +1,7 @@
 //! A request of the core, read into its protocol type.
 
 use countersign_core::domain::CallWarning;
+use countersign_core::domain::reader::ReaderMark;
 use countersign_core::ops::reading::RequestDetails;
 use countersign_core::ops::scrutiny::{Finding, Scrutiny, findings_of};
 use countersign_core::ops::votes::shown::ShownVote;
@@ -34,6 +35,8 @@ pub(crate) struct CardDetails {
     pub(crate) votes: Vec<ShownVote>,
     /// What was found in it; nothing while nobody looked at it.
     pub(crate) findings: Vec<Finding>,
+    /// What a second reader added, each with whether the value was edited since.
+    pub(crate) reader: Vec<(ReaderMark, bool)>,
     /// What it does and what it is compared with; nothing for what is not a call.
     pub(crate) scrutiny: Scrutiny,
     pub(crate) rule_name: Option<String>,
@@ -45,7 +48,11 @@ pub(crate) struct CardDetails {
 
 impl CardDetails {
     /// Refuses what was rejected: it has no card.
-    pub(crate) fn read(story: RequestDetails, scrutiny: Scrutiny) -> Result<Self, IpcError> {
+    pub(crate) fn read(
+        story: RequestDetails,
+        scrutiny: Scrutiny,
+        reader: Vec<(ReaderMark, bool)>,
+    ) -> Result<Self, IpcError> {
         let rejected = || {
             refuse(
                 IpcErrorCode::NotApprovable,
@@ -73,6 +80,7 @@ impl CardDetails {
             alarms: story.alarms,
             votes: story.votes,
             findings: findings_of(&story.line).unwrap_or_default(),
+            reader,
             scrutiny,
             rule_name: story.rule_name,
             repeats: story.repeats,

@@ -1,6 +1,7 @@
 //! A line of the history, and a request's whole story.
 
 use countersign_core::domain::Timestamp as At;
+use countersign_core::domain::reader::ReaderMark;
 use countersign_core::ops::reading::RequestDetails;
 use countersign_core::ops::scrutiny::{Scrutiny, findings_of};
 use countersign_core::ops::votes::shown::ShownVote;
@@ -26,6 +27,8 @@ use crate::production::Production;
 /// What the details of a request are made from.
 pub(crate) struct HistoryReading {
     pub(crate) story: RequestDetails,
+    /// What a second reader added.
+    pub(crate) reader: Vec<(ReaderMark, bool)>,
     pub(crate) scrutiny: Scrutiny,
     pub(crate) audit: Vec<LogRow>,
     pub(crate) traces: Vec<String>,
@@ -82,6 +85,7 @@ pub(crate) fn story_view(
     let HistoryReading {
         story,
         scrutiny,
+        reader,
         audit,
         traces,
     } = reading;
@@ -127,7 +131,7 @@ pub(crate) fn story_view(
         traces,
         row,
         // Last: it takes the story.
-        card: CardDetails::read(story, scrutiny)
+        card: CardDetails::read(story, scrutiny, reader)
             .ok()
             .map(|story| Box::new(card_view(&story, key, own_key, production, now))),
     }

@@ -52,6 +52,7 @@ pub(crate) fn inbox_row(line: &RequestSummary) -> Option<InboxRow> {
         summary: cut(&summary, LINE),
         effect: line.effect.as_deref().map(read_plain),
         finding: findings.first().map(finding_view),
+        by_reader: false,
         says: says.map(|text| cut(text, LINE)),
         workspace: line.ws.clone(),
         agent: line.agent.clone(),
@@ -71,6 +72,7 @@ pub(crate) fn inbox_row(line: &RequestSummary) -> Option<InboxRow> {
 pub(crate) fn mark<'r>(rows: impl IntoIterator<Item = &'r mut InboxRow>, marks: &Marks) {
     for row in rows {
         row.denied_before = marks.denied.contains(&row.seq);
+        row.by_reader = marks.by_reader.contains(&row.seq);
         row.warned |= row.denied_before || marks.changed.contains(&row.seq);
         if row.denied_before {
             row.path = row.path.max(DecidePath::High);

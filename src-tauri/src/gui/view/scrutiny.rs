@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use countersign_core::domain::haste::reading_ms;
+use countersign_core::domain::reader::ReaderMark;
 use countersign_core::ops::scrutiny::{Compared, Denied, Difference, Finding, Weight};
 use countersign_redaction::{hides_whole, is_secret_key, leaf_text, secret_spans};
 use countersign_view::{
     ArgPart, ComparedView, DecidePath, DeniedView, DiffLine, DiffersView, FindingView,
-    FindingWeight, PartMark,
+    FindingWeight, PartMark, ReaderMarkView,
 };
 use countersign_wire::{RequestKey, escape, escape_lines, pointer};
 use serde_json::{Map, Value, json};
@@ -29,6 +30,16 @@ pub(super) fn finding_view(finding: &Finding) -> FindingView {
         },
         at: shown(&finding.at),
         message: read_plain(&finding.message),
+    }
+}
+
+/// A mark of the second reader, whose words are a machine's.
+pub(super) fn reader_mark((mark, edited): &(ReaderMark, bool)) -> ReaderMarkView {
+    ReaderMarkView {
+        at: shown(&mark.at),
+        code: mark.code.clone(),
+        message: read_plain(&mark.message),
+        edited: *edited,
     }
 }
 

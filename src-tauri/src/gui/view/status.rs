@@ -8,6 +8,13 @@ use countersign_view::{AlarmView, AuditView, BusView, BypassView, ControlView, S
 use countersign_wire::{AgentControl, escape};
 
 use super::progress::key_tail;
+use crate::cli::reader::switch::source;
+
+/// Where arguments of which workspaces go while a second reader is on.
+fn read_elsewhere(app: &App) -> Option<String> {
+    let config = source(app.data().path()).read().ok()??;
+    Some(config.sentence())
+}
 
 /// As the status bar shows it; `locked` says whether the desktop session is.
 pub(crate) fn status_view(app: &App, status: Status, locked: bool) -> StatusView {
@@ -63,6 +70,7 @@ pub(crate) fn status_view(app: &App, status: Status, locked: bool) -> StatusView
                 at_ms: alarm.at,
             })
             .collect(),
+        reader: read_elsewhere(app),
         locked,
         read_only: read_only.map(|why| escape(&why).plain()),
         operator: escape(&app.identity().operator),

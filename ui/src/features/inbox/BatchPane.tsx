@@ -36,6 +36,7 @@ const READ_MOST_MS = 15_000;
 /** Why a batch with this card cannot be approved; a denial is never kept back. */
 const holdsBack = (card: Card, now: number): string | null => {
   if (stops(card)) return "is stopped by a finding: open it alone";
+  if (card.reader.length > 0) return "was marked by the reader, a machine: open it alone";
   if (card.path !== "low") return "is decided alone";
   if (card.state !== "pending") return "is no longer waiting";
   if (now >= card.deadlineMs) return "is past its deadline";
@@ -228,8 +229,8 @@ export const BatchPane = ({ picked, left, sent, onAnswered, onClear }: BatchPane
         </p>
         {left === 0 || busy ? null : (
           <p role="status" className="mt-1 mb-0 text-warn" data-testid="batch-left">
-            {left} of {picked.length + left} selected calls {left === 1 ? "was" : "were"} answered, expired or snoozed
-            meanwhile, and {left === 1 ? "is" : "are"} left out.
+            {left} of {picked.length + left} selected calls {left === 1 ? "was" : "were"} answered, expired, snoozed or
+            marked by the reader meanwhile, and {left === 1 ? "is" : "are"} left out.
           </p>
         )}
       </header>

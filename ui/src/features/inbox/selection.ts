@@ -1,6 +1,7 @@
 /**
  * Several requests for one answer. Pure. Refuses calls of different tools or agents, and every call whose way
- * asks for more than a key: high, critical, irreversible, denied before, and those that several operators decide.
+ * asks for more than a key: high, critical, irreversible, denied before, marked by a reader, and those that several
+ * operators decide.
  */
 import type { InboxRow } from "../../ipc/generated";
 
@@ -9,7 +10,7 @@ export const BATCH_MAX = 50;
 
 type Row = Pick<
   InboxRow,
-  "key" | "kind" | "tool" | "workspace" | "agent" | "path" | "risk" | "state" | "votes" | "deniedBefore"
+  "key" | "kind" | "tool" | "workspace" | "agent" | "path" | "risk" | "state" | "votes" | "deniedBefore" | "byReader"
 >;
 
 /** Why a row cannot be selected; null when it can. */
@@ -17,6 +18,7 @@ export const whyNot = (row: Row): string | null => {
   if (row.state !== "pending") return "It is no longer waiting.";
   if (row.kind !== "tool_call") return "Questions and forms are answered one by one.";
   if (row.deniedBefore) return "A person denied this call before: it is decided alone.";
+  if (row.byReader) return "The reader, a machine, marked this call: it is decided alone.";
   if (row.path !== "low" || row.risk === "high" || row.risk === "critical")
     return "High and critical calls are decided one by one.";
   return row.votes === null ? null : "Calls for several operators are decided one by one.";

@@ -16,6 +16,7 @@ import { Figures } from "./Figures";
 import * as finds from "./finds";
 import { People } from "./People";
 import { Practice } from "./Practice";
+import { ReaderWorth } from "./ReaderWorth";
 import { weeksOf } from "./weeks";
 import { Region } from "../../components/Region";
 import { Failed } from "../../components/Failed";
@@ -259,6 +260,7 @@ export const OverviewScreen = () => {
             </>
           )}
           <Practice />
+          <ReaderWorth />
         </Region>
       )}
     </main>

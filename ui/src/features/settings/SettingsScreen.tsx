@@ -3,6 +3,7 @@ import { useDesk } from "../../desk/DeskContext";
 import { BusSettings } from "./BusSettings";
 import { IdentitySettings } from "./IdentitySettings";
 import { PracticeSettings } from "./PracticeSettings";
+import { ReaderSettings } from "./ReaderSettings";
 import { StoreSettings } from "./StoreSettings";
 import { WindowSettings } from "./WindowSettings";
 import { Failed } from "../../components/Failed";
@@ -26,6 +27,7 @@ export const SettingsScreen = () => {
         <h1 className="mt-0 mb-5 text-[15px] font-semibold">Settings</h1>
         <WindowSettings />
         <PracticeSettings />
+        <ReaderSettings />
         <Failed error={error} />
         {data === undefined ? (
           isPending ? (

@@ -5,6 +5,7 @@ import { Entries } from "../../../components/Values";
 import { WhyHere } from "../../../components/why/WhyHere";
 import { DiffView } from "../edit/DiffView";
 import { useCard } from "../openCard";
+import { AddedByReader } from "./AddedByReader";
 import { Compared } from "./Compared";
 import { Asked, Effective, History, Warnings } from "./Sections";
 import { Found } from "../../../components/Found";
@@ -50,6 +51,7 @@ export const Body = () => {
             <Warnings card={card} revealed={acts.revealed} />
           </div>
           <div ref={end} id="arguments-end" data-place="end" className="h-px" aria-hidden="true" />
+          <AddedByReader marks={card.reader} />
           {card.compared === null ? null : <Compared compared={card.compared} />}
           <Says card={card} />
           <LedHere request={card.key} />

@@ -1,4 +1,4 @@
-import { Check } from "lucide-react";
+import { Bot, Check } from "lucide-react";
 import { memo } from "react";
 import { Countdown } from "../../../components/Countdown";
 import { RiskBadge } from "../../../components/RiskBadge";
@@ -19,6 +19,7 @@ interface InboxItemProps {
 
 export const optionId = (key: string): string => `request-${key}`;
 
+const BY_READER = "Marked by the reader, a machine";
 const STATE: Partial<Record<InboxRow["state"], string>> = { holding: "held, not sent", queued: "being sent" };
 
 const Origin = ({ row }: { readonly row: InboxRow }) => (
@@ -37,6 +38,14 @@ const Origin = ({ row }: { readonly row: InboxRow }) => (
       </>
     )}
   </>
+);
+
+/** Apart from the console's own marks: a machine's. */
+const ReaderSign = () => (
+  <span className="mr-1.5 inline-block align-[-2px] text-text-3" title={BY_READER} data-testid="by-reader">
+    <Bot size={13} aria-hidden="true" />
+    <span className="sr-only">{BY_READER}</span>
+  </span>
 );
 
 /** One row of the list: what will happen or key arguments first, the agent's words second and marked as such. */
@@ -82,6 +91,7 @@ export const InboxItem = memo(function InboxItem({ row, selected, picked, place,
       <span className="min-w-0 truncate text-[12px]/[16px] text-text-2">
         {state === undefined ? null : <b className="mr-1.5 font-semibold text-warn">{state}</b>}
         {row.finding === null ? null : <RowMark finding={row.finding} />}
+        {row.byReader ? <ReaderSign /> : null}
         {line.length > 0 ? <ShownText text={line} /> : null}
         {row.says === null ? null : (
           <span className={line.length > 0 ? "text-text-3" : ""}>
