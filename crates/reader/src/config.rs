@@ -1,6 +1,7 @@
 //! The section `[reader]` of `config.toml`.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -211,6 +212,21 @@ impl fmt::Display for ConfigFault {
 #[derive(Deserialize)]
 struct File {
     reader: Option<Config>,
+}
+
+/// Reads the section of the file `config.toml` of a data folder; the same without the file.
+///
+/// # Errors
+/// [`ConfigFault`], also for a file that cannot be read.
+pub fn read_in(folder: &Path) -> Result<Option<Config>, ConfigFault> {
+    match std::fs::read_to_string(folder.join("config.toml")) {
+        Ok(text) => read(&text, folder),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let (line, why) = (1, error.to_string());
+            Err(ConfigFault { line, why })
+        }
+    }
 }
 
 /// Reads the section of a file in the data folder `folder`. None where no reader is on.

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::future::pending;
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,8 +67,6 @@ pub trait Desk {
 pub struct Source {
     /// The data folder.
     pub folder: PathBuf,
-    /// The name of the file in it.
-    pub file: &'static str,
     /// The line that starts [`crate::guard::run`].
     pub guard: Vec<OsString>,
     /// Whether a finding of the console has this word.
@@ -79,19 +76,8 @@ pub struct Source {
 type Settings = Result<Option<Config>, ConfigFault>;
 
 impl Source {
-    /// The settings as they are now.
-    ///
-    /// # Errors
-    /// [`ConfigFault`], also for a file that cannot be read.
-    pub fn read(&self) -> Settings {
-        match std::fs::read_to_string(self.folder.join(self.file)) {
-            Ok(text) => config::read(&text, &self.folder),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(ConfigFault {
-                line: 1,
-                why: error.to_string(),
-            }),
-        }
+    fn read(&self) -> Settings {
+        config::read_in(&self.folder)
     }
 
     async fn changed(&self, from: &Settings) {

@@ -75,6 +75,13 @@ pub async fn keep(
     Ok(reading)
 }
 
+/// Keeps that these calls (JSON) were never sent: a flood of them passes here.
+pub async fn skip(tx: &mut SqliteConnection, rows: &str) -> Result<(), StoreError> {
+    let sql = "INSERT OR IGNORE INTO reader(request, state, dropped) SELECT value, 'skipped', 0 FROM json_each(?)";
+    sqlx::query(sql).bind(rows).execute(tx).await?;
+    Ok(())
+}
+
 /// Keeps how the reader is.
 pub async fn keep_state(tx: &mut SqliteConnection, to: &ReaderState) -> Result<(), StoreError> {
     let state = serde_json::to_string(to).unwrap_or_default();

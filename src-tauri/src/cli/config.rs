@@ -135,7 +135,7 @@ pub(crate) enum Login {
 impl Settings {
     /// A console does not start with a fault in its reader's section: nobody would see that it is off.
     pub(crate) fn check_reader(&self) -> Result<(), Failure> {
-        let read = super::reader::switch::source(&self.data_dir).read();
+        let read = countersign_reader::config::read_in(&self.data_dir);
         let file = self.data_dir.join(FILE);
         let named = |fault| Failure::environment(format!("{}, {fault}", file.display()));
         read.map(drop).map_err(named)

@@ -21,7 +21,7 @@ mod decide;
 mod doctor;
 mod enroll;
 mod export;
-mod failure;
+pub(crate) mod failure;
 mod gate;
 mod hook;
 mod input;
@@ -50,8 +50,6 @@ mod watch;
 mod when;
 
 pub(crate) use config::FILE as CONFIG_FILE;
-#[cfg(feature = "gui")]
-pub(crate) use failure::Failure;
 pub(crate) use output::plain;
 
 use std::env;
@@ -69,7 +67,6 @@ use nix::sys::stat::{Mode, umask};
 
 use args::{Audit, BusCommand, Cli, Command, Reader};
 use config::Settings;
-#[cfg(not(feature = "gui"))]
 use failure::Failure;
 use output::Output;
 

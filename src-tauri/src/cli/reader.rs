@@ -7,12 +7,13 @@ pub(crate) mod switch;
 use std::process::ExitCode;
 
 use countersign_core::App;
+use countersign_reader::config::read_in;
 use countersign_reader::{Asker, guard, managed_hooks};
 use countersign_wire::ErrorCode;
 use serde_json::{Value, json};
 
 use super::args::Reader;
-use super::config::Settings;
+use super::config::{FILE, Settings};
 use super::console::{deciding, options};
 use super::failure::Failure;
 use super::output::{Output, plain};
@@ -109,7 +110,7 @@ async fn use_one(
             "copy": copy, "managed_hooks": managed,
         }))?);
     }
-    let text = std::fs::read_to_string(app.data().path().join(super::CONFIG_FILE))?;
+    let text = std::fs::read_to_string(app.data().path().join(FILE))?;
     let section = text
         .lines()
         .skip_while(|line| !line.starts_with("[reader]"));
@@ -146,8 +147,7 @@ fn off(settings: &Settings, out: Output) -> Result<(), Failure> {
 
 async fn try_all(app: &App, out: Output) -> Result<(), Failure> {
     let source = source(app.data().path());
-    let config = source
-        .read()
+    let config = read_in(app.data().path())
         .map_err(|fault| Failure::environment(format!("config.toml, {fault}")))?;
     let Some(config) = config else {
         return Err(Failure::usage(

@@ -8,7 +8,7 @@ use super::scrutiny::{APPROVED_MS, MOST, is_approval, person, ran};
 use super::tool_record::call_of;
 use super::writer_state::{Tx, WriterState};
 use crate::Fault;
-use crate::domain::reader::{ReaderNote, ReaderState, Reading};
+use crate::domain::reader::{ReadCall, ReaderNote, ReaderState, Reading};
 use crate::runtime::App;
 use crate::store::people_decided;
 use crate::store::reader::{self, ReadRow, ReaderCounts};
@@ -23,7 +23,13 @@ pub(super) async fn keep(
     note: ReaderNote,
 ) -> Result<(), StoreError> {
     let mut audit = note.audit;
-    for mut call in note.calls {
+    let is_skipped = |call: &ReadCall| call.reading == Reading::Skipped;
+    let (skipped, calls): (Vec<_>, Vec<_>) = note.calls.into_iter().partition(is_skipped);
+    if !skipped.is_empty() {
+        let rows: Vec<i64> = skipped.iter().map(|call| call.request).collect();
+        reader::skip(batch.tx, &json!(rows).to_string()).await?;
+    }
+    for mut call in calls {
         let kept = reader::keep(batch.tx, &call, batch.now.0).await?;
         if let Some(row) = call.audit.as_mut().filter(|_| kept == Reading::Late) {
             row.detail = json!({ "ms": row.detail["ms"], "late": true });

@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use countersign_reader::config::read_in;
 use nix::unistd::{AccessFlags, access};
 
 use super::super::config::{Login, Settings};
-use super::super::reader::switch::source;
 use super::Check;
 use super::Verdict::{Failed, Ok as Fine, Warning};
 
@@ -30,7 +30,7 @@ pub(super) fn checks(settings: &Settings) -> Vec<Check> {
 
 /// Where a second reader sends arguments of calls; none where no reader is on.
 pub(super) fn reader(settings: &Settings) -> Option<Check> {
-    let (verdict, detail) = match source(&settings.data_dir).read() {
+    let (verdict, detail) = match read_in(&settings.data_dir) {
         Ok(None) => return None,
         Ok(Some(config)) if config.outside().is_some() || config.command.is_some() => {
             (Warning, config.sentence())

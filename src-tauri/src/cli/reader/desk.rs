@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::super::show::scrutiny::compared;
-use super::source;
+use super::switch::source;
 use crate::secrets::{Secrets, hide_under, hiding};
 
 /// Of a denial's message.

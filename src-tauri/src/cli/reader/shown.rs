@@ -5,10 +5,10 @@ use countersign_core::domain::Timestamp;
 use countersign_core::domain::reader::{ReaderFault, ReaderMark};
 use countersign_core::ops::reader;
 use countersign_core::ops::reading::RequestDetails;
+use countersign_reader::config::read_in;
 use countersign_wire::json_value;
 use serde_json::{Value, json};
 
-use super::source;
 use crate::secrets::Secrets;
 
 /// A mark, and whether its value was edited since.
@@ -32,7 +32,7 @@ pub(crate) async fn marks_of(app: &App, story: &RequestDetails) -> Option<(Strin
 /// The word of a call without a row: it is in line, or no reader is there for it.
 fn without_row(app: &App, story: &RequestDetails) -> &'static str {
     let line = &story.line;
-    let config = source(app.data().path()).read().ok().flatten();
+    let config = read_in(app.data().path()).ok().flatten();
     let mut names = config.iter().flat_map(|config| &config.workspaces);
     let is_read = names.any(|name| name.as_ref() == line.ws);
     let waits = matches!(line.state.as_str(), "pending" | "holding");
@@ -82,7 +82,7 @@ pub(crate) async fn lines_of_show(
 
 /// `reader` of `status --json`.
 pub(crate) async fn of_status(app: &App) -> Value {
-    let settings = source(app.data().path()).read();
+    let settings = read_in(app.data().path());
     let (state, counts) = reader::figures(app).await.unwrap_or_default();
     let config = settings.as_ref().ok().and_then(Option::as_ref);
     let at = |ms: Option<i64>| ms.map(|ms| Timestamp(ms).rfc3339());
@@ -106,7 +106,7 @@ pub(crate) async fn of_status(app: &App) -> Value {
 
 /// The same for a person; none where no reader is on and none was.
 pub(crate) async fn sentence_of_status(app: &App) -> Option<String> {
-    let settings = source(app.data().path()).read();
+    let settings = read_in(app.data().path());
     let of = of_status(app).await;
     let counts = format!(
         "{} asked, {} marked, {} of them denied by people ({} of {} with the console's own looks)",

@@ -13,7 +13,7 @@ use countersign_wire::ErrorCode;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::super::CONFIG_FILE;
+use super::super::config::FILE;
 use super::super::connect::place::Target;
 use super::super::failure::Failure;
 
@@ -62,7 +62,6 @@ pub(crate) fn source(folder: &Path) -> Source {
     let words = ["reader", "guard", "--"].map(Into::into);
     Source {
         folder: folder.to_owned(),
-        file: CONFIG_FILE,
         guard: std::iter::once(own.into()).chain(words).collect(),
         knows_code: |code| serde_json::from_value::<Code>(code.into()).is_ok(),
     }
@@ -79,7 +78,7 @@ pub(crate) async fn switch_on(
     if model.is_some_and(|model| !is_model(model)) {
         return Err(Failure::usage(format!("{model:?} is no name of a model")));
     }
-    let target = Target::read(&app.data().path().join(CONFIG_FILE))?;
+    let target = Target::read(&app.data().path().join(FILE))?;
     let text = target.text.clone().unwrap_or_default();
     let new = edit::use_program(&text, name, workspaces, model)
         .map_err(|error| target.unreadable(error.message()))?;
@@ -107,7 +106,7 @@ pub(crate) async fn switch_on(
 
 /// Takes the section out of `config.toml`; false where there was none.
 pub(crate) fn switch_off(folder: &Path) -> Result<bool, Failure> {
-    let target = Target::read(&folder.join(CONFIG_FILE))?;
+    let target = Target::read(&folder.join(FILE))?;
     let Some(text) = &target.text else {
         return Ok(false);
     };

@@ -1,6 +1,7 @@
 //! The second reader: what is found, its switch, its figures.
 
 use countersign_core::ops::reader as table;
+use countersign_reader::config::read_in;
 use countersign_reader::{Asker, Known};
 use countersign_view::{
     IpcError, IpcErrorCode, Nothing, ReaderFound, ReaderModel, ReaderTried, ReaderView,
@@ -8,14 +9,14 @@ use countersign_view::{
 };
 use countersign_wire::escape;
 
-use crate::cli::Failure;
+use crate::cli::failure::Failure;
 use crate::cli::reader::switch::{found, source, switch_off, switch_on, try_cards};
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
 
 pub(crate) async fn reader(desk: &Desk, _: Nothing) -> Result<ReaderView, IpcError> {
     let (state, counts) = table::figures(&desk.app).await.map_err(fault)?;
-    let settings = source(desk.app.data().path()).read();
+    let settings = read_in(desk.app.data().path());
     let agents = desk.app.agents().await.map_err(fault)?;
     let mut workspaces: Vec<String> = agents.into_iter().map(|of| of.workspace).collect();
     workspaces.push(desk.app.options().workspace.to_string());
@@ -84,7 +85,7 @@ pub(crate) async fn stop_reader(desk: &Desk, _: Nothing) -> Result<ReaderView, I
 
 pub(crate) async fn try_reader(desk: &Desk, _: Nothing) -> Result<ReaderTried, IpcError> {
     let source = source(desk.app.data().path());
-    let Ok(Some(config)) = source.read() else {
+    let Ok(Some(config)) = read_in(desk.app.data().path()) else {
         return Err(refuse(IpcErrorCode::NotFound, "no second reader is on"));
     };
     let score = try_cards(&desk.app, &Asker::new(config, source.guard)).await;

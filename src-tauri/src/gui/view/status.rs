@@ -4,15 +4,15 @@ use countersign_core::App;
 use countersign_core::domain::alarm::sentence;
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::hex;
+use countersign_reader::config::read_in;
 use countersign_view::{AlarmView, AuditView, BusView, BypassView, ControlView, StatusView};
 use countersign_wire::{AgentControl, escape};
 
 use super::progress::key_tail;
-use crate::cli::reader::switch::source;
 
 /// Where arguments of which workspaces go while a second reader is on.
 fn read_elsewhere(app: &App) -> Option<String> {
-    let config = source(app.data().path()).read().ok()??;
+    let config = read_in(app.data().path()).ok()??;
     Some(config.sentence())
 }
 
