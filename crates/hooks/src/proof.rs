@@ -3,6 +3,7 @@
 //! Judged by the program's own rules, by which many faults let a call run.
 
 mod codex;
+mod configured;
 mod elsewhere;
 mod judge;
 mod others;
@@ -17,9 +18,10 @@ use futures::future::join_all;
 
 use crate::connect::flag;
 use crate::program::Program;
+use configured::{Configured, Kind};
 use judge::{Effect, judge, time_out};
 pub use rules::Version;
-use settings::{Configured, Kind, Settings};
+use settings::Settings;
 
 /// Where a program is configured, and what it is.
 #[derive(Debug, Clone)]

@@ -24,6 +24,7 @@ use crate::events::Events;
 use crate::lines::write;
 use crate::message::{REVISION, one_line};
 use crate::mirrored;
+use crate::place::Place;
 use crate::session::Session;
 use crate::stdio::{LARGEST_OF_SERVER, read_client};
 
@@ -82,8 +83,13 @@ impl Remote {
         request.headers(self.headers.clone())
     }
 
+    /// This server as the place of a call.
+    pub(crate) fn place(&self, place: Place) -> Place {
+        place.of_address(self.shown(), self.url.as_str(), &self.headers())
+    }
+
     /// The address without what is secret in it.
-    pub(crate) fn shown(&self) -> String {
+    fn shown(&self) -> String {
         let mut url = self.url.clone();
         // Fails only for addresses that have neither.
         let _ = url.set_username("").and_then(|()| url.set_password(None));
@@ -93,7 +99,7 @@ impl Remote {
     }
 
     /// Names and values in their order; the values may be secret.
-    pub(crate) fn headers(&self) -> Vec<(&str, &[u8])> {
+    fn headers(&self) -> Vec<(&str, &[u8])> {
         let headers = self.headers.iter();
         let mut headers: Vec<_> = headers
             .map(|(name, value)| (name.as_str(), value.as_bytes()))
@@ -131,7 +137,7 @@ pub async fn http(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let client = client()?;
-    asker.place = asker.place.of_remote(&remote);
+    asker.place = remote.place(asker.place);
     let (session, queues) = Session::new(which, console_forms, asker);
     let link = Arc::new(Link {
         client,

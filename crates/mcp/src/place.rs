@@ -5,8 +5,6 @@ use std::ffi::OsString;
 
 use countersign_wire::Sha256Digest;
 
-use crate::http::Remote;
-
 /// The server that an approval is for.
 #[derive(Debug, Clone, Default)]
 pub struct Place {
@@ -39,15 +37,10 @@ impl Place {
         self.of(words, &format!("{command:?}"), &[])
     }
 
-    /// It has an address.
-    pub(crate) fn of_remote(self, remote: &Remote) -> Self {
-        let headers = remote.headers();
+    /// It has this address, `shown` without what is secret in it, and these headers.
+    pub(crate) fn of_address(self, shown: String, url: &str, headers: &[(&str, &[u8])]) -> Self {
         let names: Vec<_> = headers.iter().map(|(name, _)| (*name).to_owned()).collect();
-        self.of(
-            remote.shown(),
-            &format!("{} {headers:?}", remote.url),
-            &names,
-        )
+        self.of(shown, &format!("{url} {headers:?}"), &names)
     }
 
     fn of(self, server: String, whole: &str, headers: &[String]) -> Self {
@@ -71,6 +64,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::Remote;
 
     fn remote(url: &str, headers: &[(&str, &str)]) -> Place {
         let headers: Vec<_> = headers
@@ -78,7 +72,7 @@ mod tests {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let remote = Remote::new(url, &headers).unwrap_or_else(|why| panic!("{why}"));
-        Place::default().of_remote(&remote)
+        remote.place(Place::default())
     }
 
     fn command(words: &[&str], variables: &[&str]) -> Place {

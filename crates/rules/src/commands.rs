@@ -18,8 +18,8 @@ mod reading;
 use countersign_shell::Shell;
 use serde_json::Value;
 
-use crate::arguments::Unsure;
 use crate::rule::{Effect, Matchers};
+use crate::unsure::Unsure;
 
 pub use self::explain::{shown, why_not};
 pub use self::paths::PathPattern;

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::rule::Effect;
+use super::effect::Effect;
 
 /// The longest pattern, bytes.
 pub const PATTERN_MAX: usize = 256;

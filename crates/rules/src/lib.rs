@@ -14,6 +14,7 @@ pub mod condition;
 pub mod conditions;
 mod declared;
 pub mod draft;
+mod effect;
 pub mod effective;
 pub mod evaluate;
 pub mod file;
@@ -31,6 +32,7 @@ pub mod simulate;
 pub mod suggest;
 #[cfg(test)]
 mod tests;
+pub mod unsure;
 
 pub use condition::{Condition, ConditionFault};
 pub use conditions::{ConditionError, Conditions, Facts};

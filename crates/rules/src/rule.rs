@@ -1,46 +1,16 @@
 //! A rule as it is kept.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use countersign_shell::Shell;
 use countersign_wire::{MAX_SAFE_INTEGER, RequestKind, Risk, Sha256Digest};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::commands::{CommandPattern, POWERSHELL, PathPattern};
 use super::glob::Glob;
 use crate::domain::Timestamp;
 
-/// What a rule does with a request that it matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    /// Let it run.
-    Approve,
-    /// Leave it to people, whatever approves.
-    Ask,
-    /// Refuse it.
-    Deny,
-}
-
-impl Effect {
-    /// The word in a rule file.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        }
-    }
-}
-
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+pub use super::effect::Effect;
 
 /// Whether a rule acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use crate::finding::{Code, Hazard};
 use crate::leaf::Leaf;
 use crate::leaf::among;
 use crate::net;
-use crate::past::shown;
+use crate::shown::shown;
 
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let credential = call.leaves.iter().any(is_credential);

@@ -3,8 +3,8 @@
 use crate::call::Call;
 use crate::finding::{Code, Hazard};
 use crate::leaf::Leaf;
-use crate::past::shown;
 use crate::role::shape_of_iban;
+use crate::shown::shown;
 
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();

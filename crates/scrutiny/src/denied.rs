@@ -88,7 +88,7 @@ fn words(denial: &Denial, past: &Past, what: &str) -> String {
     let by = denial
         .by
         .as_deref()
-        .map_or_else(|| "An operator".to_owned(), crate::past::shown);
+        .map_or_else(|| "An operator".to_owned(), crate::shown::shown);
     let why = denial.why.as_deref().filter(|why| !why.trim().is_empty());
     let ago = denial
         .at
@@ -97,7 +97,7 @@ fn words(denial: &Denial, past: &Past, what: &str) -> String {
             age => format!(" {} ago", call_age(age)),
         });
     match why {
-        Some(why) => format!("{by} denied {what}{ago}: {}", crate::past::shown(why)),
+        Some(why) => format!("{by} denied {what}{ago}: {}", crate::shown::shown(why)),
         None => format!("{by} denied {what}{ago}."),
     }
 }

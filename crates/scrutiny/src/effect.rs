@@ -8,7 +8,8 @@ mod tools;
 
 use crate::call::Call;
 use crate::command::{Line, scripts};
-use crate::past::{Past, shown};
+use crate::past::Past;
+use crate::shown::shown;
 
 /// The console's own sentence; none where it cannot be sure. Commands and SQL that cannot be read are not named otherwise.
 #[must_use]

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use crate::call::Call;
-use crate::finding::{Code, Finding, Hazard};
+use crate::finding::{Code, Finding};
+use crate::hazards::hazards;
 use crate::past::Past;
 use crate::{
-    address, beyond, checksum, command, denied, direction, near_miss, new_value, own, pairs,
-    patches, persists, presses, production, rights, safeguard, sends, sql, usual, wider,
+    beyond, denied, direction, near_miss, new_value, pairs, production, safeguard, usual, wider,
 };
 
 /// The most findings of a call.
@@ -49,24 +49,5 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         _ => true,
     });
     found.truncate(MOST);
-    found
-}
-
-/// Hazards of the call alone, that its past may know as usual.
-pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
-    let mut found = command::hazards(call);
-    found.extend(own::hazards(call));
-    found.extend(sql::hazards(call));
-    found.extend(rights::hazards(call));
-    found.extend(persists::hazards(call));
-    found.extend(patches::hazards(call));
-    found.extend(sends::hazards(call));
-    found.extend(checksum::hazards(call));
-    found.extend(address::hazards(call));
-    found.extend(presses::hazards(call));
-    if direction::only_shows(call) {
-        let kept = |code: Code| matches!(code, Code::SendsOut | Code::RunsWhatItFetches);
-        found.retain(|of| kept(of.finding.code) || of.finding.code.is_own());
-    }
     found
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::call::Call;
 use crate::role::{Role, role};
-use crate::{examine, lists, pairs, safeguard};
+use crate::{hazards, lists, pairs, safeguard};
 
 /// The longest value that is kept, bytes.
 const LONGEST: usize = 2_000;
@@ -137,7 +137,7 @@ pub fn facts(call: &Call<'_>) -> Vec<Fact> {
     for list in lists::of(call) {
         found.push(Fact::new(Kind::List, &list.place, list.key()));
     }
-    for hazard in examine::hazards(call) {
+    for hazard in hazards::hazards(call) {
         found.push(Fact::new(
             Kind::Hazard,
             hazard.finding.code.as_str(),

@@ -122,7 +122,7 @@ pub(crate) fn arguments(call: &Call<'_>, past: &Past) -> Vec<Finding> {
             at: at.to_owned(),
             message: format!(
                 "None of {calls} earlier calls had {}.",
-                crate::past::shown(&leaf.name)
+                crate::shown::shown(&leaf.name)
             ),
         });
     }

@@ -190,7 +190,7 @@ fn pieces(text: &str) -> Vec<Word> {
 /// What a rule's pattern at a place must write to approve what is found there: pairs of place and text.
 #[must_use]
 pub fn written(call: &Call<'_>) -> Vec<(String, String)> {
-    let own = crate::examine::hazards(call);
+    let own = crate::hazards::hazards(call);
     let own = own.into_iter().filter(|of| of.finding.code.is_own());
     own.map(|of| (of.finding.at, of.same)).collect()
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::domain_name::Domain;
 use crate::facts::{Fact, Kind};
-use crate::near_miss::Domain;
+use crate::shown::shown;
 
 /// A value at a place, and how often.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -224,12 +225,4 @@ impl Past {
         }
         shown(value)
     }
-}
-
-/// Escaped, at most 80 characters.
-pub(crate) fn shown(value: &str) -> String {
-    let short: String = value.chars().take(80).collect();
-    let cut = short.len() < value.len();
-    let plain = countersign_wire::escape(&short).plain();
-    if cut { format!("{plain}…") } else { plain }
 }

@@ -5,8 +5,8 @@ use countersign_shell::patch::{Patch, applied, patch, takes_patches};
 use crate::call::Call;
 use crate::command::scripts;
 use crate::finding::{Code, Hazard};
-use crate::past::shown;
 use crate::paths::{is_credential, runs_later};
+use crate::shown::shown;
 
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     patches(call)

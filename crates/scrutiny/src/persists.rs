@@ -2,9 +2,9 @@
 
 use crate::call::Call;
 use crate::finding::{Code, Hazard};
-use crate::past::shown;
 use crate::paths::runs_later;
 use crate::role::{Role, role};
+use crate::shown::shown;
 
 /// Tools whose purpose is to let something run later.
 pub(crate) fn is_scheduler(call: &Call<'_>) -> bool {

@@ -8,8 +8,8 @@ use crate::direction;
 use crate::finding::{Code, Hazard};
 use crate::leaf::among;
 use crate::leaf::{Leaf, snake};
-use crate::past::shown;
 use crate::role::{is_command, is_prose, is_sql_name};
+use crate::shown::shown;
 
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();

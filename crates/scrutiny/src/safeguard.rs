@@ -78,8 +78,8 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         if off > 0 {
             continue;
         }
-        let name = crate::past::shown(&leaf.name);
-        let value = crate::past::shown(&leaf.value.to_string());
+        let name = crate::shown::shown(&leaf.name);
+        let value = crate::shown::shown(&leaf.value.to_string());
         let before = match on {
             0 => "no earlier call shows whether that is usual".to_owned(),
             1 => "1 earlier call had the check on".to_owned(),

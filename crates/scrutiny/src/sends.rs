@@ -2,9 +2,9 @@
 
 use crate::call::Call;
 use crate::finding::{Code, Hazard};
-use crate::past::shown;
 use crate::paths::is_credential;
 use crate::role::{Role, is_command, role};
+use crate::shown::shown;
 
 const SENDS: &str =
     "send upload post share publish attach mail email forward transfer http request";

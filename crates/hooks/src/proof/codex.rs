@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use countersign_wire::args_digest;
 use serde_json::{Map, Value, json};
 
-use super::settings::Placed;
+use super::configured::Placed;
 
 /// Marks the hooks that Codex would not run.
 pub(super) fn distrust(hooks: &mut [Placed], files: &[(&PathBuf, Value)]) {

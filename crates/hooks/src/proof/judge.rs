@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::configured::Configured;
 use super::run::Ended;
-use super::settings::Configured;
 use crate::program::Program;
 
 #[derive(Debug, PartialEq, Eq)]

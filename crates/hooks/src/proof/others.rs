@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::configured::{Configured, Kind};
 use super::rules::fits;
 use super::run::{self, Ended, Sample};
-use super::settings::{Configured, Kind};
 use crate::program::Program;
 
 /// Where programs read another input.

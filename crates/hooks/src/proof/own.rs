@@ -1,9 +1,9 @@
 //! What is wrong with entries of ours that all deny a probe.
 
 use super::Configuration;
+use super::configured::Configured;
 use super::others::Weakness;
 use super::rules::Version;
-use super::settings::Configured;
 use crate::connect::flag;
 use crate::program::Program;
 

@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::settings::Configured;
+use super::configured::Configured;
 use crate::program::Program;
 
 /// A console denies a probe at once; a hook that takes longer waits for a console.

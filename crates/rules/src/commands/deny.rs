@@ -11,7 +11,7 @@ use super::launch::launches;
 use super::paths::PathPattern;
 use super::pattern::{CommandPattern, Element, Part, known_as};
 use super::reading::{Read, WorkingFolder};
-use crate::arguments::Unsure;
+use crate::unsure::Unsure;
 
 /// Short options and the long ones that are equal to them.
 const LONG: &[(&str, &str)] = &[

@@ -5,8 +5,8 @@ use countersign_shell::patch::{Patch, applied, patch};
 use super::folders::Folder;
 use super::paths::{PathPattern, any};
 use super::reading::{Read, WorkingFolder};
-use crate::arguments::Unsure;
 use crate::rule::Effect;
+use crate::unsure::Unsure;
 
 /// Whether the patch of a call is one of a rule's: of an approve all its files, of others any.
 pub(super) fn holds(

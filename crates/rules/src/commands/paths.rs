@@ -5,7 +5,7 @@ use countersign_shell::given::Lies;
 use super::pattern::glob;
 use super::protected::is_beyond;
 use super::reading::WorkingFolder;
-use crate::arguments::Unsure;
+use crate::unsure::Unsure;
 
 /// A pattern of paths.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::folders::{Folder, folders};
 use super::pattern::known_as;
 use super::reach::unmeant;
-use crate::arguments::Unsure;
+use crate::unsure::Unsure;
 
 /// A command as it was read.
 #[derive(Debug)]

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::arguments::Unsure;
 use crate::conditions::ConditionError;
 use crate::domain::controls::AutomaticOff;
 use crate::rule::{Effect, Rule};
+use crate::unsure::Unsure;
 
 /// What a rule looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,11 +8,12 @@ use countersign_wire::{RequestKind, Risk};
 use serde_json::Value;
 
 use super::{Asked, Matcher, Setting, Stop, Trouble};
-use crate::arguments::{Unsure, all_named, has_hidden, holds, is_hidden};
+use crate::arguments::{all_named, has_hidden, holds, is_hidden};
 use crate::commands::Reading;
 use crate::domain::Timestamp;
 use crate::glob::{Glob, Reach};
 use crate::rule::{Effect, Rule};
+use crate::unsure::Unsure;
 
 /// What one rule's matchers found.
 #[derive(Default)]

@@ -113,8 +113,8 @@ fn is_grave(word: &Word, line: &Line<'_>) -> bool {
 fn named(word: &Word) -> String {
     match (word.dynamic, word.text.is_empty()) {
         (true, true) => "a path known only at run time".to_owned(),
-        (true, false) => format!("{}…", crate::past::shown(&word.text)),
-        (false, _) => crate::past::shown(&word.text),
+        (true, false) => format!("{}…", crate::shown::shown(&word.text)),
+        (false, _) => crate::shown::shown(&word.text),
     }
 }
 
@@ -130,7 +130,7 @@ fn disks(line: &Line<'_>) -> Option<String> {
     if let Some(target) = line.written().find(|target| device(target)) {
         return Some(format!(
             "overwrites the device {}",
-            crate::past::shown(target)
+            crate::shown::shown(target)
         ));
     }
     let formats = line.name == "mkfs"
@@ -146,7 +146,7 @@ fn disks(line: &Line<'_>) -> Option<String> {
     if line.name == "dd" && of.is_some_and(device) {
         return Some(format!(
             "overwrites the device {}",
-            crate::past::shown(of.unwrap_or_default())
+            crate::shown::shown(of.unwrap_or_default())
         ));
     }
     (line.name == "sgdisk" && line.has("Zz", "zap-all"))
@@ -190,13 +190,13 @@ fn git(line: &Line<'_>) -> Option<String> {
             if let Some(branch) = forced {
                 return Some(format!(
                     "overwrites the history of {} on the remote",
-                    crate::past::shown(branch)
+                    crate::shown::shown(branch)
                 ));
             }
             if let Some(branch) = gone {
                 return Some(format!(
                     "removes the branch {} on the remote",
-                    crate::past::shown(branch)
+                    crate::shown::shown(branch)
                 ));
             }
             line.has("", "mirror")

@@ -169,5 +169,5 @@ fn downloaded(line: &Line<'_>, lines: &[Line<'_>]) -> Option<String> {
                 .flatten()
                 .any(|name| name == wanted && !name.is_empty())
         });
-    fetched.then(|| format!("downloads {} and runs it", crate::past::shown(&wanted)))
+    fetched.then(|| format!("downloads {} and runs it", crate::shown::shown(&wanted)))
 }

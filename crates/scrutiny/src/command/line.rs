@@ -172,6 +172,6 @@ impl<'s> Line<'s> {
 
     /// The command as a person reads it.
     pub(crate) fn shown(&self) -> String {
-        crate::past::shown(&self.shape())
+        crate::shown::shown(&self.shape())
     }
 }

@@ -37,7 +37,7 @@ fn of_line(line: &Line<'_>) -> Option<String> {
             })?;
             Some(format!(
                 "changes the owner of {} and everything in it",
-                crate::past::shown(&target.text)
+                crate::shown::shown(&target.text)
             ))
         }
         "iptables" | "ip6tables" | "nft" if line.has("F", "flush") || first == "flush" => {

@@ -14,7 +14,7 @@ fn of_line(line: &Line<'_>) -> Option<(String, String)> {
     let writes = |path: &str, later: &str| {
         (
             path.to_owned(),
-            format!("writes {}, {later}", crate::past::shown(path)),
+            format!("writes {}, {later}", crate::shown::shown(path)),
         )
     };
     for path in line.written() {

@@ -109,6 +109,6 @@ pub(crate) fn act(line: &Line<'_>) -> Option<Act> {
     Some(Act::look(
         Code::SafeguardOff,
         same,
-        format!("switches a check off: {}", crate::past::shown(option)),
+        format!("switches a check off: {}", crate::shown::shown(option)),
     ))
 }

@@ -38,12 +38,12 @@ pub(crate) fn act(line: &Line<'_>) -> Option<Act> {
         Load::Secret(what) => Act::stop(
             Code::SendsOut,
             line.shape(),
-            format!("sends {} to another host", crate::past::shown(&what)),
+            format!("sends {} to another host", crate::shown::shown(&what)),
         ),
         Load::File(what) => Act::look(
             Code::SendsOut,
             line.shape(),
-            format!("sends {} to another host", crate::past::shown(&what)),
+            format!("sends {} to another host", crate::shown::shown(&what)),
         ),
     })
 }

@@ -4,8 +4,8 @@ use super::parts::{first, listed};
 use crate::call::Call;
 use crate::leaf::{Leaf, among, words_of};
 use crate::net;
-use crate::past::shown;
 use crate::role::{Role, role};
+use crate::shown::shown;
 
 /// "Sends POST with a body to <https://api.hallberg.example/v1/orders>".
 pub(super) fn http(call: &Call<'_>) -> Option<String> {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::call::Call;
 use crate::leaf::{Leaf, among, snake};
-use crate::past::shown;
+use crate::shown::shown;
 
 /// How many values are named before the rest is counted.
 const NAMED: usize = 3;

@@ -3,8 +3,9 @@
 use crate::amounts::{self, with_unit, written};
 use crate::call::Call;
 use crate::facts::Kind;
-use crate::past::{Past, shown};
+use crate::past::Past;
 use crate::role::{Role, role};
+use crate::shown::shown;
 
 /// "Pays 12,490.00 EUR to Hallberg Maschinen GmbH; the largest before was 2,310.00": to the same payee, else to all.
 pub(super) fn payment(call: &Call<'_>, past: &Past) -> Option<String> {

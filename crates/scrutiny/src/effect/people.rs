@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::parts::{first, under};
 use crate::call::Call;
-use crate::past::shown;
 use crate::role::{Role, role};
+use crate::shown::shown;
 
 const OPEN: &str =
     "to cc recipient recipients attendee attendees guest guests invitee invitees participants";

@@ -3,8 +3,8 @@
 use super::parts::{first, listed, on, under};
 use crate::call::Call;
 use crate::leaf::among;
-use crate::past::shown;
 use crate::role::{Role, role};
+use crate::shown::shown;
 
 /// One family of tools: words of their names, what each verb does, and what is said of the arguments.
 struct Family {

@@ -6,9 +6,9 @@ use super::{Own, changes, reads, says};
 use crate::call::Call;
 use crate::command::{Line, name_of};
 use crate::finding::{Code, Hazard};
-use crate::past::shown;
 use crate::paths::plain;
 use crate::role::{Role, is_command, is_prose, is_sql_name, role};
+use crate::shown::shown;
 
 /// Data and state of the console, in small letters and without blanks: nobody else reads or writes there.
 const FOLDERS: &str = "/.local/share/countersign /.local/state/countersign /$xdg_data_home/countersign /$xdg_state_home/countersign \

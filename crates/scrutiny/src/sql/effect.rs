@@ -4,7 +4,7 @@ use sqlparser::ast::{FromTable, ObjectType, Query, SetExpr, Statement};
 
 use super::{Sql, read, texts};
 use crate::call::Call;
-use crate::past::shown;
+use crate::shown::shown;
 
 /// A query that changes nothing: no `SELECT … INTO`, no statement in a `WITH`.
 fn reads(query: &Query) -> bool {

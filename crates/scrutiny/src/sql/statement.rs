@@ -91,7 +91,7 @@ fn opens(what: String) -> Option<Act> {
 
 fn names<T: ToString>(names: &[T]) -> String {
     let names: Vec<String> = names.iter().take(3).map(ToString::to_string).collect();
-    crate::past::shown(&names.join(", "))
+    crate::shown::shown(&names.join(", "))
 }
 
 fn act(statement: &Statement) -> Option<Act> {
@@ -121,7 +121,7 @@ fn act(statement: &Statement) -> Option<Act> {
         | Statement::DropPolicy(_)
         | Statement::DropExtension(_) => destroys(format!(
             "drops: {}",
-            crate::past::shown(&statement.to_string())
+            crate::shown::shown(&statement.to_string())
         )),
         Statement::Truncate(truncate) => destroys(format!(
             "empties {}",
@@ -139,7 +139,7 @@ fn act(statement: &Statement) -> Option<Act> {
             (every && !joined).then(|| {
                 destroys(format!(
                     "deletes every row: {}",
-                    crate::past::shown(&delete.from.to_string())
+                    crate::shown::shown(&delete.from.to_string())
                 ))
             })?
         }
@@ -150,7 +150,7 @@ fn act(statement: &Statement) -> Option<Act> {
             every.then(|| {
                 destroys(format!(
                     "changes every row of {}",
-                    crate::past::shown(&update.table.relation_name())
+                    crate::shown::shown(&update.table.relation_name())
                 ))
             })?
         }
@@ -162,11 +162,11 @@ fn act(statement: &Statement) -> Option<Act> {
                     AlterTableOperation::DropColumn { column_names, .. } => destroys(format!(
                         "drops column {} of {}",
                         names(column_names),
-                        crate::past::shown(&alter.name.to_string())
+                        crate::shown::shown(&alter.name.to_string())
                     )),
                     AlterTableOperation::DropPartitions { .. } => destroys(format!(
                         "drops partitions of {}",
-                        crate::past::shown(&alter.name.to_string())
+                        crate::shown::shown(&alter.name.to_string())
                     )),
                     _ => None,
                 })
@@ -176,7 +176,7 @@ fn act(statement: &Statement) -> Option<Act> {
             ..
         } => destroys(format!(
             "runs a program on the server: {}",
-            crate::past::shown(command)
+            crate::shown::shown(command)
         )),
         Statement::Grant(grant) => {
             let everybody = grant.grantees.iter().any(|to| {
