@@ -118,7 +118,8 @@ def test_no_file_is_read_and_none_is_written(desk, model, tmp_path):
     assert "earlier" in sent and "approved" in sent
     assert Path("/etc/passwd").read_text().splitlines()[0] not in sent
     assert SECRET not in sent
-    assert not made.exists() and not desk.asked.exists()
+    assert not made.exists()
+    assert not desk.asked.exists()
     assert model.bodies
     assert not any(body.get("tools") for body in model.bodies)
     assert marked["state"] in ("answered", "failed")

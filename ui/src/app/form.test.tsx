@@ -70,13 +70,8 @@ const problem = (path: string, message: string): AnswerCheck => ({
   problems: [{ line: null, path: shown(path), message: shown(message) }],
 });
 const count = (text: string): number => (document.body.textContent ?? "").split(text).length - 1;
-
 const slow = (): Promise<AnswerCheck> => new Promise((done) => setTimeout(done, 400, { problems: [] }));
-
-const CHOICES = [
-  { label: "first", value: "first" },
-  { label: "second", value: "second" },
-];
+const CHOICES = ["first", "second"].map((word) => ({ label: word, value: word }));
 
 describe("a form", () => {
   it("names a field with its parts apart, as a screen reader says them", async () => {

@@ -1,59 +1,22 @@
-import { act, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import { act, fireEvent, screen, waitFor } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { batch, card, row, shown } from "../../test/build";
-import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
+import {
+  armed,
+  chord,
+  decided,
+  desk,
+  isArmed,
+  onScreen,
+  once,
+  onceArmed,
+  pause,
+  press,
+  secret,
+  tried,
+} from "../../test/armedDesk";
+import { batch, shown } from "../../test/build";
 import { screenObserver } from "../../test/setup";
-import type { Card, InboxRow, ToolRecordView } from "../ipc/generated";
-import { App } from "./App";
-
-const FAR = 600_000;
-const KEYS = ["a/b/1", "a/b/2"];
-const press = (key: string, more: KeyboardEventInit = {}): void => {
-  fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more });
-};
-const chord = (): void => {
-  press("A", { ctrlKey: true, shiftKey: true });
-};
-const pause = (ms: number): Promise<void> =>
-  act(async () => {
-    await new Promise((done) => {
-      setTimeout(done, ms);
-    });
-  });
-const onScreen = (unseen: string | null): void => {
-  act(() => {
-    screenObserver.becomes(unseen);
-  });
-};
-const isArmed = (place = "card"): string | undefined => screen.getByTestId(place).dataset["armed"];
-const armed = (place = "card"): Promise<void> =>
-  waitFor(() => {
-    expect(isArmed(place)).toBe("true");
-  });
-const decided = (console: FakeConsole): number => console.argsOf("decide").length;
-const once = (console: FakeConsole): Promise<void> =>
-  waitFor(() => {
-    expect(decided(console)).toBe(1);
-  });
-
-/** Two calls; the first of them is open. */
-const desk = async (more: Partial<Card> = {}, answers: FakeConsole["answers"] = {}): Promise<FakeConsole> => {
-  const { risk = "medium", path = "low" } = more;
-  const rowMore: Partial<InboxRow> = { risk, path };
-  const console = fakeConsole({
-    rows: KEYS.map((key, place) => row({ key, seq: place, deadlineMs: FAR + place, ...rowMore })),
-    cards: KEYS.map((key, place) => card({ key, deadlineMs: FAR + place, ...more })),
-    answers: {
-      decide: () => ({ state: "holding", verdict: "approve", releaseMs: 3_000 }),
-      reveal: () => ({ reveal: 0, value: shown("hunter2"), ascii: '"hunter2"' }),
-      ...answers,
-    },
-  });
-  render(<App transport={console} />);
-  await screen.findByTestId("card");
-  return console;
-};
-const secret = { reveals: [{ reveal: 0, kind: "secret" as const, place: shown("password") }] };
+import type { ToolRecordView } from "../ipc/generated";
 
 describe("a hidden value", () => {
   const secrets = {
@@ -129,16 +92,12 @@ describe("what has no room in the window", () => {
   it("cannot be approved where only a value has none, alone or among several", async () => {
     screenObserver.narrow = "[data-value]";
     const console = await desk();
-    await pause(500);
-    press("a");
-    await pause(20);
+    await tried();
     expect([decided(console), isArmed()]).toEqual([0, "false"]);
     expect(screen.getByTestId("too-small")).toBeTruthy();
     press("x");
     await screen.findByTestId("batch");
-    await pause(500);
-    press("a");
-    await pause(20);
+    await tried();
     expect([decided(console), isArmed("batch")]).toEqual([0, "false"]);
   });
 
@@ -147,9 +106,7 @@ describe("what has no room in the window", () => {
     const console = await desk();
     press("x");
     await screen.findByTestId("batch");
-    await pause(500);
-    press("a");
-    await pause(20);
+    await tried();
     expect([decided(console), isArmed("batch")]).toEqual([0, "false"]);
     onScreen(null);
     await armed("batch");
@@ -166,19 +123,13 @@ describe("what has no room in the window", () => {
         effects: null,
       },
     });
-    await pause(500);
-    press("a");
-    await pause(20);
+    await tried();
     expect([decided(console), screen.getByTestId("way").textContent]).toEqual([
       0,
       expect.stringContaining("Read the tool’s name to its end"),
     ]);
     onScreen(null);
-    press("a");
-    expect(decided(console)).toBe(0);
-    await armed();
-    press("a");
-    await once(console);
+    await onceArmed(console);
   });
 });
 
@@ -189,11 +140,7 @@ describe("what changes on a card", () => {
     press("v");
     await screen.findByText("is exactly", { exact: false });
     expect(isArmed()).toBe("false");
-    press("a");
-    expect(decided(console)).toBe(0);
-    await armed();
-    press("a");
-    await once(console);
+    await onceArmed(console);
   });
 
   it("must be read on where it must be read: a value that was hidden moves the end", async () => {

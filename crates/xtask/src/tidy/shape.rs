@@ -37,7 +37,7 @@ const KNOWS: [(&str, &[&str]); 20] = [
     ("domain", &["wire"]),
     ("hooks", &["sdk", "wire"]),
     ("keys", &["domain", "redaction", "wire"]),
-    ("mcp", &["sdk", "wire"]),
+    ("mcp", &["redaction", "sdk", "wire"]),
     ("otlp", &["wire"]),
     ("post", &[]),
     ("practice", &["scrutiny", "wire"]),
