@@ -2,9 +2,10 @@
 
     python scripts/bench_reader.py FOLDER [--program claude-code] [--model M] [--config FILE] [--at-once N]
 
-FOLDER has sets of calls as `tests/data/judgement` has (`past`, `denied`, `calls` with `bad` and `also`). Each set gets a
-console of its own, with the section `[reader]` of `--config`, or the named program. What was approved is asked and
-approved first; then each call is asked, and its marks are read with `countersign show`. The twelve made-up cards come last.
+FOLDER has sets of calls as `tests/data/judgement` has (`past`, `denied`, `calls` with `bad` and `also`). Each set
+gets a console of its own, with the section `[reader]` of `--config`, or the named program. What was approved is asked
+and approved first; then each call is asked, and its marks are read with `countersign show`. The twelve made-up cards
+come last.
 """
 
 from __future__ import annotations
@@ -50,10 +51,11 @@ class Console:
     def __init__(self, folder: Path, section: str) -> None:
         self.env = os.environ | {"COUNTERSIGN_DATA_DIR": str(folder), "COUNTERSIGN_KEYS": "file"}
         self.folder, self.section = folder, section
-        self.process = subprocess.Popen(
+        self.process = subprocess.Popen(  # noqa: S603
             [BINARY, "serve"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.env, text=True
         )
-        self.env["COUNTERSIGN_AGENT_JSON"] = json.loads(self.process.stdout.readline())["agent_json"]
+        ready = self.process.stdout.readline() if self.process.stdout else "{}"
+        self.env["COUNTERSIGN_AGENT_JSON"] = json.loads(ready)["agent_json"]
         self.asking: list[subprocess.Popen[bytes]] = []
 
     def switch_on(self) -> None:
@@ -61,7 +63,7 @@ class Console:
         time.sleep(2)
 
     def run(self, *words: str) -> list[dict[str, Any]]:
-        done = subprocess.run([BINARY, "--json", *words], env=self.env, capture_output=True, text=True)
+        done = subprocess.run([BINARY, "--json", *words], env=self.env, capture_output=True, text=True)  # noqa: S603
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def ask(self, call: dict[str, Any]) -> str:
@@ -69,13 +71,15 @@ class Console:
         known = {line["request_id"] for line in self.run("inbox")}
         words = ["ask", "--tool", call["tool"], "--args", json.dumps(call["args"]), "--timeout", "3600"]
         self.asking.append(
-            subprocess.Popen([BINARY, *words], env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.Popen(  # noqa: S603
+                [BINARY, *words], env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
         )
         end = time.monotonic() + LONGEST
         while time.monotonic() < end:
             for line in self.run("inbox"):
                 if line["request_id"] not in known:
-                    return line["request_id"]
+                    return str(line["request_id"])
             time.sleep(0.05)
         raise RuntimeError("the call does not wait")
 
@@ -84,7 +88,7 @@ class Console:
         while time.monotonic() < end:
             [shown] = self.run("show", request)
             if shown["reader"]["state"] not in ("asked", "off"):
-                return shown["reader"]
+                return dict(shown["reader"])
             time.sleep(0.1)
         return {"state": "failed", "findings": []}
 
@@ -143,8 +147,8 @@ def line(name: str, of: dict[str, Any]) -> str:
     middle = f"{statistics.median(seconds):.1f} s" if seconds else "no answer"
     told = f"{sum(tokens) // len(tokens)} tokens a call" if tokens else "tokens not told"
     return (
-        f"{name:<12} {of['found']:>3} of {of['bad']:<3} bad at the place, {of['marked']:>3} of {of['good']:<3} good marked, "
-        f"{of['failed']} failed, {middle}, {told}"
+        f"{name:<12} {of['found']:>3} of {of['bad']:<3} bad at the place, "
+        f"{of['marked']:>3} of {of['good']:<3} good marked, {of['failed']} failed, {middle}, {told}"
     )
 
 
