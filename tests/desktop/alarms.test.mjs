@@ -14,7 +14,7 @@ onDesk("a call that ran although it was denied is an alarm with a way out, until
   await page.reads("1 alarm", '[data-testid="alarms"]');
   await page.click('[data-testid="alarms"]');
   await page.reads("although the decision did not allow it", '[data-testid="alarm"]');
-  assert.match(await page.text('[data-testid="alarm"]'), /countersign stop [a-z0-9-]+\/local\b/);
+  assert.match(await page.text('[data-testid="alarm"]'), /countersign --data-dir .* stop [a-z0-9-]+\/local\b/);
   await page.click('[data-testid="alarm"] button');
   await page.reads("by maria", '[data-testid="alarm"]');
   await page.reads("No alarms", '[data-testid="alarms"]');

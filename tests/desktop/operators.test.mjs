@@ -22,5 +22,5 @@ onDesk("who joins is an alarm until it was read, and is on the page of operators
   await page.reads("joined without an endorsement", '[data-testid="operator"]');
   assert.equal((await desk.command("operators", "retire", key)).code, 0);
   await page.sees(`[data-testid="operator-row"][data-key="${key}"][data-state="retired"]`);
-  await page.reads("countersign operators add", '[data-testid="operator"]');
+  await page.reads("operators add", '[data-testid="operator"]');
 });

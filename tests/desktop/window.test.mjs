@@ -32,6 +32,8 @@ onDesk("the zoom goes up, down and back by key, is kept over a restart, and leav
   await width(1_440);
   for (let step = 0; step < 5; step += 1) await page.press(KEYS.control, KEYS.shift, "+");
   await width(720);
+  // WebKit writes what a page keeps half a second after the last change.
+  await new Promise((done) => setTimeout(done, 1_000));
   await desk.reopen();
   await width(720);
   await desk.agent("asks.py", call("delete_customer_data", {

@@ -41,14 +41,21 @@ pub(crate) async fn ask(
         Ok(gate) => gate,
         Err(error) => return Some(failed(&error)),
     };
+    tokio::pin!(stop);
     let outcome = tokio::select! {
         biased;
-        () = stop => None,
+        () = &mut stop => None,
         outcome = in_turn(program, call, options, &identity, &gate) => Some(outcome),
     };
-    settle_late(&gate, &identity.approved()).await;
-    gate.close().await;
-    outcome
+    let rest = async {
+        settle_late(&gate, &identity.approved()).await;
+        gate.close().await
+    };
+    tokio::select! {
+        biased;
+        () = &mut stop, if outcome.is_some() => None,
+        _ = rest => outcome,
+    }
 }
 
 /// Where the program's ids are its own, entries that ask about the same call get one answer.
@@ -61,10 +68,13 @@ async fn in_turn(
 ) -> Outcome {
     let key = key(program, call);
     let turn = match key.as_ref().filter(|_| program.own_ids()) {
-        Some(key) => match Turn::of(&identity.answered(), key, &options.entry).await {
-            Ok(turn) => turn,
-            Err(error) => return not_kept(call, &error),
-        },
+        Some(key) => {
+            let key = identity.at_desk(&call.tool, key);
+            match Turn::of(&identity.answered(), &key, &options.entry).await {
+                Ok(turn) => turn,
+                Err(error) => return not_kept(call, &error),
+            }
+        }
         None => None,
     };
     if let Some(outcome) = turn.as_ref().and_then(Turn::answer) {

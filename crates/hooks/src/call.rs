@@ -143,9 +143,3 @@ pub(crate) struct Report {
     /// The type of the error, where it failed.
     pub(crate) failed: Option<String>,
 }
-
-/// `SERVER` of `mcp__SERVER__TOOL`.
-pub(crate) fn mcp_server(tool: &str) -> Option<String> {
-    let (server, _) = tool.strip_prefix("mcp__")?.split_once("__")?;
-    Some(server.to_owned())
-}

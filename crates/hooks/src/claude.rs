@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use countersign_sdk::Verdict;
-use countersign_wire::args_digest;
+use countersign_wire::{args_digest, mcp_server};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::call::{ALL, Call, IN_THE_RUN, Limits, Report, Step, mcp_server};
+use crate::call::{ALL, Call, IN_THE_RUN, Limits, Report, Step};
 use crate::event::Event;
 use crate::outcome::Outcome;
 use crate::questions;
@@ -66,7 +66,7 @@ pub(crate) fn call(
         transcript: event.text("transcript_path").map(PathBuf::from),
         session: Some(event.needs("session_id")?.to_owned()),
         call_id: event.text("tool_use_id").map(str::to_owned),
-        server: mcp_server(tool),
+        server: mcp_server(tool).map(str::to_owned),
         native: event.some(&["cwd", "permission_mode", "agent_id", "agent_type"]),
         ..Call::new(name, tool, args, verdicts)
     })

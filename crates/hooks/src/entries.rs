@@ -4,7 +4,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -39,6 +39,8 @@ impl Turn {
             let file = options.mode(0o600).open(&path)?;
             let kept = || serde_json::from_reader::<_, Kept>(&file).unwrap_or_default();
             match file.try_lock() {
+                // Removed as an old one meanwhile.
+                Ok(()) if !is_at(&file, &path) => {}
                 Ok(()) => {
                     let mut kept = kept();
                     let of_other = !kept.entries.iter().any(|name| name == entry);
@@ -77,6 +79,11 @@ impl Turn {
         self.0.set_len(0)?;
         self.0.write_all(&serde_json::to_vec(&self.1)?)
     }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let number = |about: io::Result<fs::Metadata>| about.map(|about| about.ino()).ok();
+    number(file.metadata()).is_some_and(|own| number(fs::metadata(path)) == Some(own))
 }
 
 fn is_old(path: &Path) -> bool {

@@ -3,13 +3,15 @@
 use countersign_wire::{certain_fields, certain_value};
 use serde_json::{Map, Value};
 
-/// The largest event in bytes; a request on the bus is smaller.
-pub const LARGEST: usize = 4 * 1024 * 1024;
+/// The largest event in bytes, with what a tool gave back; a request on the bus has a limit of its own.
+pub const LARGEST: usize = 64 * 1024 * 1024;
 
 /// What tools gave back, in which numbers may be of any size: nothing is decided by it.
-const RESULTS: [&str; 5] = [
+const RESULTS: [&str; 7] = [
     "tool_response",
     "tool_output",
+    "tool_result",
+    "error",
     "toolResult",
     "result_json",
     "output",

@@ -65,6 +65,11 @@ impl Identity {
         gate.connect().await
     }
 
+    /// A key of an answer, which is good for one tool at one desk.
+    pub(crate) fn at_desk(&self, tool: &str, key: &str) -> String {
+        format!("{}/{tool}/{key}", self.enrolment.realm)
+    }
+
     fn builder(&self) -> GateBuilder {
         let gate = Gate::builder(self.enrolment.clone());
         let hello = self.folder.join("hello");

@@ -138,7 +138,11 @@ pub async fn prove(program: Program, configuration: &Configuration) -> Proof {
         let ended = run::run(program, hook, &configuration.folder, probe).await;
         (hook, judge(program, hook, &ended))
     });
-    let mut proof = proof_of(program, join_all(probes).await, connect);
+    let mut effects = join_all(probes).await;
+    // That another hook denies a tool that it does not know proves nothing about other calls.
+    let denies = |effect: &Effect| matches!(effect, Effect::Denied(_) | Effect::Blocked(_));
+    effects.retain(|(hook, effect)| hook.ours || !denies(effect));
+    let mut proof = proof_of(program, effects, connect);
     let mut open = own::weaknesses(program, &own, configuration);
     let mut untried = Vec::from_iter(own::untried(program, configuration.version));
     let (denying, rewriting): (Vec<_>, Vec<_>) = others

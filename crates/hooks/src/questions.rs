@@ -25,9 +25,9 @@ pub(crate) fn form(args: &Value) -> Option<(String, Value)> {
         };
         field["description"] = about.join("\n").into();
         let own = json!({ "type": "string", "title": "Other answer", "maxLength": 2_000 });
-        let again = fields.insert(text.to_owned(), field);
-        fields.insert(format!("{text}{OWN_WORDS}"), own);
-        if again.is_some() || labels.is_empty() {
+        let again = fields.insert(text.to_owned(), field).is_some()
+            | fields.insert(format!("{text}{OWN_WORDS}"), own).is_some();
+        if again || labels.is_empty() {
             return None;
         }
         headers.push(question["header"].as_str().unwrap_or(text));

@@ -90,14 +90,18 @@ impl Record {
         Ok(())
     }
 
+    fn at(path: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(path).ok()?).ok()
+    }
+
     fn path(&self, folder: &Path) -> PathBuf {
         folder.join(format!("{}.json", self.request_id))
     }
 
-    /// None and `Overdue` and `Unclear`: it may still run, or has.
+    /// It may still run, or has: nobody reported it.
     fn is_open(&self) -> bool {
-        use Became::{Overdue, Unclear};
-        matches!(self.became, None | Some(Overdue | Unclear))
+        use Became::{NotStarted, Overdue, Unclear};
+        matches!(self.became, None | Some(NotStarted | Overdue | Unclear))
     }
 
     /// Whether the ids say that it is the reported call; None where one has none.
@@ -167,6 +171,8 @@ fn record_of(open: &[Record], report: &Report) -> Option<Record> {
 
 /// Notes that what is left of a session will not run; `Unasked` where nothing is.
 pub(crate) fn note_end(folder: &Path, session: &str) -> io::Result<Noted> {
+    let alone = File::open(folder)?;
+    alone.lock()?;
     let mut any = Noted::Unasked;
     for (_, mut record) in records(folder)? {
         if record.session.as_deref() == Some(session) && record.became.is_none() {
@@ -181,7 +187,11 @@ pub(crate) fn note_end(folder: &Path, session: &str) -> io::Result<Noted> {
 /// Sends every receipt that is due. One that the bus does not take stays for a later process.
 pub(crate) async fn settle_late(gate: &Gate, folder: &Path) {
     let work = async {
-        for (age, mut record) in records(folder).unwrap_or_default() {
+        for (age, listed) in records(folder).unwrap_or_default() {
+            // Another process may have noted more meanwhile.
+            let Some(mut record) = Record::at(&listed.path(folder)) else {
+                continue;
+            };
             use Became::{NotStarted, Overdue, Sent, Unclear};
             let after = match record.became {
                 None => NOT_STARTED_AFTER,

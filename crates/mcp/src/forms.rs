@@ -21,8 +21,7 @@ impl Form {
     pub(crate) fn heading(&self, server: &str) -> String {
         let fields = self.schema.get("properties").and_then(Value::as_object);
         let fields = fields.into_iter().flatten();
-        let secret = fields
-            .filter(|(name, field)| is_secret_key(name) || asks_for_secret(&field.to_string()));
+        let secret = fields.filter(|(name, field)| is_secret_key(name) || field_asks(field));
         let mut secret: Vec<_> = secret.map(|(name, _)| format!("{name:?}")).collect();
         if secret.is_empty() && asks_for_secret(&self.message) {
             secret.push("see its text".to_owned());
@@ -44,6 +43,17 @@ impl Form {
 
 fn asks_for_secret(text: &str) -> bool {
     is_secret_key(text) || text.split_whitespace().any(is_secret_key)
+}
+
+fn field_asks(field: &Value) -> bool {
+    match field {
+        Value::String(text) => asks_for_secret(text),
+        Value::Array(items) => items.iter().any(field_asks),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, field)| is_secret_key(name) || field_asks(field)),
+        _ => false,
+    }
 }
 
 /// Who asks for them.

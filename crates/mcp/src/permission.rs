@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use countersign_sdk::{Ask, DecisionVerdict, GateError, Verdict, refusal_text};
-use countersign_wire::{Risk, ToolOrigin};
+use countersign_wire::{Risk, ToolOrigin, mcp_server};
 use futures::StreamExt as _;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -213,11 +213,8 @@ impl Tool {
             ask = ask.explain(reason);
         }
         // Claude Code's name of another server's tool.
-        match name
-            .strip_prefix("mcp__")
-            .and_then(|name| name.split_once("__"))
-        {
-            Some((server, _)) => ask.origin(ToolOrigin::Mcp).namespace(server),
+        match mcp_server(name) {
+            Some(server) => ask.origin(ToolOrigin::Mcp).namespace(server),
             None => ask,
         }
     }

@@ -25,15 +25,44 @@ pub enum ChangeKind {
     HiddenCharacter,
 }
 
-countersign_wire::words!(ChangeKind {
-    LookAlikeHost => "look_alike_host", OtherAccount => "other_account",
-    AmountTimes10 => "amount_times_10", WiderPath => "wider_path", SafeguardOff => "safeguard_off",
-    Production => "production", ExtraRecipient => "extra_recipient",
-    DestructiveLine => "destructive_line", PipedDownload => "piped_download",
-    HiddenCharacter => "hidden_character",
-});
-
 impl ChangeKind {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::LookAlikeHost,
+        Self::OtherAccount,
+        Self::AmountTimes10,
+        Self::WiderPath,
+        Self::SafeguardOff,
+        Self::Production,
+        Self::ExtraRecipient,
+        Self::DestructiveLine,
+        Self::PipedDownload,
+        Self::HiddenCharacter,
+    ];
+
+    /// The word in the store and in reports.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LookAlikeHost => "look_alike_host",
+            Self::OtherAccount => "other_account",
+            Self::AmountTimes10 => "amount_times_10",
+            Self::WiderPath => "wider_path",
+            Self::SafeguardOff => "safeguard_off",
+            Self::Production => "production",
+            Self::ExtraRecipient => "extra_recipient",
+            Self::DestructiveLine => "destructive_line",
+            Self::PipedDownload => "piped_download",
+            Self::HiddenCharacter => "hidden_character",
+        }
+    }
+
+    /// Reads the word of the store.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
+    }
+
     /// As a person reads it.
     #[must_use]
     pub fn words(self) -> &'static str {

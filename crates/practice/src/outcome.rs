@@ -28,9 +28,26 @@ pub enum Outcome {
     Passed,
 }
 
-countersign_wire::words!(Outcome {
-    Caught => "caught", Missed => "missed", FalseAlarm => "false_alarm", Passed => "passed",
-});
+impl Outcome {
+    const ALL: [Self; 4] = [Self::Caught, Self::Missed, Self::FalseAlarm, Self::Passed];
+
+    /// The word in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Caught => "caught",
+            Self::Missed => "missed",
+            Self::FalseAlarm => "false_alarm",
+            Self::Passed => "passed",
+        }
+    }
+
+    /// Reads the word of the store.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|of| of.as_str() == word)
+    }
+}
 
 impl PracticeCard {
     /// Judges a verdict. An edit is right once the value that was changed is the approved one again.

@@ -108,7 +108,7 @@ fn shortened(value: &Value, most: usize, at: &str, cut: &mut Vec<String>) -> Val
         }
         Value::Object(fields) => {
             let short = |(name, item): (&String, &Value)| {
-                let place = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+                let place = countersign_wire::pointer::below(at, name);
                 (name.clone(), shortened(item, most, &place, cut))
             };
             Value::Object(fields.iter().map(short).collect())

@@ -116,7 +116,7 @@ impl Config {
     }
 
     /// What is wrong, with its key.
-    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+    fn check(&self, folder: &Path) -> Result<(), (&'static str, &'static str)> {
         if self.model.as_deref().is_some_and(|model| !is_model(model)) {
             let why = "must be letters, digits and . _ : / @ -, beginning with a letter or digit";
             return Err(("model", why));
@@ -154,6 +154,9 @@ impl Config {
         }
         if let Some(file) = &self.key_file {
             let about = file.metadata().map_err(|_| ("key_file", "names no file"))?;
+            if !about.is_file() || file.parent() != Some(folder) {
+                return Err(("key_file", "must be a file in the data folder"));
+            }
             if about.permissions().mode() & 0o077 != 0 {
                 return Err(("key_file", "can be read by others; chmod 600 it"));
             }
@@ -256,7 +259,7 @@ pub fn read(text: &str, folder: &Path) -> Result<Option<Config>, ConfigFault> {
         line: line(key),
         why: format!("{key} {why}"),
     };
-    config.check().map_err(fault)?;
+    config.check(folder).map_err(fault)?;
     Ok((!config.workspaces.is_empty()).then_some(config))
 }
 

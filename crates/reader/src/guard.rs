@@ -15,6 +15,15 @@ use nix::unistd::Pid;
 
 /// Its exit code where the program could not be started, as a shell's.
 pub const NOT_STARTED: u8 = 127;
+/// What ends a process that does not expect it.
+const ENDS: [Signal; 6] = [
+    Signal::SIGHUP,
+    Signal::SIGINT,
+    Signal::SIGQUIT,
+    Signal::SIGTERM,
+    Signal::SIGUSR1,
+    Signal::SIGUSR2,
+];
 /// A card is far below.
 const LARGEST: u64 = 1 << 20;
 
@@ -25,7 +34,8 @@ pub fn run(line: &[OsString]) -> u8 {
 }
 
 fn guarded(line: &[OsString]) -> io::Result<u8> {
-    SigSet::all().thread_block()?;
+    // The program inherits the mask: what it may use itself stays.
+    SigSet::from_iter(ENDS).thread_block()?;
     let (program, words) = line.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let mut input = io::stdin();
     let mut length = [0; 8];

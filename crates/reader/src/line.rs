@@ -1,6 +1,6 @@
 //! The calls that wait to be read, the nearest deadline first.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// More wait for nothing: they would be read after they are decided.
 pub(crate) const LONGEST: usize = 100;
@@ -32,10 +32,11 @@ impl Line {
         deadline.is_some_and(|deadline| self.by_deadline.remove(&(deadline, row)))
     }
 
-    /// Takes the next one.
-    pub(crate) fn pop(&mut self) -> Option<i64> {
-        let (_, row) = self.by_deadline.pop_first()?;
-        self.deadlines.remove(&row);
+    /// Takes the next one that is not in `early`.
+    pub(crate) fn pop(&mut self, early: &HashSet<i64>) -> Option<i64> {
+        let mut rows = self.by_deadline.iter().map(|(_, row)| *row);
+        let row = rows.find(|row| !early.contains(row))?;
+        self.remove(row);
         Some(row)
     }
 
@@ -53,18 +54,21 @@ mod tests {
     #[test]
     fn the_nearest_deadline_is_first_and_the_farthest_falls_out() {
         let mut line = Line::default();
+        let none = HashSet::new();
         for row in 0..100 {
             assert_eq!(line.put(row, 1_000 - row), None);
         }
         assert_eq!(line.put(200, 950), Some(0));
         assert_eq!(line.put(201, 5_000), Some(201));
-        assert_eq!(line.pop(), Some(99));
+        assert_eq!(line.pop(&none), Some(99));
         // Its deadline moved nearer.
         assert_eq!(line.put(1, 1), None);
-        assert_eq!(line.pop(), Some(1));
+        assert_eq!(line.pop(&HashSet::from([1])), Some(98));
+        assert_eq!(line.put(98, 902), None);
+        assert_eq!(line.pop(&none), Some(1));
         assert!(line.remove(98) && !line.remove(98));
         let rest = line.take();
         assert_eq!((rest.len(), rest[0], rest[96]), (97, 97, 2));
-        assert_eq!(line.pop(), None);
+        assert_eq!(line.pop(&none), None);
     }
 }

@@ -13,7 +13,7 @@ use countersign_domain::reader::{
 use countersign_wire::Sha256Digest;
 use serde_json::json;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, interval, sleep};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::ask::Asker;
@@ -25,6 +25,8 @@ use crate::{Answer, system_text};
 
 /// The file is looked at this often, and so is what time brings.
 const LOOK: Duration = Duration::from_secs(1);
+/// Between two looks, however much changes.
+const REST: Duration = Duration::from_millis(200);
 /// A program that is missing is looked for again.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 const HOUR_MS: i64 = 3_600_000;
@@ -50,10 +52,11 @@ pub struct Before {
 pub trait Desk {
     /// The server's time, ms.
     fn now(&self) -> i64;
-    /// Rows that are new or changed; none where some were missed.
-    async fn news(&self) -> Option<Vec<i64>>;
-    /// Of these rows, or of all, the calls that wait for a person and were never sent or skipped, with their deadlines.
-    async fn waiting(&self, config: &Config, rows: Option<&[i64]>) -> Vec<(i64, i64)>;
+    /// Returns when something of a request may have changed.
+    async fn changed(&self);
+    /// Calls that wait and were never sent or skipped, with their deadlines, and whether no rule or key answers them any
+    /// more; none where that cannot be read.
+    async fn waiting(&self, config: &Config) -> Option<Vec<(i64, i64, bool)>>;
     /// One of them with its `WS/AGENT/ID` and so many earlier ones; none where it waits no longer.
     async fn call(&self, row: i64, earlier: usize) -> Option<(String, Call)>;
     /// What was written before.
@@ -93,6 +96,9 @@ pub async fn run<D: Desk>(desk: D, source: Source, stop: CancellationToken) {
         let settings = source.read();
         let before = desk.before(desk.now() - HOUR_MS).await;
         let state = announce(&desk, &settings, &before).await;
+        // What was written as sent while the settings changed.
+        let before_now = desk.before(desk.now()).await;
+        end_unanswered(&desk, before_now.unanswered).await;
         let reading = async {
             let Ok(Some(config)) = &settings else {
                 return pending().await;
@@ -170,6 +176,8 @@ struct Readings<'a, D> {
     source: &'a Source,
     asker: Arc<Asker>,
     line: Line,
+    /// Calls in line that a rule or key may still answer.
+    early: HashSet<i64>,
     under_way: JoinSet<Asked>,
     rest: Rest,
     hour: Allowance,
@@ -189,23 +197,25 @@ async fn read<D: Desk>(
         source,
         asker: Arc::new(Asker::new(config.clone(), source.guard.clone())),
         line: Line::default(),
+        early: HashSet::new(),
         under_way: JoinSet::new(),
         rest: Rest::default(),
         hour: Allowance::new(config.per_hour, asked),
         state,
         is_there: true,
     };
-    let mut find = interval(LOOK_AGAIN);
+    let (mut find, mut look) = (interval(LOOK_AGAIN), interval(LOOK));
+    find.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     find.tick().await;
     readings.find().await;
-    readings.look(None).await;
     loop {
         readings.start().await;
         tokio::select! {
-            rows = desk.news() => readings.look(rows).await,
+            _ = look.tick() => readings.look().await,
+            () = async { sleep(REST).await; desk.changed().await } => readings.look().await,
             Some(Ok(asked)) = readings.under_way.join_next() => readings.done(asked).await,
             _ = find.tick(), if !readings.is_there => readings.find().await,
-            () = sleep(LOOK) => {}
         }
     }
 }
@@ -224,18 +234,18 @@ impl<D: Desk> Readings<'_, D> {
     }
 
     /// Puts calls into the line that wait, and takes those out that wait no longer.
-    async fn look(&mut self, rows: Option<Vec<i64>>) {
-        let waiting = self.desk.waiting(&self.asker.config, rows.as_deref()).await;
-        let mut gone: HashSet<i64> = match rows {
-            Some(rows) => rows
-                .into_iter()
-                .filter(|row| self.line.remove(*row))
-                .collect(),
-            None => self.line.take().into_iter().collect(),
+    async fn look(&mut self) {
+        let Some(waiting) = self.desk.waiting(&self.asker.config).await else {
+            return;
         };
-        for (row, deadline) in waiting {
+        let mut gone: HashSet<i64> = self.line.take().into_iter().collect();
+        self.early.clear();
+        for (row, deadline, is_for_people) in waiting {
             gone.remove(&row);
             gone.extend(self.line.put(row, deadline));
+            if !is_for_people {
+                self.early.insert(row);
+            }
         }
         self.skip(gone).await;
     }
@@ -251,7 +261,7 @@ impl<D: Desk> Readings<'_, D> {
             if self.under_way.len() >= most {
                 return;
             }
-            let Some(row) = self.line.pop() else {
+            let Some(row) = self.line.pop(&self.early) else {
                 return;
             };
             if !self.send(row).await {
@@ -270,6 +280,11 @@ impl<D: Desk> Readings<'_, D> {
         let call = ReadCall::of(row, Reading::Asked, Some(audit));
         if !self.desk.note(vec![call].into()).await {
             return false;
+        }
+        // It was decided meanwhile.
+        let under_way = self.desk.before(self.desk.now()).await.unanswered;
+        if !under_way.iter().any(|(asked, _)| *asked == row) {
+            return true;
         }
         // No argument leaves after the consent has ended, though the change was not noticed yet.
         if self.source.read().as_ref() != Ok(&Some(self.asker.config.clone())) {

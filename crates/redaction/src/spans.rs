@@ -75,9 +75,9 @@ pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
     };
     let mut named = |name: Range<usize>, at: usize| {
         let word = &text[name.clone()];
+        let is_option = word == "value" && text[..name.start].ends_with("--");
         let sure = names_secret(text, name);
-        if sure || is_maybe_secret_key(word) || (word == "value" && text[..at].contains("--value"))
-        {
+        if sure || is_maybe_secret_key(word) || is_option {
             let value = value_at(text, at).filter(|at| match sure {
                 true => !is_plain_seed(word, &text[at.clone()]),
                 false => is_random(&text[at.clone()]),

@@ -1,7 +1,5 @@
 //! What a person denied before, asked again.
 
-use countersign_domain::call_age;
-
 use crate::call::Call;
 use crate::direction;
 use crate::facts::{Kind, facts};
@@ -9,8 +7,6 @@ use crate::finding::{Code, Finding, Weight};
 use crate::leaf::Leaf;
 use crate::past::{Denial, Past};
 use crate::role::{Role, role};
-
-const MINUTE_MS: i64 = 60_000;
 
 pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let same = past
@@ -36,12 +32,9 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
                 Some(_) => "this exact call".to_owned(),
                 None => format!("a call with {}", past.shown(value)),
             };
-            vec![finding(
-                &leaf.at,
-                words(same.unwrap_or(denial), past, &what),
-            )]
+            vec![finding(&leaf.at, words(same.unwrap_or(denial), &what))]
         }
-        (None, Some(denial)) => vec![finding("", words(denial, past, "this exact call"))],
+        (None, Some(denial)) => vec![finding("", words(denial, "this exact call"))],
         (None, None) => Vec::new(),
     }
 }
@@ -84,20 +77,15 @@ pub(crate) fn identifying(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<(Kind, Str
     }
 }
 
-fn words(denial: &Denial, past: &Past, what: &str) -> String {
+/// Without an age: the sentence is kept, and the card says how long ago that was.
+fn words(denial: &Denial, what: &str) -> String {
     let by = denial
         .by
         .as_deref()
         .map_or_else(|| "An operator".to_owned(), crate::shown::shown);
     let why = denial.why.as_deref().filter(|why| !why.trim().is_empty());
-    let ago = denial
-        .at
-        .map_or_else(String::new, |at| match past.now - at {
-            ..MINUTE_MS => " just now".to_owned(),
-            age => format!(" {} ago", call_age(age)),
-        });
     match why {
-        Some(why) => format!("{by} denied {what}{ago}: {}", crate::shown::shown(why)),
-        None => format!("{by} denied {what}{ago}."),
+        Some(why) => format!("{by} denied {what}: {}", crate::shown::shown(why)),
+        None => format!("{by} denied {what}."),
     }
 }

@@ -39,44 +39,12 @@ pub enum Kind {
     Hazard,
 }
 
+countersign_wire::words!(Kind {
+    Call => "call", Args => "args", Has => "has", Value => "value", Host => "host", List => "list",
+    Pair => "pair", Amount => "amount", Flag => "flag", Hazard => "hazard",
+});
+
 impl Kind {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::Call,
-        Self::Args,
-        Self::Has,
-        Self::Value,
-        Self::Host,
-        Self::List,
-        Self::Pair,
-        Self::Amount,
-        Self::Flag,
-        Self::Hazard,
-    ];
-
-    /// The word in the store.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Call => "call",
-            Self::Args => "args",
-            Self::Has => "has",
-            Self::Value => "value",
-            Self::Host => "host",
-            Self::List => "list",
-            Self::Pair => "pair",
-            Self::Amount => "amount",
-            Self::Flag => "flag",
-            Self::Hazard => "hazard",
-        }
-    }
-
-    /// Reads the word of the store.
-    #[must_use]
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == word)
-    }
-
     /// Whether it is remembered of a call that a person denied.
     #[must_use]
     pub fn is_kept_of_a_denial(self) -> bool {

@@ -62,41 +62,24 @@ pub enum Code {
     Presses,
 }
 
+countersign_wire::words!(Code {
+    NearMiss => "near_miss", PairBroken => "pair_broken", DeniedBefore => "denied_before",
+    ChangesCountersign => "changes_countersign", UngatedAgent => "ungated_agent",
+    RunsWhatItFetches => "runs_what_it_fetches", DestructiveCommand => "destructive_command",
+    DestructiveSql => "destructive_sql", SendsOut => "sends_out", OpensRights => "opens_rights",
+    Persists => "persists", BadChecksum => "bad_checksum", RiskyAddress => "risky_address",
+    Wider => "wider", Beyond => "beyond", NewValue => "new_value", NewArgument => "new_argument",
+    SafeguardOff => "safeguard_off", ReachesProduction => "reaches_production",
+    UnreadableSql => "unreadable_sql", UnreadableCommand => "unreadable_command",
+    Presses => "presses",
+});
+
 impl Code {
     /// Whether the console itself, or the gate of an agent, is concerned: nothing makes it usual, and a rule approves
     /// it only where its pattern writes the word (see [`written`](crate::written)).
     #[must_use]
     pub fn is_own(self) -> bool {
         matches!(self, Self::ChangesCountersign | Self::UngatedAgent)
-    }
-
-    /// The word on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NearMiss => "near_miss",
-            Self::PairBroken => "pair_broken",
-            Self::DeniedBefore => "denied_before",
-            Self::ChangesCountersign => "changes_countersign",
-            Self::UngatedAgent => "ungated_agent",
-            Self::RunsWhatItFetches => "runs_what_it_fetches",
-            Self::DestructiveCommand => "destructive_command",
-            Self::DestructiveSql => "destructive_sql",
-            Self::SendsOut => "sends_out",
-            Self::OpensRights => "opens_rights",
-            Self::Persists => "persists",
-            Self::BadChecksum => "bad_checksum",
-            Self::RiskyAddress => "risky_address",
-            Self::Wider => "wider",
-            Self::Beyond => "beyond",
-            Self::NewValue => "new_value",
-            Self::NewArgument => "new_argument",
-            Self::SafeguardOff => "safeguard_off",
-            Self::ReachesProduction => "reaches_production",
-            Self::UnreadableSql => "unreadable_sql",
-            Self::UnreadableCommand => "unreadable_command",
-            Self::Presses => "presses",
-        }
     }
 }
 

@@ -38,8 +38,6 @@ pub type Hide = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 /// The past of one agent's tool.
 #[derive(Default)]
 pub struct Past {
-    /// The time at which calls are looked at, ms.
-    pub now: i64,
     places: HashMap<(Kind, String), HashMap<String, Habit>>,
     hide: Option<Hide>,
     /// Approved hosts as they are compared, and how often; made when they are first asked for.

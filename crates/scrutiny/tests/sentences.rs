@@ -36,23 +36,15 @@ fn a_command_that_cannot_be_read_is_said_once() {
 }
 
 #[test]
-fn a_denial_names_the_value_as_it_is_written_and_its_age() {
+fn a_denial_names_the_value_as_it_is_written_and_no_age() {
     let args = json!({"payee": "Mallory GmbH P-1180"});
-    for (age, ago) in [
-        (0, "just now"),
-        (59_999, "just now"),
-        (60_000, "1 min ago"),
-        (172_800_000, "2 days ago"),
-    ] {
-        let mut past = Past::default();
-        past.now = 1_800_000_000_000;
-        let denial = Denial {
-            by: Some("lena".to_owned()),
-            at: Some(past.now - age),
-            why: Some("wrong account".to_owned()),
-        };
-        past.deny(&facts(&Call::new("pay", &args)), &denial);
-        let says = format!("lena denied a call with Mallory GmbH P-1180 {ago}: wrong account");
-        assert_eq!(said("pay", &args, &past), [says]);
-    }
+    let mut past = Past::default();
+    let denial = Denial {
+        by: Some("lena".to_owned()),
+        at: Some(1_800_000_000_000),
+        why: Some("wrong account".to_owned()),
+    };
+    past.deny(&facts(&Call::new("pay", &args)), &denial);
+    let says = "lena denied a call with Mallory GmbH P-1180: wrong account";
+    assert_eq!(said("pay", &args, &past), [says]);
 }

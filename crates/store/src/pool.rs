@@ -153,7 +153,12 @@ impl Writer {
     /// [`StoreError::Sqlite`]; the old connection then stays.
     pub async fn reopen(&mut self) -> Result<(), StoreError> {
         let connection = writing(&self.path).connect().await?;
-        self.connection = WriteConnection::of(connection).await?;
+        let connection = WriteConnection::of(connection).await?;
+        let old = std::mem::replace(&mut self.connection, connection);
+        // Dropped, it would end some time later, and the file would count one more reader until then.
+        if let Err(error) = old.close().await {
+            tracing::warn!(%error, "the replaced connection to the store did not close");
+        }
         self.apply_synchronous().await?;
         self.apply_page_limit().await
     }

@@ -57,6 +57,7 @@ pub async fn keep(
         .await?;
     let (reading, marks) = match call.reading {
         Reading::Answered if waits.is_none() => (Reading::Late, None),
+        Reading::Asked if waits.is_none() => (Reading::Skipped, None),
         reading if call.marks.is_empty() => (reading, None),
         reading => (reading, serde_json::to_string(&call.marks).ok()),
     };
@@ -75,9 +76,11 @@ pub async fn keep(
     Ok(reading)
 }
 
-/// Keeps that these calls (JSON) were never sent: a flood of them passes here.
+/// Keeps that these calls (JSON) were never sent: a flood of them passes here. What a rule or key answered was never
+/// meant for a reader.
 pub async fn skip(tx: &mut SqliteConnection, rows: &str) -> Result<(), StoreError> {
-    let sql = "INSERT OR IGNORE INTO reader(request, state, dropped) SELECT value, 'skipped', 0 FROM json_each(?)";
+    let sql = "INSERT OR IGNORE INTO reader(request, state, dropped) SELECT r.id, 'skipped', 0 FROM requests r
+               WHERE r.id IN (SELECT value FROM json_each(?)) AND ifnull(r.origin, '') NOT IN ('rule', 'setup_key')";
     sqlx::query(sql).bind(rows).execute(tx).await?;
     Ok(())
 }
@@ -95,21 +98,18 @@ pub async fn state(reader: &Reader) -> Result<ReaderState, StoreError> {
 }
 
 /// Calls with a deadline that wait in these workspaces (JSON), were looked at by the console, and were never sent or
-/// skipped: of these rows (JSON), or all.
+/// skipped; and whether they wait since `before` or longer.
 pub async fn waiting(
     reader: &Reader,
     workspaces: &str,
-    rows: Option<&str>,
-) -> Result<Vec<(i64, i64)>, StoreError> {
-    let all = "SELECT id FROM requests WHERE state = 'pending' EXCEPT SELECT request FROM reader";
-    let some = "SELECT value FROM json_each(?2) EXCEPT SELECT request FROM reader";
-    let of = if rows.is_some() { some } else { all };
-    let sql = format!(
-        "SELECT id, deadline_at FROM requests WHERE id IN ({of}) AND state IN ('pending', 'holding')
-         AND kind = 'tool_call' AND findings IS NOT NULL AND ws IN (SELECT value FROM json_each(?1))"
-    );
-    let query = sqlx::query_as(sqlx::AssertSqlSafe(sql));
-    let query = query.bind(workspaces).bind(rows);
+    before: i64,
+) -> Result<Vec<(i64, i64, bool)>, StoreError> {
+    let sql = "SELECT id, deadline_at, stored_at <= ?2 FROM requests r
+               WHERE state <> 'decided' AND state IN ('pending', 'holding')
+               AND kind = 'tool_call' AND findings IS NOT NULL
+               AND ws IN (SELECT value FROM json_each(?1))
+               AND NOT EXISTS (SELECT 1 FROM reader x WHERE x.request = r.id)";
+    let query = sqlx::query_as(sql).bind(workspaces).bind(before);
     Ok(query.fetch_all(&reader.0).await?)
 }
 

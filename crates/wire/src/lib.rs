@@ -93,7 +93,7 @@ pub use subjects::{
 pub use succession::{is_newer_than, is_timely, time_to_sign};
 pub use tighten::{Tighten, parse_tighten};
 pub use timestamp::{Timestamp, TimestampError};
-pub use tool_name::tool_slug;
+pub use tool_name::{mcp_server, tool_slug};
 pub use voter::voter;
 pub use vouch::Vouch;
 pub use withdraw::{Withdraw, parse_withdraw};

@@ -26,6 +26,13 @@ pub fn tool_slug(name: &str) -> Cow<'_, str> {
     format!("{}-{}", &kept[..kept.len().min(KEPT)], &digest[..DIGEST]).into()
 }
 
+/// `SERVER` of `mcp__SERVER__TOOL`, as coding agents name a tool of an MCP server.
+#[must_use]
+pub fn mcp_server(tool: &str) -> Option<&str> {
+    let (server, _) = tool.strip_prefix("mcp__")?.split_once("__")?;
+    Some(server)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

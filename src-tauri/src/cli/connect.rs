@@ -123,8 +123,12 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
         ));
     }
     let own = own(Scope::User)?;
+    let folder = match asked.place.scope {
+        Scope::User => String::new(),
+        _ => format!("cd '{}' && ", gate::here()?.display()),
+    };
     out.remark(&format!(
-        "to check every hour, add this line with `crontab -e`: 0 * * * * {own} doctor --gate {gate}"
+        "to check every hour, add this line with `crontab -e`: 0 * * * * {folder}{own} doctor --gate {gate}"
     ));
     of_program.map_or(Ok(()), |program| place::last_line(out, program, &target))
 }

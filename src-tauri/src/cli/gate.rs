@@ -109,7 +109,7 @@ pub(crate) fn configuration(
     })
 }
 
-fn here() -> Result<PathBuf, Failure> {
+pub(crate) fn here() -> Result<PathBuf, Failure> {
     env::current_dir().map_err(|error| Failure::environment(error.to_string()))
 }
 
@@ -219,7 +219,10 @@ pub(crate) fn words(name: &str, proof: &Proof) -> Vec<String> {
         (true, Some(why)) => format!("the gate of {name} holds: {why}"),
         (false, why) => format!(
             "{}: {}",
-            wrong(&format!("the gate of {name} is open")),
+            wrong(&format!(
+                "the gate of {name} is {}",
+                if proof.unproven { "not proven" } else { "open" }
+            )),
             why.unwrap_or_default()
         ),
     }];

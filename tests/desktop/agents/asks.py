@@ -1,7 +1,8 @@
 """Asks what it is reported, all at once, runs what may run, and prints one line of JSON for each end.
 
 Each argument is a JSON object: the fields of a `ToolCall`, or of what `kind` says, and `timeout` in seconds.
-Refuses to run anything else than the decided arguments.
+Refuses to run anything else than the decided arguments. Names of tools go out as they are given, as from an agent
+with an SDK of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import json
 import sys
 from typing import Any
 
-from countersign import Form, Gate, Question, ToolCall
+from countersign import Form, Gate, Question, ToolCall, wire
+
+vars(wire)["tool_slug"] = str
 
 
 def report(**line: Any) -> None:

@@ -14,7 +14,7 @@ const check = (json: string, problem: string | null = null): EditCheck => ({
   target: null,
   changed: true,
   argsDigest: problem === null ? `sha256:${json}` : null,
-  diff: [{ kind: "new", text: shown(json) }],
+  diff: json.split("\n").map((line) => ({ kind: "new", text: shown(line) })),
 });
 
 interface Asked {

@@ -1,6 +1,6 @@
-import { fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { act, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
-import { card, row, settings, shown, status } from "../../test/build";
+import { batch, card, row, settings, shown, status } from "../../test/build";
 import { fakeConsole, type FakeConsole } from "../../test/fakeTransport";
 import type { Card, InboxRow, ReaderView } from "../ipc/generated";
 import { App } from "./App";
@@ -45,6 +45,23 @@ describe("a card that the reader marked", () => {
     expect(screen.queryByTestId("findings")).toBeNull();
     const end = document.querySelector("#arguments-end");
     expect(end === null ? 0 : end.compareDocumentPosition(added)).toBe(Node.DOCUMENT_POSITION_FOLLOWING);
+  });
+
+  it("stays armed when the mark comes, and its other rows stay in their order", async () => {
+    const console = await inbox({}, {});
+    const shownCard = screen.getByTestId("card");
+    await waitFor(() => {
+      expect(shownCard.dataset["armed"]).toBe("true");
+    });
+    const disarmed: (string | undefined)[] = [];
+    new MutationObserver(() => disarmed.push(shownCard.dataset["armed"])).observe(shownCard, { attributes: true });
+    console.answers.card = () => card({ deadlineMs: 600_000, reader: [MARK] });
+    act(() => {
+      console.send(batch(1, [], { touched: [{ key: "acme/billing-bot/r1", verdict: null, by: null, mine: false }] }));
+    });
+    await screen.findByTestId("added-by-reader");
+    expect(shownCard.dataset["armed"]).toBe("true");
+    expect(disarmed).not.toContain("false");
   });
 
   it("is left out of a batch, which says why", async () => {

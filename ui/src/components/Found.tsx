@@ -11,7 +11,10 @@ type FoundCard = Pick<Card, "denied" | "effect" | "findings">;
 const Line = ({ card, finding }: { readonly card: FoundCard; readonly finding: FindingView }) => (
   <FindingLine finding={finding}>
     {finding.code === "denied_before" && card.denied !== null ? (
-      <DeniedBefore denied={card.denied} exact={plainText(finding.message).includes("this exact call")} />
+      <DeniedBefore
+        denied={card.denied}
+        exact={(plainText(finding.message).split(": ")[0] ?? "").includes("this exact call")}
+      />
     ) : null}
   </FindingLine>
 );

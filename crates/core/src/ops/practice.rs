@@ -137,9 +137,8 @@ impl App {
                     figures: Figures::default(),
                 });
             }
-            let kind = row.kind.as_deref().and_then(ChangeKind::from_word);
-            if let (Some(of), Some(outcome)) =
-                (operators.last_mut(), Outcome::from_word(&row.outcome))
+            let kind = row.kind.as_deref().and_then(ChangeKind::parse);
+            if let (Some(of), Some(outcome)) = (operators.last_mut(), Outcome::parse(&row.outcome))
             {
                 (0..row.cards).for_each(|_| of.figures.count(kind, outcome));
             }

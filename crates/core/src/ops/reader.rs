@@ -31,6 +31,9 @@ pub(super) async fn keep(
     }
     for mut call in calls {
         let kept = reader::keep(batch.tx, &call, batch.now.0).await?;
+        if kept == Reading::Skipped {
+            continue;
+        }
         if let Some(row) = call.audit.as_mut().filter(|_| kept == Reading::Late) {
             row.detail = json!({ "ms": row.detail["ms"], "late": true });
         }

@@ -166,7 +166,7 @@ pub(super) fn stops_of(findings: &[Finding], request: &ApprovalRequest) -> Vec<S
     stops
 }
 
-/// The newest denied call that is nearer than the nearest approved one.
+/// The newest denial of this very call, else the newest denied call that is nearer than the nearest approved one.
 fn denied_like<'d>(
     call: &Call<'_>,
     decided: &'d [PersonDecided],
@@ -176,11 +176,14 @@ fn denied_like<'d>(
     let same = approved.filter(|(_, args)| args == call.args);
     // An approval ends a denial that came before it.
     let since = same.map_or(i64::MIN, |(one, _)| one.decided_at);
-    let mut denied = decided.iter().filter(|one| !is_approval(one));
-    denied.find(|one| {
-        let like = |args: Value| args == *call.args || shares(call.tool, call.args, &args) > near;
-        one.decided_at > since && ran(one).is_some_and(like)
-    })
+    let newest = |like: &dyn Fn(Value) -> bool| {
+        let mut denied = decided
+            .iter()
+            .filter(|one| !is_approval(one) && one.decided_at > since);
+        denied.find(|one| ran(one).is_some_and(like))
+    };
+    newest(&|args| args == *call.args)
+        .or_else(|| newest(&|args| shares(call.tool, call.args, &args) > near))
 }
 
 /// Whether a person let it run.

@@ -15,7 +15,11 @@ function answer(event, phase) {
     hook.stdin.on("error", () => {})
     hook.on("close", (code) => {
       if (code !== 0) return reject(new Error(texts.err.trim() || `${event.tool} was not run: the hook ended with ${code}`))
-      resolve(JSON.parse(texts.out))
+      try {
+        resolve(JSON.parse(texts.out))
+      } catch (error) {
+        reject(error)
+      }
     })
     hook.stdin.end(JSON.stringify(event), "utf8")
   })

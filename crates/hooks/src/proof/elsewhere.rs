@@ -50,7 +50,8 @@ pub(super) fn hooks(
         all.push(folder.join("hooks/hooks.json"));
         all.push(folder.join(".claude-plugin/plugin.json"));
     }
-    all.retain(|file| has(file, event));
+    let names = format!(r#"\b{event}["']?\s*:"#);
+    all.retain(|file| has(file, &names));
     all
 }
 

@@ -168,7 +168,8 @@ impl<R> Relay<R> {
             Stage::Runs(running) => Some(format!("{:?}", running.call.name)),
             Stage::Waits(_) => None,
         };
-        let mut tools: Vec<_> = self.calls.values().filter_map(runs).collect();
+        let tasks = self.tasks.values().map(|of| format!("{:?}", of.call.name));
+        let mut tools: Vec<_> = self.calls.values().filter_map(runs).chain(tasks).collect();
         tools.sort_unstable();
         match id.zip(params.and_then(|params| forms::form(&params, &tools))) {
             Some((id, form)) if self.console_forms => {

@@ -57,6 +57,6 @@ fn every_outcome_reads_back() {
         Outcome::FalseAlarm,
         Outcome::Passed,
     ] {
-        assert_eq!(Outcome::from_word(outcome.as_str()), Some(outcome));
+        assert_eq!(Outcome::parse(outcome.as_str()), Some(outcome));
     }
 }

@@ -241,6 +241,6 @@ fn without_a_call_that_can_be_changed_there_is_no_card() {
 #[test]
 fn every_kind_reads_back() {
     for kind in ChangeKind::ALL {
-        assert_eq!(ChangeKind::from_word(kind.as_str()), Some(kind));
+        assert_eq!(ChangeKind::parse(kind.as_str()), Some(kind));
     }
 }

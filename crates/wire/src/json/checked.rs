@@ -10,6 +10,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error, IgnoredAny, MapAccess, SeqAccess, Visitor},
 };
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::scan;
@@ -39,9 +40,38 @@ pub fn certain_value(text: &[u8]) -> Option<Value> {
 /// says what is wrong, and where.
 pub fn certain_fields(text: &[u8], exempt: &[&str]) -> Result<Map<String, Value>, String> {
     scan(text, usize::MAX, exempt).map_err(|fault| fault.detail)?;
-    match json_value(text) {
-        Some(Value::Object(fields)) => Ok(fields),
-        _ => Err("no JSON object".to_owned()),
+    let fields: Fields = serde_json::from_slice(text).map_err(|_| "no JSON object".to_owned())?;
+    let read = |(name, raw): (String, Box<RawValue>)| match json_value(raw.get().as_bytes()) {
+        Some(value) => Ok((name, value)),
+        // Cut within a letter, or larger than any number: nobody reads it.
+        None if exempt.contains(&name.as_str()) => Ok((name, Value::Object(Map::new()))),
+        None => Err("no JSON object".to_owned()),
+    };
+    fields.0.into_iter().map(read).collect()
+}
+
+/// The members of an object in their order.
+struct Fields(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        from.deserialize_map(Members)
     }
 }
 

@@ -40,7 +40,7 @@ const KNOWS: [(&str, &[&str]); 20] = [
     ("mcp", &["redaction", "sdk", "wire"]),
     ("otlp", &["wire"]),
     ("post", &[]),
-    ("practice", &["scrutiny", "wire"]),
+    ("practice", &["scrutiny"]),
     ("reader", &["domain", "post", "wire"]),
     ("redaction", &["wire"]),
     ("rules", &["domain", "redaction", "shell", "wire"]),

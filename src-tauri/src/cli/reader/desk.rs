@@ -20,6 +20,8 @@ use crate::secrets::{Secrets, hide_under, hiding};
 
 /// Of a denial's message.
 const WHY: usize = 200;
+/// What rules and keys answer is answered by then, also by another console.
+const AUTOMATIC_MS: i64 = 2_000;
 /// `2026-11-28`.
 const DAY: usize = 10;
 
@@ -87,26 +89,24 @@ impl Desk for ConsoleDesk {
         self.app.now().0
     }
 
-    async fn news(&self) -> Option<Vec<i64>> {
+    async fn changed(&self) {
         let mut events = self.events.lock().await;
         loop {
             match events.recv().await {
-                Ok(AppEvent::Changed { rows, .. }) => return Some(rows.to_vec()),
+                Ok(AppEvent::Changed { .. }) | Err(RecvError::Lagged(_)) => return,
                 Ok(AppEvent::Status) => {}
-                Err(RecvError::Lagged(_)) => return None,
                 Err(RecvError::Closed) => std::future::pending().await,
             }
         }
     }
 
-    async fn waiting(&self, config: &Config, rows: Option<&[i64]>) -> Vec<(i64, i64)> {
+    async fn waiting(&self, config: &Config) -> Option<Vec<(i64, i64, bool)>> {
         // Until then what waits may have been decided.
         let _ = self.app.caught_up().wait_for(|known| *known).await;
         let workspaces = json!(config.workspaces).to_string();
-        let rows = rows.map(|rows| json!(rows).to_string());
+        let before = self.app.now().0 - AUTOMATIC_MS;
         let store = reader::store(&self.app);
-        let found = table::waiting(store, &workspaces, rows.as_deref()).await;
-        found.unwrap_or_default()
+        table::waiting(store, &workspaces, before).await.ok()
     }
 
     async fn call(&self, row: i64, earlier: usize) -> Option<(String, Call)> {

@@ -100,6 +100,10 @@ pub(crate) async fn switch_on(
         let (_, answer) = try_one(app, &asker, made).await?;
         answer.map_err(failed)?;
     }
+    if Target::read(&app.data().path().join(FILE))?.text != target.text {
+        let why = format!("{FILE} was changed meanwhile, so nothing was written; run it again");
+        return Err(Failure::new(ErrorCode::Failed, why));
+    }
     let (copy, _) = target.write(Some(&new))?;
     Ok((config, copy))
 }

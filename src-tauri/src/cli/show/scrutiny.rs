@@ -28,7 +28,12 @@ pub(in super::super) fn compared(of: &Compared, secrets: Secrets) -> Value {
             Secrets::Revealed => value.clone(),
         };
         let mut found = Map::new();
-        found.insert("at".to_owned(), json!(differs.at));
+        // A name can be a secret, too.
+        let at = match secrets {
+            Secrets::Hidden => hiding().text(&differs.at),
+            Secrets::Revealed => differs.at.clone(),
+        };
+        found.insert("at".to_owned(), json!(at));
         let both = [("was", &differs.was), ("is", &differs.is)];
         found.extend(
             both.into_iter()

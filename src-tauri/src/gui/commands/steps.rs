@@ -11,7 +11,7 @@ use super::decide::check_way;
 use super::rules::DENIED_LIMIT;
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{path_of, read_request};
+use crate::gui::view::{CardDetails, path_of, read_request};
 
 /// So far back such calls are looked for.
 const DAYS: i64 = 90;
@@ -59,9 +59,18 @@ pub(super) async fn of_rule(
     let Some(done) = done.filter(is_it) else {
         return Ok(Some(key));
     };
-    let steps = (done.typed.as_deref(), done.revealed.as_slice());
-    check_way(&story, steps, story.request.args.as_ref(), &desk.hiding_key)?;
+    check(desk, &story, done)?;
     Ok(None)
+}
+
+/// Refuses steps that are not done on the call as it is.
+fn check(desk: &Desk, story: &CardDetails, done: &StepsDone) -> Result<(), IpcError> {
+    if done.seen_request_digest != story.request_digest {
+        let why = "another request was shown; look at the card again";
+        return Err(refuse(IpcErrorCode::DigestDiffers, why));
+    }
+    let steps = (done.typed.as_deref(), done.revealed.as_slice());
+    check_way(story, steps, story.request.args.as_ref(), &desk.hiding_key)
 }
 
 /// Refuses a change that approves such calls while they wait, but for the one whose steps are done.
@@ -70,11 +79,13 @@ pub(super) async fn of_waiting(
     waiting: &[String],
     done: Option<&StepsDone>,
 ) -> Result<(), IpcError> {
-    for key in waiting
-        .iter()
-        .filter(|key| done.is_none_or(|done| done.key != **key))
-    {
+    for key in waiting {
         if takes_all(&desk.app.find(key).await.map_err(fault)?) {
+            if let Some(done) = done.filter(|done| done.key == *key) {
+                let story = desk.story(key).await?;
+                check(desk, &story, done)?;
+                continue;
+            }
             let why = format!("{key} is critical or irreversible and still waits: decide it first");
             return Err(refuse(IpcErrorCode::NotApprovable, &why));
         }

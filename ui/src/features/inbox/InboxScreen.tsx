@@ -23,6 +23,8 @@ import { cardWork, fronts } from "./unsaved";
 import { useSent } from "./useSent";
 import { useSnoozes } from "./useSnoozes";
 
+/** How long it says that a card expired. */
+const EXPIRED_SHOWN_MS = 10_000;
 const counted = (requests: number): string => requests.toLocaleString("en");
 
 /** What waits, and the card under the cursor. */
@@ -39,6 +41,14 @@ export const InboxScreen = () => {
   // The key of the last card that expired; the tool of the last one that was left for that.
   const [ended, setEnded] = useState<string | null>(null);
   const [expired, setExpired] = useState<Shown | null>(null);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      setExpired(null);
+    }, EXPIRED_SHOWN_MS);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [expired]);
   const wanted = useDeferredValue(filter);
   const { awake, snoozed, snooze, wake } = useSnoozes(all);
   const rows = filterRows(awake, wanted);

@@ -98,7 +98,9 @@ export const useOpenCard = ({ card, sent, onSent, onEngaged, onFree, onUndo, onS
   const blocked = useBlocked();
   const covered = useCovered();
   const late = useServerSecond() >= card.deadlineMs;
-  const version = useVersion(card, acts.draft, acts.content, acts.progress.evidenceOpen, acts.missing);
+  // What a reader adds changes nothing of what is asked; parts of the card keep their identity while they are equal.
+  const parts = Object.values({ ...card, reader: null });
+  const version = useVersion(...parts, acts.draft, acts.content, acts.progress.evidenceOpen, acts.missing);
   const screen = useOnScreen(`${acts.content} ${acts.panel === "edit"}`);
   const { area, inView } = screen;
   const pending = card.state === "pending";

@@ -4,7 +4,15 @@ import type { Card, DecideArgs, Shown } from "../../ipc/generated";
 import { toCallError, type CallError } from "../../ipc/transport";
 import { atOnce } from "./atOnce";
 import { differing } from "./differing";
+import { cardWork } from "./unsaved";
 import { fade, follow, note, put, sentState, shownAgain, undoableKeys, type Sent } from "./sent";
+
+const BLANK: Shown[number] = { kind: "text", text: " " };
+/** Of a line without its indentation. */
+const onOneLine = (line: Shown): Shown =>
+  line
+    .map((part, place) => (place === 0 && part.kind === "text" ? { ...part, text: part.text.trimStart() } : part))
+    .concat(BLANK);
 
 /** What became of a batch: how many answers went out before it was stopped. */
 interface BatchEnd {
@@ -151,9 +159,10 @@ export const useSentVerdicts = (): SentView => {
   const decide = useCallback(
     (card: Card, args: DecideArgs) => {
       const asked = card.effect ?? differing([card]).get(card.key) ?? [];
-      // What runs is the edit, on one line.
-      const edit = args.edited?.replaceAll(/\n\s*/gu, " ");
-      return give(card, args, edit === undefined ? asked : [{ kind: "text", text: edit }], null);
+      // What runs is the edit, on one line, as the comparison shows it: hidden values stay hidden.
+      const lines = args.edited === null ? undefined : cardWork.of(card.key)?.draft?.check.diff;
+      const edit = lines?.filter(({ kind }) => kind !== "old").flatMap(({ text }) => onOneLine(text));
+      return give(card, args, edit ?? asked, null);
     },
     [give],
   );

@@ -77,9 +77,7 @@ impl Pasts {
             }
             self.by_tool.insert(tool.clone(), (day, past));
         }
-        let (_, past) = self.by_tool.entry(tool.clone()).or_default();
-        past.now = now.0;
-        Ok(past)
+        Ok(&mut self.by_tool.entry(tool.clone()).or_default().1)
     }
 
     /// It is read again when it is needed.
@@ -116,7 +114,7 @@ async fn read(
     }));
     let denied_since = day_of(now.0 - DENIED_MS);
     for row in habits::of_tool(tx, tool.parts(), day_of(now.0 - APPROVED_MS)).await? {
-        let Some(kind) = Kind::parse(&row.kind) else {
+        let Some(kind) = Kind::from_word(&row.kind) else {
             continue;
         };
         let (value, most) = parted(kind, &row.value);

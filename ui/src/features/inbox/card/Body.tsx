@@ -51,11 +51,14 @@ export const Body = () => {
             <Warnings card={card} revealed={acts.revealed} />
           </div>
           <div ref={end} id="arguments-end" data-place="end" className="h-px" aria-hidden="true" />
-          <AddedByReader marks={card.reader} />
           {card.compared === null ? null : <Compared compared={card.compared} />}
           <Says card={card} />
           <LedHere request={card.key} />
           <History messages={card.history} open={acts.progress.evidenceOpen} onOpen={acts.openEvidence} />
+          {/* Last, so that no row moves; and no change that disarms the card. */}
+          <div data-ticks="">
+            <AddedByReader marks={card.reader} />
+          </div>
         </div>
         <div>
           {card.onBus === null ? null : <OnBus other={card.onBus} />}
