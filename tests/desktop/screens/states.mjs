@@ -28,8 +28,13 @@ export async function cards(desk, page) {
   await check(desk, "a decided card");
   const soon = desk.ask("pay_soon", { to: "ada" }, { timeout: 4 });
   await open(page, "pay_soon");
+  // It stays only because something is typed on it.
+  await page.press("d");
+  await page.sees('[aria-label="Reason for the agent"]');
+  await page.press("w");
   await page.sees(`${card}[data-state="expired"]`);
   await check(desk, "an expired card");
+  await page.press(KEYS.escape);
   await soon.done;
   const agent = await desk.agent("asks.py", call("pay_nobody"));
   await open(page, "pay_nobody");
