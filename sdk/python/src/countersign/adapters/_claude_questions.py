@@ -21,7 +21,11 @@ def form(args: Any) -> tuple[str, dict[str, Any]]:
         for question in args["questions"]:
             text, options = question["question"], question["options"]
             labels = [option["label"] for option in options]
-            if not all(isinstance(one, str) for one in (text, *labels)) or not labels or {text, text + OWN_WORDS} & fields.keys():
+            if (
+                not all(isinstance(one, str) for one in (text, *labels))
+                or not labels
+                or {text, text + OWN_WORDS} & fields.keys()
+            ):
                 raise ValueError
             field: dict[str, Any] = {"type": "string", "enum": labels}
             if question.get("multiSelect") is True:
