@@ -107,7 +107,7 @@ pub(crate) struct Call {
     pub(crate) event: String,
     pub(crate) tool: String,
     pub(crate) args: Value,
-    /// Title and schema of what a person fills in, where it is no call to approve.
+    /// Title and schema of what a person fills in, where nothing is approved.
     pub(crate) form: Option<(String, Value)>,
     pub(crate) session: Option<String>,
     /// The program's id of the call, under which it can be asked again.

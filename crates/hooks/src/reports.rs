@@ -36,7 +36,7 @@ pub(crate) struct Record {
     tool: String,
     /// Of the arguments that may run.
     digest: Option<Sha256Digest>,
-    /// The program asked for permission: calls that it allows by itself are reported too.
+    /// The program asked for permission: calls that it allows without asking are reported too.
     prompt: bool,
     became: Option<Became>,
 }

@@ -16,7 +16,7 @@ use url::{Host, Url};
 
 pub use address::is_forbidden;
 
-/// Why there is no answer. Says nothing of what was sent.
+/// Why no answer came. Says nothing of what was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PostError {
     /// Not an `http` or `https` address with a host, or a header that cannot be sent.

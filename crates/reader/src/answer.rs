@@ -18,7 +18,7 @@ pub struct Answer {
     pub marks: Vec<ReaderMark>,
     /// How many did not fit.
     pub dropped: u32,
-    /// Tokens of the call, where they were told.
+    /// Tokens of the call, where the reader reports them.
     pub tokens: Option<u64>,
 }
 

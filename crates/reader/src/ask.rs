@@ -87,7 +87,7 @@ impl Asker {
         Ok(Answer { tokens, ..read })
     }
 
-    /// What it says, and how many tokens it took where that is told.
+    /// What it says, and how many tokens it took where it reports that.
     async fn say(&self, card: &str, limit: Duration) -> Result<(String, Option<u64>), ReaderFault> {
         let Config {
             program,

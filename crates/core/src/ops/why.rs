@@ -159,7 +159,7 @@ impl App {
                     && free
                         .as_ref()
                         .is_some_and(|free| matches!(free.outcome, Outcome::Approve(_)));
-                // What the key itself says: that a finding holds the call stands beside it.
+                // What the key itself says; `held` says that a finding holds the call.
                 if let Some(free) = free {
                     found.setup = free.setup;
                 }
