@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use countersign_testkit::halt;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -182,7 +183,7 @@ async fn a_decision_that_was_queued_when_the_backup_was_made_is_not_given_twice(
     let runtime = std::fs::read(desk.path().join("runtime.json")).unwrap();
     let runtime: Value = serde_json::from_slice(&runtime).unwrap();
     let server = Pid::from_raw(i32::try_from(runtime["nats_pid"].as_i64().unwrap()).unwrap());
-    kill(server, Signal::SIGSTOP).unwrap();
+    halt(server);
     let queued = desk.start(&["approve", "r1", "--json"], std::process::Stdio::null());
     desk.show_in_state("r1", "queued");
     let file = shelf.file("copy");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use countersign_testkit::halt;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -76,7 +77,7 @@ async fn a_decision_that_the_bus_does_not_acknowledge_exits_7_and_goes_out_later
     desk.show_in_state("r1", "pending");
     let server = runtime(&desk)["nats_pid"].as_i64().unwrap();
     let server = Pid::from_raw(i32::try_from(server).unwrap());
-    kill(server, Signal::SIGSTOP).unwrap();
+    halt(server);
     let edited = "{\"to\": \"b\", \"copies\": 1}";
     let approve = [
         "approve",

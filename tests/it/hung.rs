@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use countersign_testkit::halt;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -84,7 +85,7 @@ async fn whoever_could_not_read_the_bus_at_the_deadline_does_not_say_that_nobody
     let asking = ask("6");
     eventually(|| waiting().ok_or("nothing waits"));
     let server = server_of(&desk);
-    kill(server, Signal::SIGSTOP).unwrap();
+    halt(server);
     let (exit, code, message) = reported(asking);
     kill(server, Signal::SIGCONT).unwrap();
     assert_eq!((exit, code.as_str()), (7, "bus_unreachable"), "{message}");
@@ -108,7 +109,7 @@ fn a_server_that_hangs_holds_nobody_up_for_longer_than_was_asked() {
     let desk = Desk::new();
     let _console = Console::start(&desk);
     let server = server_of(&desk);
-    kill(server, Signal::SIGSTOP).unwrap();
+    halt(server);
     let begun = tokio::time::Instant::now();
     let asked = desk.run(&["ask", "--tool", "pay", "--timeout", "1", "--json"]);
     let took = begun.elapsed();

@@ -161,7 +161,7 @@ fn spans_wait_at_their_sender_while_the_bus_is_gone() {
     let runtime: Value = serde_json::from_str(&runtime).unwrap();
     let server =
         nix::unistd::Pid::from_raw(i32::try_from(runtime["nats_pid"].as_i64().unwrap()).unwrap());
-    nix::sys::signal::kill(server, Signal::SIGSTOP).unwrap();
+    countersign_testkit::halt(server);
     let body = request("local", &[span("00000000000000a1", "", "step", &[])]);
     let (status, answer) = post(&address, "", &body);
     nix::sys::signal::kill(server, Signal::SIGCONT).unwrap();

@@ -7,7 +7,7 @@ use countersign_core::App;
 use countersign_core::bus::{Publication, PublishOutcome};
 use countersign_core::domain::StallLimits;
 use countersign_core::ops::verdicts::Decided;
-use countersign_testkit::TempData;
+use countersign_testkit::{TempData, halt};
 use countersign_wire::{Context, PublicKey, RequestKey, Sha256Digest, Verdict, sign, vote_subject};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -177,7 +177,7 @@ async fn a_vote_given_while_the_bus_does_not_answer_arrives_once_afterwards() {
     }
     let server = desk.app.embedded_server().unwrap().pid().unwrap();
     let server = Pid::from_raw(server.cast_signed());
-    kill(server, Signal::SIGSTOP).unwrap();
+    halt(server);
     let queued = desk.app.decide(verdict(&key, Verdict::Approve)).await;
     let again = desk.app.decide(verdict(&key, Verdict::Approve)).await;
     kill(server, Signal::SIGCONT).unwrap();
@@ -213,7 +213,7 @@ async fn a_bus_that_hangs_is_seen_and_what_was_decided_meanwhile_arrives_when_it
     let server = desk.app.embedded_server().unwrap().pid().unwrap();
     let server = Pid::from_raw(server.cast_signed());
     let mut state = desk.app.bus().unwrap().state();
-    kill(server, Signal::SIGSTOP).unwrap();
+    halt(server);
     let queued = desk.app.decide(verdict(&key, Verdict::Approve)).await;
     let lost = state.wait_for(|state| !state.connected);
     let lost = tokio::time::timeout(HANGS, lost).await.is_ok();
