@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use ed25519_dalek::VerifyingKey;
 use nkeys::KeyPair;
 use uuid::Uuid;
 
@@ -40,10 +41,15 @@ pub enum Context {
     Audit,
     /// When a message was stored first, on a bus that has it anew.
     Stored,
+    /// An entry of the realm log.
+    Realm,
+    /// A key's consent to be an operator's.
+    Key,
 }
 
 crate::words::words!(Context {
     Decision => "decision", Vote => "vote", Policy => "policy", Audit => "audit", Stored => "stored",
+    Realm => "realm", Key => "key",
 });
 
 /// An ed25519 signature in base64url without padding (86 characters).
@@ -98,7 +104,8 @@ pub fn sign(
     Ok(Signature(Arc::from(URL_SAFE_NO_PAD.encode(bytes))))
 }
 
-/// Checks a signature against the public nkey that is said to have made it.
+/// Checks a signature against the public nkey that is said to have made it: by the strict rules, which no key or R of
+/// small order passes. Libraries that are laxer would see other signatures hold than agents in other languages.
 pub fn verify(
     public_nkey: &str,
     context: Context,
@@ -108,7 +115,9 @@ pub fn verify(
     sig: &str,
 ) -> Result<(), SignatureError> {
     let bytes = Signature::bytes(sig)?;
-    let pair = PublicKey::verifier(public_nkey).map_err(|_| SignatureError::BadKey)?;
-    pair.verify(&signing_input(context, realm, subject, payload), &bytes)
+    let key = PublicKey::bytes(public_nkey).map_err(|_| SignatureError::BadKey)?;
+    let key = VerifyingKey::from_bytes(&key).map_err(|_| SignatureError::BadKey)?;
+    let sig = ed25519_dalek::Signature::from_bytes(&bytes);
+    key.verify_strict(&signing_input(context, realm, subject, payload), &sig)
         .map_err(|_| SignatureError::Mismatch)
 }

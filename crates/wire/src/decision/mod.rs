@@ -20,6 +20,7 @@ use crate::{
     uuid_text::hyphenated,
 };
 
+pub(crate) use verify::fits_origin;
 pub use verify::{DecisionCheck, DecisionFault, RequestFacts, VerifiedDecision, verify_decision};
 pub use vote::{Vote, VoteAttachment, VoteCheck, verify_vote};
 pub use words::{DecisionVerdict, Origin, Scope};

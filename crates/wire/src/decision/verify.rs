@@ -81,6 +81,9 @@ pub enum DecisionFault {
     /// The key was not trusted when the decision was stored.
     #[error("the decision is signed with a key that is not trusted")]
     UnknownKey,
+    /// A device signed, and the agent did not say that it verifies devices.
+    #[error("the agent cannot verify the device that signed the decision")]
+    DeviceUnsupported,
     /// The signature is not that of the key, or `decided_by` names another key.
     #[error("the signature does not belong to this decision")]
     BadSignature,
@@ -105,6 +108,9 @@ pub enum DecisionFault {
     /// Fewer distinct operators agreed than the request asks for.
     #[error("too few operators agreed")]
     TooFewVotes,
+    /// More than a device may decide.
+    #[error("the device that signed the decision may not decide this")]
+    DeviceLimit,
     /// The limits of the operator, or of the operator's console, do not reach so far.
     #[error("who signed the decision may not allow this request")]
     BeyondLimit,
@@ -115,10 +121,10 @@ pub enum DecisionFault {
 
 crate::words::words!(@read DecisionFault {
     Unsigned => "unsigned", WrongSubject => "wrong_subject", UnknownKey => "unknown_key",
-    BadSignature => "bad_signature", Malformed => "malformed", WrongRequest => "wrong_request",
+    DeviceUnsupported => "device_unsupported", BadSignature => "bad_signature", Malformed => "malformed", WrongRequest => "wrong_request",
     WrongRequestDigest => "wrong_request_digest", WrongRole => "wrong_role",
     NotAllowed => "not_allowed", WrongArgsDigest => "wrong_args_digest",
-    TooFewVotes => "too_few_votes", BeyondLimit => "beyond_limit", Late => "late",
+    TooFewVotes => "too_few_votes", DeviceLimit => "device_limit", BeyondLimit => "beyond_limit", Late => "late",
 });
 
 /// Judges a stored decision. The checks run in the order of [`DecisionFault`];
@@ -180,21 +186,22 @@ fn check_role(decision: &ApprovalDecision, role: KeyRole) -> Result<(), Decision
         Origin::Operator => KeyRole::Human,
         _ => KeyRole::Auto,
     };
-    let fits = match &decision.verdict {
-        DecisionVerdict::Expired => decision.origin == Origin::Timeout,
-        DecisionVerdict::Withdrawn => decision.origin == Origin::Agent,
-        DecisionVerdict::Rejected => decision.origin == Origin::System,
-        DecisionVerdict::Deny | DecisionVerdict::Other(_) => true,
-        // Silence never approves: only a person, a rule or a setup key says more than no.
-        _ => matches!(
-            decision.origin,
-            Origin::Operator | Origin::Rule | Origin::SetupKey
-        ),
-    };
-    if fits && role == needed {
+    if fits_origin(&decision.verdict, decision.origin) && role == needed {
         Ok(())
     } else {
         Err(DecisionFault::WrongRole)
+    }
+}
+
+/// Whether an origin may give this verdict.
+pub(crate) fn fits_origin(verdict: &DecisionVerdict, origin: Origin) -> bool {
+    match verdict {
+        DecisionVerdict::Expired => origin == Origin::Timeout,
+        DecisionVerdict::Withdrawn => origin == Origin::Agent,
+        DecisionVerdict::Rejected => origin == Origin::System,
+        DecisionVerdict::Deny | DecisionVerdict::Other(_) => true,
+        // Silence never approves: only a person, a rule or a setup key says more than no.
+        _ => matches!(origin, Origin::Operator | Origin::Rule | Origin::SetupKey),
     }
 }
 

@@ -13,6 +13,8 @@ mod near_misses;
 mod policies;
 mod properties;
 mod published;
+mod realm_log;
+mod realm_model;
 mod rejected_bytes;
 mod rejections;
 mod shown;

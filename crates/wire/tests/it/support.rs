@@ -1,6 +1,6 @@
 //! The worked example of the protocol (section 9) and keys to sign with.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::{collections::HashMap, fs, path::PathBuf, sync::LazyLock};
 
 use countersign_wire::{
     ApprovalDecision, Context, KeyRole, PublicKey, Rejection, RequestFacts, RequestKey,
@@ -158,4 +158,12 @@ pub(crate) fn digest_of(text: &str) -> Sha256Digest {
 /// The rejection of a request that must be rejected.
 pub(crate) fn rejected(subject: &str, payload: &[u8]) -> Rejection {
     parse_request(subject, payload).expect_err("a rejection")
+}
+
+/// The bytes of a file of `docs/protocol`.
+pub(crate) fn published(name: &str) -> Vec<u8> {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../docs/protocol", name]
+        .iter()
+        .collect();
+    fs::read(path).unwrap()
 }

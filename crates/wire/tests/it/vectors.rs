@@ -1,7 +1,5 @@
 //! The published vectors (`docs/protocol/vectors`): what every implementation reads the same.
 
-use std::{fs, path::PathBuf};
-
 use countersign_wire::{
     Context, DecisionCheck, DecisionFault, RequestFacts, Timestamp, decision_subject,
     parse_request, sign, verify_decision,
@@ -9,14 +7,7 @@ use countersign_wire::{
 use serde_json::Value;
 use time::Duration;
 
-use crate::support::{REALM, STORED_AT, SUBJECT, facts, pair, public, trusted};
-
-fn published(name: &str) -> Vec<u8> {
-    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../docs/protocol", name]
-        .iter()
-        .collect();
-    fs::read(path).unwrap()
-}
+use crate::support::{REALM, STORED_AT, SUBJECT, facts, pair, public, published, trusted};
 
 fn vectors(list: &str) -> Vec<Value> {
     let all: Value = serde_json::from_slice(&published("vectors/decisions.json")).unwrap();

@@ -15,7 +15,7 @@ from nacl.exceptions import BadSignatureError
 from nacl.exceptions import ValueError as NaclValueError
 from nacl.signing import VerifyKey
 
-Context = Literal["decision", "vote", "policy", "audit"]
+Context = Literal["decision", "vote", "policy", "audit", "realm", "key"]
 
 _USER_PREFIX = 20 << 3
 

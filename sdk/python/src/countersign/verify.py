@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from .digest import args_digest, check_canonical
+from .digest import args_digest
 from .errors import InvalidRequestError, VoidDecisionError
 from .shape import DECISION, VOTE, misshapen
 from .signature import decode_base64url, verify
+from .strict import read_strict
 from .trust import Trust
 from .wire import SentRequest
 from .words import Answer
@@ -164,35 +165,12 @@ def parse_payload(payload: bytes) -> dict[str, Any]:
     refused, not resolved.
     """
     try:
-        value = json.loads(
-            payload.decode("utf-8"),
-            object_pairs_hook=unique_object,
-            parse_constant=_refuse_constant,
-            parse_int=_integer,
-        )
-        check_canonical(value, what="decision", depth=1)
-    except (ValueError, RecursionError, InvalidRequestError):
+        value = read_strict(payload)
+    except ValueError:
         _void("malformed", "the decision is not well-formed JSON")
     if not isinstance(value, dict):
         _void("malformed", "the decision is not an object")
     return value
-
-
-def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """For `json.loads`: raises `ValueError` where two keys of an object are equal."""
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("duplicate key")
-    return value
-
-
-def _integer(text: str) -> int | float:
-    # No integer is written so; other readers make a double of it.
-    return -0.0 if text == "-0" else int(text)
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(word)
 
 
 def _check_signature(stored: StoredDecision, trust: Trust, subject: str) -> tuple[str | None, str | None]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import NotAllowedError
 from ..gate import Gate
-from ..verify import unique_object
+from ..strict import unique_object
 from ..wire import uuid7
 from ._gating import group, last_messages
 from ._spans import CallSpan
