@@ -57,27 +57,26 @@ pub(crate) async fn run(args: &FillArgs) -> anyhow::Result<Figures> {
         realm,
         span_seq: 1,
     };
-    filling.requests(&mut writer, &app).await?;
-    writer.fold_log_back().await?;
+    filling.requests(&mut writer, &app)?;
+    writer.fold_log_back()?;
     let of_requests = size(&database)?;
     figures.set("rows_s", started.elapsed().as_secs_f64());
     let started = Instant::now();
-    filling.spans(&mut writer, &app).await?;
-    writer.fold_log_back().await?;
+    filling.spans(&mut writer, &app)?;
+    writer.fold_log_back()?;
     figures.set("spans_s", started.elapsed().as_secs_f64());
     let of_all = size(&database)?;
     reader.close().await;
-    writer.close().await?;
+    writer.close()?;
     let started = Instant::now();
     let left = app.catch_up_search(INDEXING).await?;
     ensure!(left == 0, "{left} requests are not indexed");
     app.shutdown().await;
     figures.set("index_s", started.elapsed().as_secs_f64());
     let (writer, reader) = store::open(&database).await?;
-    let mut writer = writer;
-    writer.fold_log_back().await?;
+    writer.fold_log_back()?;
     reader.close().await;
-    writer.close().await?;
+    writer.close()?;
     let requests = args.requests.max(1) as f64;
     let spans = (filling.span_seq - 1).max(1) as f64;
     figures.set("requests", requests);
@@ -118,21 +117,21 @@ impl Filling<'_> {
         )
     }
 
-    async fn requests(&mut self, writer: &mut Writer, app: &App) -> anyhow::Result<()> {
+    fn requests(&mut self, writer: &mut Writer, app: &App) -> anyhow::Result<()> {
         let mut number = 0;
         while number < self.args.requests {
             let end = (number + BATCH).min(self.args.requests);
             let stories: Vec<Story> = (number..end)
                 .map(|number| self.story(number, app))
                 .collect::<Result<_, _>>()?;
-            batch(writer, &stories, number).await?;
+            batch(writer, &stories, number)?;
             number = end;
             progress("requests", number, self.args.requests);
         }
         Ok(())
     }
 
-    async fn spans(&mut self, writer: &mut Writer, app: &App) -> anyhow::Result<()> {
+    fn spans(&mut self, writer: &mut Writer, app: &App) -> anyhow::Result<()> {
         let mut rows = Vec::new();
         for number in 0..self.args.requests {
             let count = if number == 0 {
@@ -145,10 +144,10 @@ impl Filling<'_> {
             self.span_seq += i64::try_from(more.len())?;
             rows.extend(more);
             if rows.len() >= SPANS_AT_ONCE || number + 1 == self.args.requests {
-                let mut tx = writer.begin().await?;
+                let tx = writer.begin()?;
                 let spans: Vec<_> = rows.iter().collect();
-                spans::upsert(&mut tx, EPOCH, &spans).await?;
-                tx.commit().await?;
+                spans::upsert(&tx, EPOCH, &spans)?;
+                tx.commit()?;
                 rows.clear();
                 progress("spans", number, self.args.requests);
             }
@@ -157,15 +156,15 @@ impl Filling<'_> {
     }
 }
 
-async fn batch(writer: &mut Writer, stories: &[Story], first: u64) -> anyhow::Result<()> {
+fn batch(writer: &mut Writer, stories: &[Story], first: u64) -> anyhow::Result<()> {
     let seq =
         |at: usize| -> anyhow::Result<i64> { Ok(i64::try_from(first)? + i64::try_from(at)? + 1) };
-    let mut tx = writer.begin().await?;
+    let tx = writer.begin()?;
     let rows = (0..)
         .zip(stories)
         .map(|(at, story)| Ok(story.row(seq(at)?)));
     let rows: Vec<_> = rows.collect::<anyhow::Result<_>>()?;
-    let ids = requests::insert(&mut tx, &rows).await?;
+    let ids = requests::insert(&tx, &rows)?;
     ensure!(ids.len() == stories.len(), "a row was left out");
     let mut new = Vec::with_capacity(stories.len());
     let mut changes = Vec::with_capacity(stories.len());
@@ -215,14 +214,14 @@ async fn batch(writer: &mut Writer, stories: &[Story], first: u64) -> anyhow::Re
             delivery: story.delivery,
         });
     }
-    decisions::insert(&mut tx, &new).await?;
-    request_states::change_states(&mut tx, &changes).await?;
-    audit::append(&mut tx, &entries).await?;
+    decisions::insert(&tx, &new)?;
+    request_states::change_states(&tx, &changes)?;
+    audit::append(&tx, &entries)?;
     // What was delivered long ago raises no alarm when a console starts here.
     if let Some((last, _)) = ids.last() {
-        meta::put(&mut tx, meta::LADDER_SWEPT, &last.to_string()).await?;
+        meta::put(&tx, meta::LADDER_SWEPT, &last.to_string())?;
     }
-    Ok(tx.commit().await?)
+    Ok(tx.commit()?)
 }
 
 fn progress(what: &str, done: u64, all: u64) {

@@ -3,9 +3,8 @@
 //! Its size is bounded, whatever an agent invents: of one agent the copies that were heard last are kept.
 
 use countersign_wire::AgentKey;
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
-use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -41,35 +40,32 @@ pub struct Heard {
 }
 
 /// Notes heartbeats. Returns whether a copy was heard that was not known.
-pub async fn note(tx: &mut WriteConnection, heard: &[Heard]) -> Result<bool, StoreError> {
-    tx.direct(|sqlite| {
-        let mut again = sqlite.prepare_cached(
-            "UPDATE agent_instances SET last_seen = max(last_seen, ?4)
-             WHERE ws = ?1 AND agent = ?2 AND instance_id = ?3",
-        )?;
-        let mut insert = sqlite.prepare_cached(
-            "INSERT INTO agent_instances(ws, agent, instance_id, first_seen, last_seen) VALUES (?1, ?2, ?3, ?4, ?4)",
-        )?;
-        let mut make_room = sqlite.prepare_cached(
-            "DELETE FROM agent_instances WHERE ws = ?1 AND agent = ?2 AND instance_id IN (
-               SELECT instance_id FROM (
-                 SELECT instance_id, last_seen, row_number() OVER (ORDER BY last_seen DESC, instance_id) AS place
-                 FROM agent_instances WHERE ws = ?1 AND agent = ?2)
-               WHERE place > ?3 OR last_seen < ?4)",
-        )?;
-        let mut fresh = false;
-        for sign in heard {
-            let (ws, agent) = (sign.agent.workspace.as_ref(), sign.agent.agent.as_ref());
-            let copy = params![ws, agent, sign.instance_id, sign.at.0];
-            if again.execute(copy)? == 0 {
-                insert.execute(params![ws, agent, sign.instance_id, sign.at.0])?;
-                make_room.execute(params![ws, agent, KEPT, sign.at.0 - STALE_MS])?;
-                fresh = true;
-            }
+pub fn note(tx: &Connection, heard: &[Heard]) -> Result<bool, StoreError> {
+    let mut again = tx.prepare_cached(
+        "UPDATE agent_instances SET last_seen = max(last_seen, ?4)
+         WHERE ws = ?1 AND agent = ?2 AND instance_id = ?3",
+    )?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO agent_instances(ws, agent, instance_id, first_seen, last_seen) VALUES (?1, ?2, ?3, ?4, ?4)",
+    )?;
+    let mut make_room = tx.prepare_cached(
+        "DELETE FROM agent_instances WHERE ws = ?1 AND agent = ?2 AND instance_id IN (
+           SELECT instance_id FROM (
+             SELECT instance_id, last_seen, row_number() OVER (ORDER BY last_seen DESC, instance_id) AS place
+             FROM agent_instances WHERE ws = ?1 AND agent = ?2)
+           WHERE place > ?3 OR last_seen < ?4)",
+    )?;
+    let mut fresh = false;
+    for sign in heard {
+        let (ws, agent) = (sign.agent.workspace.as_ref(), sign.agent.agent.as_ref());
+        let copy = params![ws, agent, sign.instance_id, sign.at.0];
+        if again.execute(copy)? == 0 {
+            insert.execute(copy)?;
+            make_room.execute(params![ws, agent, KEPT, sign.at.0 - STALE_MS])?;
+            fresh = true;
         }
-        Ok(fresh)
-    })
-    .await
+    }
+    Ok(fresh)
 }
 
 /// The known copies of all agents, those heard last first.

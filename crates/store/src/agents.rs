@@ -1,12 +1,10 @@
 //! Table `agents`: who is enrolled and who was heard of.
 
 use countersign_wire::AgentKey;
-use rusqlite::params;
+use rusqlite::{Connection, params};
 use serde_json::Value;
-use sqlx::SqliteConnection;
 
-use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 use crate::domain::stall::ALIVE_MS;
 
@@ -117,60 +115,39 @@ pub async fn setup_schemas(reader: &Reader) -> Result<Vec<(AgentKey, String)>, S
 }
 
 /// Gives an agent a login key.
-pub async fn enroll(
-    tx: &mut SqliteConnection,
+pub fn enroll(
+    tx: &Connection,
     agent: &AgentKey,
     key: &str,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO agents(ws, name, key, enrolled_at) VALUES (?1, ?2, ?3, ?4)
-         ON CONFLICT(ws, name) DO UPDATE SET key = ?3, enrolled_at = ?4, revoked_at = NULL",
-    )
-    .bind(agent.workspace.as_ref())
-    .bind(agent.agent.as_ref())
-    .bind(key)
-    .bind(at.0)
-    .execute(tx)
-    .await?;
+    let enroll = "INSERT INTO agents(ws, name, key, enrolled_at) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT(ws, name) DO UPDATE SET key = ?3, enrolled_at = ?4, revoked_at = NULL";
+    let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+    sql::change(tx, enroll, params![ws, name, key, at.0])?;
     Ok(())
 }
 
 /// Takes an agent's login key away. Returns whether it had one.
-pub async fn revoke(
-    tx: &mut SqliteConnection,
-    agent: &AgentKey,
-    at: Timestamp,
-) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "UPDATE agents SET key = NULL, revoked_at = ?3 WHERE ws = ?1 AND name = ?2 AND key IS NOT NULL",
-    )
-    .bind(agent.workspace.as_ref())
-    .bind(agent.agent.as_ref())
-    .bind(at.0)
-    .execute(tx)
-    .await?;
-    Ok(done.rows_affected() == 1)
+pub fn revoke(tx: &Connection, agent: &AgentKey, at: Timestamp) -> Result<bool, StoreError> {
+    let revoke = "UPDATE agents SET key = NULL, revoked_at = ?3 WHERE ws = ?1 AND name = ?2 AND key IS NOT NULL";
+    let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+    Ok(sql::change(tx, revoke, params![ws, name, at.0])? == 1)
 }
 
 /// Notes what became of a probe of the gate in front of an agent: that it held, or why it is open.
-pub async fn note_gate(
-    tx: &mut SqliteConnection,
+pub fn note_gate(
+    tx: &Connection,
     agent: &AgentKey,
     open: Option<&str>,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    sqlx::query(
+    let note =
         "INSERT INTO agents(ws, name, gate_held_at, gate_open) VALUES (?1, ?2, iif(?3 IS NULL, ?4, NULL), ?3)
          ON CONFLICT(ws, name) DO UPDATE SET gate_held_at = coalesce(excluded.gate_held_at, gate_held_at),
-           gate_open = excluded.gate_open",
-    )
-    .bind(agent.workspace.as_ref())
-    .bind(agent.agent.as_ref())
-    .bind(open)
-    .bind(at.0)
-    .execute(tx)
-    .await?;
+           gate_open = excluded.gate_open";
+    let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+    sql::change(tx, note, params![ws, name, open, at.0])?;
     Ok(())
 }
 
@@ -190,62 +167,53 @@ pub struct NewHello<'m> {
 }
 
 /// Notes a hello.
-pub async fn note_hello(
-    tx: &mut SqliteConnection,
+pub fn note_hello(
+    tx: &Connection,
     agent: &AgentKey,
     hello: &NewHello<'_>,
 ) -> Result<(), StoreError> {
-    sqlx::query(
+    let note =
         "INSERT INTO agents(ws, name, framework, hello, hello_at, setup_schema, credentials, last_seen)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?5)
          ON CONFLICT(ws, name) DO UPDATE SET framework = ?3, hello = ?4, hello_at = ?5, hello_fault = NULL,
-           setup_schema = ?6, credentials = coalesce(?7, credentials), last_seen = max(coalesce(last_seen, 0), ?5)",
-    )
-    .bind(agent.workspace.as_ref())
-    .bind(agent.agent.as_ref())
-    .bind(hello.framework)
-    .bind(hello.raw)
-    .bind(hello.at.0)
-    .bind(hello.setup_schema.as_deref())
-    .bind(hello.credentials.as_deref())
-    .execute(tx)
-    .await?;
+           setup_schema = ?6, credentials = coalesce(?7, credentials), last_seen = max(coalesce(last_seen, 0), ?5)";
+    let hello = params![
+        agent.workspace.as_ref(),
+        agent.agent.as_ref(),
+        hello.framework,
+        hello.raw,
+        hello.at.0,
+        hello.setup_schema,
+        hello.credentials,
+    ];
+    sql::change(tx, note, hello)?;
     Ok(())
 }
 
 /// Notes that an agent's last hello cannot be read; the one before stays in use.
-pub async fn note_unreadable(
-    tx: &mut SqliteConnection,
+pub fn note_unreadable(
+    tx: &Connection,
     agent: &AgentKey,
     why: &str,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO agents(ws, name, hello_fault, last_seen) VALUES (?1, ?2, ?3, ?4)
+    let note = "INSERT INTO agents(ws, name, hello_fault, last_seen) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT(ws, name) DO UPDATE SET hello_fault = ?3,
-           last_seen = max(coalesce(last_seen, 0), ?4)",
-    )
-    .bind(agent.workspace.as_ref())
-    .bind(agent.agent.as_ref())
-    .bind(why)
-    .bind(at.0)
-    .execute(tx)
-    .await?;
+           last_seen = max(coalesce(last_seen, 0), ?4)";
+    let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+    sql::change(tx, note, params![ws, name, why, at.0])?;
     Ok(())
 }
 
 /// The setup keys that an agent's last hello declared: a list or a map of `bs_*` fields, as it wrote
 /// them. None when it declared none.
-pub async fn setup_schema(
-    tx: &mut SqliteConnection,
-    agent: &AgentKey,
-) -> Result<Option<Value>, StoreError> {
-    let text: Option<Option<String>> =
-        sqlx::query_scalar("SELECT setup_schema FROM agents WHERE ws = ? AND name = ?")
-            .bind(agent.workspace.as_ref())
-            .bind(agent.agent.as_ref())
-            .fetch_optional(tx)
-            .await?;
+pub fn setup_schema(tx: &Connection, agent: &AgentKey) -> Result<Option<Value>, StoreError> {
+    let text: Option<Option<String>> = sql::first(
+        tx,
+        "SELECT setup_schema FROM agents WHERE ws = ? AND name = ?",
+        params![agent.workspace.as_ref(), agent.agent.as_ref()],
+        |row| row.get(0),
+    )?;
     Ok(text
         .flatten()
         .and_then(|text| serde_json::from_str(&text).ok()))
@@ -256,25 +224,22 @@ pub async fn setup_schema_of(
     reader: &Reader,
     agent: &AgentKey,
 ) -> Result<Option<Value>, StoreError> {
-    setup_schema(&mut *reader.0.acquire().await?, agent).await
+    let agent = agent.clone();
+    reader
+        .direct(move |sqlite| setup_schema(sqlite, &agent))
+        .await
 }
 
 /// Notes that agents are alive, each with the time at which it was heard.
-pub async fn note_alive(
-    tx: &mut WriteConnection,
-    heard: &[(AgentKey, Timestamp)],
-) -> Result<(), StoreError> {
-    tx.direct(|sqlite| {
-        let mut note = sqlite.prepare_cached(
-            "INSERT INTO agents(ws, name, last_seen, alive_since) VALUES (?1, ?2, ?3, ?3)
-             ON CONFLICT(ws, name) DO UPDATE SET last_seen = max(coalesce(last_seen, 0), ?3),
-               alive_since = iif(alive_since IS NULL OR coalesce(last_seen, 0) <= ?3 - ?4, ?3, alive_since)",
-        )?;
-        for (agent, at) in heard {
-            let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
-            note.execute(params![ws, name, at.0, ALIVE_MS])?;
-        }
-        Ok(())
-    })
-    .await
+pub fn note_alive(tx: &Connection, heard: &[(AgentKey, Timestamp)]) -> Result<(), StoreError> {
+    let mut note = tx.prepare_cached(
+        "INSERT INTO agents(ws, name, last_seen, alive_since) VALUES (?1, ?2, ?3, ?3)
+         ON CONFLICT(ws, name) DO UPDATE SET last_seen = max(coalesce(last_seen, 0), ?3),
+           alive_since = iif(alive_since IS NULL OR coalesce(last_seen, 0) <= ?3 - ?4, ?3, alive_since)",
+    )?;
+    for (agent, at) in heard {
+        let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+        note.execute(params![ws, name, at.0, ALIVE_MS])?;
+    }
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! Table `requests`, agent by agent: who has asked, and what waits.
 
-use sqlx::SqliteConnection;
+use rusqlite::Connection;
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 
 /// Agents that are listed; more than any realm has.
 const LISTED: usize = 10_000;
@@ -33,19 +33,18 @@ pub async fn all(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreErr
 
 /// How many requests of each agent wait.
 pub async fn waiting(reader: &Reader) -> Result<Vec<(String, String, i64)>, StoreError> {
-    waiting_by_agent(&mut *reader.0.acquire().await?).await
+    reader.direct(waiting_by_agent).await
 }
 
 /// How many requests of each agent wait for an answer.
-pub async fn waiting_by_agent(
-    tx: &mut SqliteConnection,
-) -> Result<Vec<(String, String, i64)>, StoreError> {
-    Ok(sqlx::query_as(
+pub fn waiting_by_agent(tx: &Connection) -> Result<Vec<(String, String, i64)>, StoreError> {
+    sql::all(
+        tx,
         "SELECT ws, agent, count(*) FROM requests WHERE state <> 'decided'
          AND state IN ('pending', 'holding', 'queued') GROUP BY ws, agent",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )
-    .fetch_all(tx)
-    .await?)
 }
 
 /// A tool that an agent has asked to run.

@@ -1,8 +1,8 @@
 //! Table `alarms`: what a person must look at.
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, Row, params};
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// Alarms listed at most: the newest ones.
@@ -11,7 +11,7 @@ const LISTED: i64 = 200;
 const MOST: i64 = 1_000;
 
 /// Something that must not have happened.
-#[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Alarm {
     /// Its number in this folder; 0 for one that could not be written.
     pub id: i64,
@@ -27,166 +27,125 @@ pub struct Alarm {
     pub acknowledged_by: Option<String>,
 }
 
+impl Alarm {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            code: row.get(1)?,
+            subject: row.get(2)?,
+            at: row.get(3)?,
+            acknowledged_at: row.get(4)?,
+            acknowledged_by: row.get(5)?,
+        })
+    }
+}
+
 /// Raises an alarm; the same one again is one alarm with a new time, that nobody has seen yet.
-pub async fn raise(
-    tx: &mut SqliteConnection,
-    code: &str,
-    subject: &str,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET at = excluded.at, acknowledged_at = NULL, acknowledged_by = NULL")
-        .bind(code)
-        .bind(subject)
-        .bind(at.0)
-        .execute(tx)
-        .await?;
+pub fn raise(tx: &Connection, code: &str, subject: &str, at: Timestamp) -> Result<(), StoreError> {
+    let raise = "INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?)
+         ON CONFLICT DO UPDATE SET at = excluded.at, acknowledged_at = NULL, acknowledged_by = NULL";
+    sql::change(tx, raise, params![code, subject, at.0])?;
     Ok(())
 }
 
 /// Raises an alarm once: one that is active already stays as it is. Returns whether it is new.
-pub async fn raise_once(
-    tx: &mut SqliteConnection,
+pub fn raise_once(
+    tx: &Connection,
     code: &str,
     subject: &str,
     at: Timestamp,
 ) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-    )
-    .bind(code)
-    .bind(subject)
-    .bind(at.0)
-    .execute(tx)
-    .await?;
-    Ok(done.rows_affected() == 1)
+    let raise = "INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+    Ok(sql::change(tx, raise, params![code, subject, at.0])? == 1)
 }
 
 /// Raises an alarm about an agent; an active one that was not acknowledged stays as it is. Returns whether it is new.
-pub async fn raise_unseen(
-    tx: &mut SqliteConnection,
+pub fn raise_unseen(
+    tx: &Connection,
     code: &str,
     subject: &str,
     at: Timestamp,
 ) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?)
+    let raise = "INSERT INTO alarms(code, subject, at) VALUES (?, ?, ?)
          ON CONFLICT DO UPDATE SET at = excluded.at, acknowledged_at = NULL, acknowledged_by = NULL
-         WHERE acknowledged_at IS NOT NULL",
-    )
-    .bind(code)
-    .bind(subject)
-    .bind(at.0)
-    .execute(tx)
-    .await?;
-    Ok(done.rows_affected() == 1)
+         WHERE acknowledged_at IS NOT NULL";
+    Ok(sql::change(tx, raise, params![code, subject, at.0])? == 1)
 }
 
 /// Whether this alarm is active, acknowledged or not.
-pub async fn is_active(
-    tx: &mut SqliteConnection,
-    code: &str,
-    subject: &str,
-) -> Result<bool, StoreError> {
-    let found =
-        sqlx::query_scalar("SELECT EXISTS(SELECT 1 FROM alarms WHERE code = ? AND subject = ?)");
-    Ok(found.bind(code).bind(subject).fetch_one(tx).await?)
+pub fn is_active(tx: &Connection, code: &str, subject: &str) -> Result<bool, StoreError> {
+    let active = "SELECT EXISTS(SELECT 1 FROM alarms WHERE code = ? AND subject = ?)";
+    sql::value(tx, active, [code, subject])
 }
 
 /// Whether `most` alarms of a code about requests of an agent (`WS/AGENT`) wait to be acknowledged.
-pub async fn are_many(
-    tx: &mut SqliteConnection,
-    code: &str,
-    agent: &str,
-    most: i64,
-) -> Result<bool, StoreError> {
-    let waiting: i64 = sqlx::query_scalar(
+pub fn are_many(tx: &Connection, code: &str, agent: &str, most: i64) -> Result<bool, StoreError> {
+    let waiting: i64 = sql::value(
+        tx,
         "SELECT count(*) FROM (SELECT 1 FROM alarms WHERE code = ?1 AND subject > ?2 || '/' AND subject < ?2 || '0'
                                AND acknowledged_at IS NULL LIMIT ?3)",
-    )
-    .bind(code)
-    .bind(agent)
-    .bind(most)
-    .fetch_one(tx)
-    .await?;
+        params![code, agent, most],
+    )?;
     Ok(waiting >= most)
 }
 
 /// Ends an alarm whose cause is gone. Returns whether it was active.
-pub async fn clear(
-    tx: &mut SqliteConnection,
-    code: &str,
-    subject: &str,
-) -> Result<bool, StoreError> {
-    let done = sqlx::query("DELETE FROM alarms WHERE code = ? AND subject = ?")
-        .bind(code)
-        .bind(subject)
-        .execute(tx)
-        .await?;
-    Ok(done.rows_affected() == 1)
+pub fn clear(tx: &Connection, code: &str, subject: &str) -> Result<bool, StoreError> {
+    let clear = "DELETE FROM alarms WHERE code = ? AND subject = ?";
+    Ok(sql::change(tx, clear, [code, subject])? == 1)
 }
 
 /// What the alarms of a code are about, outside a transaction.
 pub async fn of_code(reader: &Reader, code: &str) -> Result<Vec<String>, StoreError> {
-    subjects(&mut *reader.0.acquire().await?, code).await
+    let code = code.to_owned();
+    reader.direct(move |sqlite| subjects(sqlite, &code)).await
 }
 
 /// What the alarms of a code are about.
-pub async fn subjects(tx: &mut SqliteConnection, code: &str) -> Result<Vec<String>, StoreError> {
-    Ok(
-        sqlx::query_scalar("SELECT subject FROM alarms WHERE code = ?")
-            .bind(code)
-            .fetch_all(tx)
-            .await?,
-    )
+pub fn subjects(tx: &Connection, code: &str) -> Result<Vec<String>, StoreError> {
+    sql::column(tx, "SELECT subject FROM alarms WHERE code = ?", [code])
 }
 
 /// Notes that a person has seen an alarm. None where there is none of this number; the first one who
 /// said so stays.
-pub async fn acknowledge(
-    tx: &mut SqliteConnection,
-    id: i64,
-    by: &str,
-    at: Timestamp,
-) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "UPDATE alarms SET acknowledged_at = ?, acknowledged_by = ? WHERE id = ? AND acknowledged_at IS NULL",
-    )
-    .bind(at.0)
-    .bind(by)
-    .bind(id)
-    .execute(tx)
-    .await?;
-    Ok(done.rows_affected() == 1)
+pub fn acknowledge(tx: &Connection, id: i64, by: &str, at: Timestamp) -> Result<bool, StoreError> {
+    let acknowledge = "UPDATE alarms SET acknowledged_at = ?, acknowledged_by = ? WHERE id = ? AND acknowledged_at IS NULL";
+    Ok(sql::change(tx, acknowledge, params![at.0, by, id])? == 1)
 }
 
 /// The alarm of a number.
-pub async fn get(tx: &mut SqliteConnection, id: i64) -> Result<Option<Alarm>, StoreError> {
-    let alarm = sqlx::query_as(
+pub fn get(tx: &Connection, id: i64) -> Result<Option<Alarm>, StoreError> {
+    sql::first(
+        tx,
         "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE id = ?",
-    );
-    Ok(alarm.bind(id).fetch_optional(tx).await?)
+        [id],
+        Alarm::read,
+    )
 }
 
 /// The alarms about one thing, oldest first.
 pub async fn about(reader: &Reader, subject: &str) -> Result<Vec<Alarm>, StoreError> {
-    let alarms = sqlx::query_as(
-        "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE subject = ? ORDER BY id",
-    );
-    Ok(alarms.bind(subject).fetch_all(&reader.0).await?)
+    let about = "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE subject = ? ORDER BY id";
+    let subject = subject.to_owned();
+    reader
+        .direct(move |sqlite| sql::all(sqlite, about, [subject], Alarm::read))
+        .await
 }
 
 /// The newest alarms that nobody has acknowledged, newest first.
 pub async fn newest(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
-    let alarms = sqlx::query_as(
-        "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE acknowledged_at IS NULL ORDER BY at DESC, id DESC LIMIT ?",
-    );
-    Ok(alarms.bind(LISTED).fetch_all(&reader.0).await?)
+    let newest = "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms
+         WHERE acknowledged_at IS NULL ORDER BY at DESC, id DESC LIMIT ?";
+    reader
+        .direct(|sqlite| sql::all(sqlite, newest, [LISTED], Alarm::read))
+        .await
 }
 
 /// The newest alarms, seen or not, newest first.
 pub async fn all(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
-    let alarms = sqlx::query_as(
-        "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms ORDER BY at DESC, id DESC LIMIT ?",
-    );
-    Ok(alarms.bind(MOST).fetch_all(&reader.0).await?)
+    let all = "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms
+         ORDER BY at DESC, id DESC LIMIT ?";
+    reader
+        .direct(|sqlite| sql::all(sqlite, all, [MOST], Alarm::read))
+        .await
 }

@@ -2,14 +2,13 @@
 //!
 //! Holds digests, never payloads.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, params};
 use serde_json::Value;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use sqlx::{QueryBuilder, Sqlite};
 
 use super::audit_hash::{canonical_detail, hash_of};
 pub use super::audit_hash::{hex, row_hash};
-use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// The index of subjects leaves out what every request has, and is only used by who says so in its words.
@@ -150,79 +149,50 @@ pub struct StoredAnchor {
 /// The end of the chain as this transaction sees it.
 ///
 /// Read anew in every transaction: other processes append to the same chain.
-pub async fn head(tx: &mut SqliteConnection) -> Result<Head, StoreError> {
-    let last: Option<(i64, Vec<u8>)> =
-        sqlx::query_as("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
-            .fetch_optional(tx)
-            .await?;
-    head_of(last)
-}
-
-fn head_of(last: Option<(i64, Vec<u8>)>) -> Result<Head, StoreError> {
-    let Some((seq, hash)) = last else {
-        return Ok(Head {
-            seq: 0,
-            hash: [0; 32],
-        });
-    };
-    let hash = hash.try_into().map_err(|_| wrong_hash())?;
-    Ok(Head { seq, hash })
-}
-
-fn wrong_hash() -> StoreError {
-    StoreError::corrupt("an audit hash of a wrong length")
+pub fn head(tx: &Connection) -> Result<Head, StoreError> {
+    let last = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1";
+    let last = sql::first(tx, last, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (seq, hash): (i64, Vec<u8>) = last.unwrap_or((0, vec![0; 32]));
+    match hash.try_into() {
+        Ok(hash) => Ok(Head { seq, hash }),
+        Err(_) => Err(StoreError::corrupt("an audit hash of a wrong length")),
+    }
 }
 
 /// The end of the chain, outside a transaction.
 pub async fn current_head(reader: &Reader) -> Result<Head, StoreError> {
-    head(&mut *reader.0.acquire().await?).await
+    reader.direct(head).await
 }
 
 /// Appends entries to the chain.
 ///
 /// # Errors
 /// [`StoreError`]; then the transaction must not be committed.
-pub async fn append(tx: &mut WriteConnection, entries: &[Entry]) -> Result<(), StoreError> {
+pub fn append(tx: &Connection, entries: &[Entry]) -> Result<(), StoreError> {
     if entries.is_empty() {
         return Ok(());
     }
-    let details: Vec<String> = entries
-        .iter()
-        .map(|entry| {
-            debug_assert!(
-                ACTIONS.contains(&entry.action),
-                "add the audit action {} to ACTIONS and to docs/audit.md",
-                entry.action
-            );
-            canonical_detail(&entry.detail)
-        })
-        .collect::<Result<_, _>>()?;
-    let complete = tx.direct(|sqlite| {
-        let last = sqlite
-            .prepare_cached("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")?
-            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)));
-        let Ok(mut head) = head_of(last.optional()?) else {
-            return Ok(false);
-        };
-        let mut insert = sqlite.prepare_cached(
-            "INSERT INTO audit(seq, prev, hash, at, actor, action, subject, detail)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        )?;
-        for (entry, detail) in entries.iter().zip(&details) {
-            let (seq, at) = (head.seq + 1, entry.at.rfc3339());
-            let (actor, action, subject) = (&entry.actor, entry.action, &entry.subject);
-            let hash = hash_of(&head.hash, (seq, &at, actor, action, subject), detail);
-            insert.execute(params![
-                seq, head.hash, hash, at, actor, action, subject, detail
-            ])?;
-            head = Head { seq, hash };
-        }
-        Ok(true)
-    });
-    match complete.await? {
-        true => Ok(()),
-        false => Err(wrong_hash()),
+    let mut last = head(tx)?;
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO audit(seq, prev, hash, at, actor, action, subject, detail)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    )?;
+    for entry in entries {
+        debug_assert!(
+            ACTIONS.contains(&entry.action),
+            "add the audit action {} to ACTIONS and to docs/audit.md",
+            entry.action
+        );
+        let detail = canonical_detail(&entry.detail)?;
+        let (seq, at) = (last.seq + 1, entry.at.rfc3339());
+        let (actor, action, subject) = (&entry.actor, entry.action, &entry.subject);
+        let hash = hash_of(&last.hash, (seq, &at, actor, action, subject), &detail);
+        insert.execute(params![
+            seq, last.hash, hash, at, actor, action, subject, detail
+        ])?;
+        last = Head { seq, hash };
     }
+    Ok(())
 }
 
 /// Rows after `seq`, oldest first, at most `limit`.
@@ -272,17 +242,10 @@ pub async fn details_of(
 }
 
 /// Whether a row of this action on this subject is written.
-pub async fn is_written(
-    tx: &mut SqliteConnection,
-    action: &str,
-    subject: &str,
-) -> Result<bool, StoreError> {
-    let mut query =
-        QueryBuilder::<Sqlite>::new("SELECT EXISTS(SELECT 1 FROM audit WHERE subject = ");
-    query.push_bind(subject);
-    query.push(" AND action = ").push_bind(action);
-    query.push(RARE).push(")");
-    Ok(query.build_query_scalar().fetch_one(tx).await?)
+pub fn is_written(tx: &Connection, action: &str, subject: &str) -> Result<bool, StoreError> {
+    let written =
+        format!("SELECT EXISTS(SELECT 1 FROM audit WHERE subject = ? AND action = ?{RARE})");
+    sql::value(tx, &written, [subject, action])
 }
 
 /// Hash of one row.
@@ -294,20 +257,18 @@ pub async fn hash_at(reader: &Reader, seq: i64) -> Result<Option<Vec<u8>>, Store
 }
 
 /// Keeps a signed head that the bus has acknowledged.
-pub async fn insert_anchor(
-    tx: &mut SqliteConnection,
-    anchor: &StoredAnchor,
-) -> Result<(), StoreError> {
-    sqlx::query(
+pub fn insert_anchor(tx: &Connection, anchor: &StoredAnchor) -> Result<(), StoreError> {
+    sql::change(
+        tx,
         "INSERT INTO anchors(seq, payload, sig, stream_seq, epoch) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-    )
-    .bind(anchor.seq)
-    .bind(&anchor.payload)
-    .bind(&anchor.sig)
-    .bind(anchor.stream_seq)
-    .bind(&anchor.epoch)
-    .execute(tx)
-    .await?;
+        params![
+            anchor.seq,
+            anchor.payload,
+            anchor.sig,
+            anchor.stream_seq,
+            anchor.epoch,
+        ],
+    )?;
     Ok(())
 }
 
@@ -379,12 +340,12 @@ mod tests {
     async fn entries_are_chained_across_transactions() {
         let (_folder, mut writer, reader) = temporary().await;
         for round in 0..3 {
-            let mut tx = writer.begin().await.unwrap();
+            let tx = writer.begin().unwrap();
             let entries: Vec<Entry> = (0..70)
                 .map(|i| entry(&format!("a/b/{round}-{i}")))
                 .collect();
-            append(&mut tx, &entries).await.unwrap();
-            tx.commit().await.unwrap();
+            append(&tx, &entries).unwrap();
+            tx.commit().unwrap();
         }
         let rows = after(&reader, 0, 1_000).await.unwrap();
         assert_eq!(rows.len(), 210);
@@ -398,17 +359,11 @@ mod tests {
     #[tokio::test]
     async fn the_file_refuses_to_change_or_drop_an_entry() {
         let (_folder, mut writer, _reader) = temporary().await;
-        let mut tx = writer.begin().await.unwrap();
-        append(&mut tx, &[entry("a/b/c")]).await.unwrap();
-        tx.commit().await.unwrap();
+        let tx = writer.begin().unwrap();
+        append(&tx, &[entry("a/b/c")]).unwrap();
+        tx.commit().unwrap();
         for sql in ["UPDATE audit SET actor = 'x'", "DELETE FROM audit"] {
-            assert!(
-                sqlx::query(sql)
-                    .execute(&mut *writer.connection)
-                    .await
-                    .is_err(),
-                "{sql}"
-            );
+            assert!(writer.execute(sql, []).is_err(), "{sql}");
         }
     }
 }

@@ -3,10 +3,9 @@
 //! It is not written together with the log: it follows in steps, and each one records its progress in its own
 //! transaction.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, meta, sql};
 
 /// Key in `meta` of the last row of the log that is looked at.
 const LOG: &str = "referenced_audit";
@@ -29,64 +28,48 @@ pub struct AuditRef {
 }
 
 /// Looks at the next `limit` rows of the log. Returns whether there are more.
-pub async fn step(tx: &mut WriteConnection, limit: usize) -> Result<bool, StoreError> {
-    tx.direct(|sqlite| {
-        let place = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?";
-        let place: Option<i64> = sqlite
-            .query_row(place, [LOG], |row| row.get(0))
-            .optional()?;
-        let mut select =
-            sqlite.prepare("SELECT seq, subject, action FROM audit WHERE seq > ? ORDER BY seq")?;
-        let mut rows = select.query([place.unwrap_or(0)])?;
-        let (mut last, mut seen, mut more) = (None, 0, false);
-        while let Some(row) = rows.next()? {
-            if seen >= limit {
-                more = true;
-                break;
-            }
-            seen += 1;
-            let seq: i64 = row.get(0)?;
-            let begins = matches!(row.get_ref(2)?.as_str()?, "request" | "rejected");
-            refer(sqlite, seq, row.get_ref(1)?.as_str()?, begins)?;
-            last = Some(seq);
+pub fn step(tx: &Connection, limit: usize) -> Result<bool, StoreError> {
+    let place = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?";
+    let place: Option<i64> = sql::first(tx, place, [LOG], |row| row.get(0))?;
+    let mut select =
+        tx.prepare_cached("SELECT seq, subject, action FROM audit WHERE seq > ? ORDER BY seq")?;
+    let mut rows = select.query([place.unwrap_or(0)])?;
+    let (mut last, mut seen, mut more) = (None, 0, false);
+    while let Some(row) = rows.next()? {
+        if seen >= limit {
+            more = true;
+            break;
         }
-        if let Some(last) = last {
-            sqlite.execute(
-                "INSERT INTO meta(key, value) VALUES (?, ?)
-                 ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-                params![LOG, last.to_string()],
-            )?;
-        }
-        Ok(more)
-    })
-    .await
+        seen += 1;
+        let (seq, subject, action): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let begins = matches!(action.as_str(), "request" | "rejected");
+        refer(tx, seq, &subject, begins)?;
+        last = Some(seq);
+    }
+    if let Some(last) = last {
+        meta::put(tx, LOG, &last.to_string())?;
+    }
+    Ok(more)
 }
 
-fn refer(sqlite: &Connection, seq: i64, subject: &str, begins: bool) -> rusqlite::Result<()> {
-    let Some([ws, agent, id]) = parts(subject) else {
+fn refer(tx: &Connection, seq: i64, subject: &str, begins: bool) -> Result<(), StoreError> {
+    let Some(named) = parts(subject) else {
         return Ok(());
     };
-    let mut find = sqlite
-        .prepare_cached("SELECT id FROM requests WHERE ws = ? AND agent = ? AND request_id = ?")?;
-    let found: Option<i64> = find
-        .query_row([ws, agent, id], |row| row.get(0))
-        .optional()?;
+    let find = "SELECT id FROM requests WHERE ws = ? AND agent = ? AND request_id = ?";
+    let found: Option<i64> = sql::first(tx, find, named, |row| row.get(0))?;
     let Some(request) = found else {
-        let mut keep = sqlite
-            .prepare_cached("INSERT OR IGNORE INTO audit_early(subject, seq) VALUES (?, ?)")?;
-        keep.execute(params![subject, seq])?;
+        let keep = "INSERT OR IGNORE INTO audit_early(subject, seq) VALUES (?, ?)";
+        sql::change(tx, keep, params![subject, seq])?;
         return Ok(());
     };
-    let mut add =
-        sqlite.prepare_cached("INSERT OR IGNORE INTO request_audit(request, seq) VALUES (?, ?)")?;
-    add.execute([request, seq])?;
+    let add = "INSERT OR IGNORE INTO request_audit(request, seq) VALUES (?, ?)";
+    sql::change(tx, add, [request, seq])?;
     if begins {
-        let mut join = sqlite.prepare_cached(
-            "INSERT OR IGNORE INTO request_audit(request, seq)
-             SELECT ?, seq FROM audit_early WHERE subject = ?",
-        )?;
-        if join.execute(params![request, subject])? > 0 {
-            sqlite.execute("DELETE FROM audit_early WHERE subject = ?", [subject])?;
+        let join = "INSERT OR IGNORE INTO request_audit(request, seq)
+             SELECT ?, seq FROM audit_early WHERE subject = ?";
+        if sql::change(tx, join, params![request, subject])? > 0 {
+            sql::change(tx, "DELETE FROM audit_early WHERE subject = ?", [subject])?;
         }
     }
     Ok(())

@@ -5,11 +5,12 @@
 
 use std::path::Path;
 
+use rusqlite::{OpenFlags, params};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use sqlx::{ConnectOptions, Connection};
 
 use super::audit::{self, Head};
-use super::{StoreError, Writer, pool};
+use super::{StoreError, Writer, pool, sql};
 
 /// Virtual-machine steps of SQLite between two looks whether the copy is still wanted.
 const STEPS: i32 = 4_096;
@@ -75,9 +76,8 @@ pub async fn copy(
 pub async fn inspect(target: &Path) -> Result<Head, StoreError> {
     let mut connection = plain(target).connect().await?;
     pool::quick_check(&mut connection).await?;
-    let head = audit::head(&mut connection).await;
     connection.close().await?;
-    head
+    audit::head(&writing(target)?)
 }
 
 /// Adds what a backup carries beside the tables, and closes the copy.
@@ -148,42 +148,32 @@ pub async fn whole(file: &Path) -> Result<(), StoreError> {
 }
 
 /// Makes a store of a backup: what it carried beside the tables leaves no trace in the file.
-pub async fn unload(writer: &mut Writer) -> Result<(), StoreError> {
-    sqlx::query("PRAGMA secure_delete = ON")
-        .execute(&mut *writer.connection)
-        .await?;
-    sqlx::query("DROP TABLE IF EXISTS backup")
-        .execute(&mut *writer.connection)
-        .await?;
+pub fn unload(writer: &Writer) -> Result<(), StoreError> {
+    writer.pragma_update(None, "secure_delete", "ON")?;
+    writer.execute("DROP TABLE IF EXISTS backup", [])?;
     Ok(())
 }
 
 /// Whether the chain of a store has a row of this number and hash.
-pub async fn contains(writer: &mut Writer, head: &Head) -> Result<bool, StoreError> {
-    if head.seq == 0 {
-        return Ok(true);
-    }
-    let found: Option<i64> = sqlx::query_scalar("SELECT seq FROM audit WHERE seq = ? AND hash = ?")
-        .bind(head.seq)
-        .bind(head.hash.to_vec())
-        .fetch_optional(&mut *writer.connection)
-        .await?;
-    Ok(found.is_some())
+pub fn contains(writer: &Writer, head: &Head) -> Result<bool, StoreError> {
+    let contains = "SELECT EXISTS(SELECT 1 FROM audit WHERE seq = ? AND hash = ?)";
+    Ok(head.seq == 0 || sql::value(writer, contains, params![head.seq, head.hash])?)
 }
 
 /// Ends and anchored end of the chain of a store that nobody uses, whichever version wrote it; its
 /// log is written back, so that the file alone is the whole store.
-pub async fn settle(file: &Path) -> Result<(Head, i64), StoreError> {
-    let mut connection = plain(file).connect().await?;
-    let head = head_and_anchor(&mut connection).await;
-    connection.close().await?;
-    head
+pub fn settle(file: &Path) -> Result<(Head, i64), StoreError> {
+    let sqlite = writing(file)?;
+    let head = audit::head(&sqlite)?;
+    let anchored = sql::value(&sqlite, "SELECT coalesce(max(seq), 0) FROM anchors", [])?;
+    Ok((head, anchored))
 }
 
-async fn head_and_anchor(connection: &mut SqliteConnection) -> Result<(Head, i64), StoreError> {
-    let head = audit::head(connection).await?;
-    let anchored: i64 = sqlx::query_scalar("SELECT coalesce(max(seq), 0) FROM anchors")
-        .fetch_one(connection)
-        .await?;
-    Ok((head, anchored))
+/// Opens a file that nobody uses. When it is closed, its log is written back.
+fn writing(file: &Path) -> Result<rusqlite::Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let sqlite = rusqlite::Connection::open_with_flags(file, flags)?;
+    sqlite.pragma_update(None, "trusted_schema", "OFF")?;
+    sqlite.pragma_update(None, "cell_size_check", "ON")?;
+    Ok(sqlite)
 }

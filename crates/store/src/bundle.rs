@@ -4,7 +4,7 @@
 
 use sqlx::{Sqlite, Transaction};
 
-use super::audit::Row;
+use super::audit::{Head, Row};
 use super::{Reader, StoreError};
 
 /// Rows of the log read at once.
@@ -138,8 +138,16 @@ impl Snapshot {
         .await?)
     }
 
-    /// Number of the last row of the log.
-    pub async fn head(&mut self) -> Result<super::audit::Head, StoreError> {
-        super::audit::head(&mut self.0).await
+    /// The end of the log.
+    pub async fn head(&mut self) -> Result<Head, StoreError> {
+        let last: Option<(i64, Vec<u8>)> =
+            sqlx::query_as("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1")
+                .fetch_optional(&mut *self.0)
+                .await?;
+        let (seq, hash) = last.unwrap_or((0, vec![0; 32]));
+        let hash = hash
+            .try_into()
+            .map_err(|_| StoreError::corrupt("an audit hash of a wrong length"))?;
+        Ok(Head { seq, hash })
     }
 }

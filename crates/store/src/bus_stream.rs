@@ -1,10 +1,8 @@
 //! Table `bus_stream`: how far each stream is projected.
 
-use rusqlite::params;
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
-use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// The position in one stream.
@@ -39,81 +37,43 @@ pub async fn all(reader: &Reader) -> Result<Vec<Position>, StoreError> {
 }
 
 /// The first sequence of a stream that is not projected under this epoch; 1 when none is.
-pub async fn next_seq(
-    tx: &mut SqliteConnection,
-    stream: &str,
-    epoch: &str,
-) -> Result<i64, StoreError> {
-    let next: Option<i64> =
-        sqlx::query_scalar("SELECT next_seq FROM bus_stream WHERE stream = ? AND epoch = ?")
-            .bind(stream)
-            .bind(epoch)
-            .fetch_optional(tx)
-            .await?;
+pub fn next_seq(tx: &Connection, stream: &str, epoch: &str) -> Result<i64, StoreError> {
+    let next = "SELECT next_seq FROM bus_stream WHERE stream = ? AND epoch = ?";
+    let next = sql::first(tx, next, [stream, epoch], |row| row.get(0))?;
     Ok(next.unwrap_or(1))
 }
 
 /// Remembers under which epoch a stream was met first; a position that is known stays.
-pub async fn remember(
-    tx: &mut SqliteConnection,
-    stream: &str,
-    epoch: &str,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO bus_stream(stream, epoch, next_seq, last_ts) VALUES (?, ?, 1, 0)
-         ON CONFLICT(stream) DO NOTHING",
-    )
-    .bind(stream)
-    .bind(epoch)
-    .execute(tx)
-    .await?;
+pub fn remember(tx: &Connection, stream: &str, epoch: &str) -> Result<(), StoreError> {
+    let remember = "INSERT INTO bus_stream(stream, epoch, next_seq, last_ts) VALUES (?, ?, 1, 0)
+         ON CONFLICT(stream) DO NOTHING";
+    sql::change(tx, remember, [stream, epoch])?;
     Ok(())
 }
 
 /// Notes that a stream which holds all that was read has another epoch now. False where it is the known one.
-pub async fn renew(
-    tx: &mut SqliteConnection,
-    stream: &str,
-    epoch: &str,
-) -> Result<bool, StoreError> {
-    let renewed = sqlx::query("UPDATE bus_stream SET epoch = ?1 WHERE stream = ?2 AND epoch <> ?1")
-        .bind(epoch)
-        .bind(stream)
-        .execute(tx)
-        .await?;
-    Ok(renewed.rows_affected() > 0)
+pub fn renew(tx: &Connection, stream: &str, epoch: &str) -> Result<bool, StoreError> {
+    let renew = "UPDATE bus_stream SET epoch = ?1 WHERE stream = ?2 AND epoch <> ?1";
+    Ok(sql::change(tx, renew, [epoch, stream])? > 0)
 }
 
 /// Begins a stream anew that was made or numbered anew.
-pub async fn restart(
-    tx: &mut SqliteConnection,
-    stream: &str,
-    epoch: &str,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE bus_stream SET epoch = ?, next_seq = 1 WHERE stream = ?")
-        .bind(epoch)
-        .bind(stream)
-        .execute(tx)
-        .await?;
+pub fn restart(tx: &Connection, stream: &str, epoch: &str) -> Result<(), StoreError> {
+    let restart = "UPDATE bus_stream SET epoch = ?, next_seq = 1 WHERE stream = ?";
+    sql::change(tx, restart, [epoch, stream])?;
     Ok(())
 }
 
 /// Moves a position forward, in the transaction of the rows that it counts.
-pub async fn advance(
-    tx: &mut WriteConnection,
+pub fn advance(
+    tx: &Connection,
     stream: &str,
     epoch: &str,
     next_seq: i64,
     last_ts: Timestamp,
 ) -> Result<(), StoreError> {
-    tx.direct(|sqlite| {
-        let mut upsert = sqlite.prepare_cached(
-            "INSERT INTO bus_stream(stream, epoch, next_seq, last_ts) VALUES (?1, ?2, ?3, ?4)
-             ON CONFLICT(stream) DO UPDATE SET epoch = ?2, next_seq = ?3, last_ts = ?4",
-        )?;
-        upsert
-            .execute(params![stream, epoch, next_seq, last_ts.0])
-            .map(drop)
-    })
-    .await
+    let advance = "INSERT INTO bus_stream(stream, epoch, next_seq, last_ts) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT(stream) DO UPDATE SET epoch = ?2, next_seq = ?3, last_ts = ?4";
+    sql::change(tx, advance, params![stream, epoch, next_seq, last_ts.0])?;
+    Ok(())
 }

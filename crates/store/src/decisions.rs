@@ -1,12 +1,9 @@
 //! Table `decisions`: what is stored on the bus, one a request, whether or not the request is here.
 
 use countersign_wire::RequestKey;
-use rusqlite::params;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use super::bulk::{pieces, wanted, with_values};
-use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 use crate::domain::incident::DecisionInForce;
 
@@ -63,7 +60,7 @@ pub struct DecisionBody {
 }
 
 /// A decision as other parts read it.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDecision {
     /// Row number.
     pub id: i64,
@@ -95,90 +92,81 @@ pub struct StoredDecision {
     pub origin: Option<String>,
 }
 
-const COLUMNS: &str = "id, request, ws, agent, request_id, decision_id, payload, key, sig, stream_seq, \
-    stored_at, effective, fault, origin";
+impl StoredDecision {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            request: row.get(1)?,
+            ws: row.get(2)?,
+            agent: row.get(3)?,
+            request_id: row.get(4)?,
+            decision_id: row.get(5)?,
+            payload: row.get(6)?,
+            key: row.get(7)?,
+            sig: row.get(8)?,
+            stream_seq: row.get(9)?,
+            stored_at: row.get(10)?,
+            effective: row.get(11)?,
+            fault: row.get(12)?,
+            origin: row.get(13)?,
+        })
+    }
+}
 
 /// Inserts rows; a row whose key or position is taken is left out. Returns the stream sequences of
 /// what was inserted, in the order of the rows.
-pub async fn insert(
-    tx: &mut WriteConnection,
-    rows: &[NewDecision<'_>],
-) -> Result<Vec<i64>, StoreError> {
-    if rows.is_empty() {
-        return Ok(Vec::new());
-    }
-    tx.direct(|sqlite| {
-        let mut insert = sqlite.prepare_cached(
-            "INSERT INTO decisions(request, ws, agent, request_id, decision_id, verdict, payload, key, sig,
-             origin, decided_by, message, rule_id, rule_version, policy_digest, args_digest, stream_epoch,
-             stream_seq, stored_at, effective, fault, scope)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-             ON CONFLICT DO NOTHING",
-        )?;
-        let mut inserted = Vec::with_capacity(rows.len());
-        for row in rows {
-            let added = insert.execute(params![
-                row.request,
-                row.key.workspace.as_ref(),
-                row.key.agent.as_ref(),
-                row.key.request_id.as_ref(),
-                row.body.decision_id,
-                row.body.verdict,
-                row.payload,
-                row.signer,
-                row.sig,
-                row.body.origin,
-                row.body.decided_by,
-                row.body.message,
-                row.body.rule_id,
-                row.body.rule_version,
-                row.body.policy_digest,
-                row.body.args_digest,
-                row.stream_epoch,
-                row.stream_seq,
-                row.stored_at.0,
-                row.effective,
-                row.fault,
-                row.body.scope,
-            ])?;
-            if added == 1 {
-                inserted.push(row.stream_seq);
-            }
+pub fn insert(tx: &Connection, rows: &[NewDecision<'_>]) -> Result<Vec<i64>, StoreError> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO decisions(request, ws, agent, request_id, decision_id, verdict, payload, key, sig,
+         origin, decided_by, message, rule_id, rule_version, policy_digest, args_digest, stream_epoch,
+         stream_seq, stored_at, effective, fault, scope)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING",
+    )?;
+    let mut inserted = Vec::with_capacity(rows.len());
+    for row in rows {
+        let added = insert.execute(params![
+            row.request,
+            row.key.workspace.as_ref(),
+            row.key.agent.as_ref(),
+            row.key.request_id.as_ref(),
+            row.body.decision_id,
+            row.body.verdict,
+            row.payload,
+            row.signer,
+            row.sig,
+            row.body.origin,
+            row.body.decided_by,
+            row.body.message,
+            row.body.rule_id,
+            row.body.rule_version,
+            row.body.policy_digest,
+            row.body.args_digest,
+            row.stream_epoch,
+            row.stream_seq,
+            row.stored_at.0,
+            row.effective,
+            row.fault,
+            row.body.scope,
+        ])?;
+        if added == 1 {
+            inserted.push(row.stream_seq);
         }
-        Ok(inserted)
-    })
-    .await
+    }
+    Ok(inserted)
 }
 
 /// Decisions that came before these requests.
-pub async fn orphans(
-    tx: &mut SqliteConnection,
-    keys: &[RequestKey],
-) -> Result<Vec<StoredDecision>, StoreError> {
+pub fn orphans(tx: &Connection, keys: &[RequestKey]) -> Result<Vec<StoredDecision>, StoreError> {
     let mut found = Vec::new();
-    for piece in pieces(keys) {
-        let mut query = wanted(piece);
-        query.push("SELECT ");
-        for (place, column) in COLUMNS.split(", ").enumerate() {
-            query.push(if place == 0 { "d." } else { ", d." });
-            query.push(column.trim());
-        }
-        query.push(
-            " FROM wanted CROSS JOIN decisions d ON d.ws = wanted.ws AND d.agent = wanted.agent
-             AND d.request_id = wanted.request_id WHERE d.request IS NULL",
-        );
-        found.extend(
-            query
-                .build_query_as::<StoredDecision>()
-                .fetch_all(&mut *tx)
-                .await?,
-        );
+    for key in keys {
+        found.extend(stored(tx, key)?.filter(|decision| decision.request.is_none()));
     }
     Ok(found)
 }
 
 /// What a decision permits, for the watch over executions.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// From the subject.
     pub ws: String,
@@ -197,6 +185,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            ws: row.get(0)?,
+            agent: row.get(1)?,
+            request_id: row.get(2)?,
+            effective: row.get(3)?,
+            args_digest: row.get(4)?,
+            decision_id: row.get(5)?,
+            stored_at: row.get(6)?,
+        })
+    }
+
     /// As the check of executions reads it.
     #[must_use]
     pub fn standing(&self) -> DecisionInForce<'_> {
@@ -210,35 +210,22 @@ impl Outcome {
 }
 
 /// The decisions on these requests, in no order.
-pub async fn outcomes(
-    tx: &mut SqliteConnection,
-    keys: &[RequestKey],
-) -> Result<Vec<Outcome>, StoreError> {
+pub fn outcomes(tx: &Connection, keys: &[RequestKey]) -> Result<Vec<Outcome>, StoreError> {
+    let mut select = tx.prepare_cached(
+        "SELECT ws, agent, request_id, effective, args_digest, decision_id, stored_at FROM decisions
+         WHERE ws = ? AND agent = ? AND request_id = ?",
+    )?;
     let mut found = Vec::with_capacity(keys.len());
-    for piece in pieces(keys) {
-        let mut query = wanted(piece);
-        query.push(
-            "SELECT d.ws, d.agent, d.request_id, d.effective, d.args_digest, d.decision_id, d.stored_at
-             FROM wanted CROSS JOIN decisions d ON d.ws = wanted.ws AND d.agent = wanted.agent
-             AND d.request_id = wanted.request_id",
-        );
-        found.extend(
-            query
-                .build_query_as::<Outcome>()
-                .fetch_all(&mut *tx)
-                .await?,
-        );
+    for key in keys {
+        found.extend(select.query_row(parts(key), Outcome::read).optional()?);
     }
     Ok(found)
 }
 
 /// How many decisions wait for their request.
-pub async fn count_orphans(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
-    Ok(
-        sqlx::query_scalar("SELECT count(*) FROM decisions WHERE request IS NULL")
-            .fetch_one(tx)
-            .await?,
-    )
+pub fn count_orphans(tx: &Connection) -> Result<i64, StoreError> {
+    let count = "SELECT count(*) FROM decisions WHERE request IS NULL";
+    sql::value(tx, count, [])
 }
 
 /// An orphan that has found its request.
@@ -255,59 +242,46 @@ pub struct Adopted {
 }
 
 /// Joins orphans to their requests.
-pub async fn adopt(tx: &mut SqliteConnection, adopted: &[Adopted]) -> Result<(), StoreError> {
-    for piece in pieces(adopted) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(
-            query,
-            "found(id, request, effective, fault)",
-            piece,
-            |values, row| {
-                values
-                    .push_bind(row.id)
-                    .push_bind(row.request)
-                    .push_bind(row.effective.as_str())
-                    .push_bind(row.fault);
-            }
-        );
-        query.push(
-            "UPDATE decisions SET request = found.request, effective = found.effective,
-             fault = found.fault FROM found WHERE decisions.id = found.id AND decisions.request IS NULL",
-        );
-        query.build().execute(&mut *tx).await?;
+pub fn adopt(tx: &Connection, adopted: &[Adopted]) -> Result<(), StoreError> {
+    let mut adopt = tx.prepare_cached(
+        "UPDATE decisions SET request = ?2, effective = ?3, fault = ?4 WHERE id = ?1 AND request IS NULL",
+    )?;
+    for row in adopted {
+        adopt.execute(params![row.id, row.request, row.effective, row.fault])?;
     }
     Ok(())
 }
 
 /// The decision on one request, as this transaction sees it.
-pub async fn stored(
-    tx: &mut SqliteConnection,
-    key: &RequestKey,
-) -> Result<Option<StoredDecision>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT ");
-    query.push(COLUMNS);
-    query.push(" FROM decisions WHERE ws = ");
-    query.push_bind(key.workspace.as_ref());
-    query.push(" AND agent = ");
-    query.push_bind(key.agent.as_ref());
-    query.push(" AND request_id = ");
-    query.push_bind(key.request_id.as_ref());
-    Ok(query.build_query_as().fetch_optional(tx).await?)
+pub fn stored(tx: &Connection, key: &RequestKey) -> Result<Option<StoredDecision>, StoreError> {
+    sql::first(
+        tx,
+        "SELECT id, request, ws, agent, request_id, decision_id, payload, key, sig, stream_seq,
+         stored_at, effective, fault, origin
+         FROM decisions WHERE ws = ? AND agent = ? AND request_id = ?",
+        parts(key),
+        StoredDecision::read,
+    )
+}
+
+fn parts(key: &RequestKey) -> [&str; 3] {
+    let RequestKey {
+        workspace,
+        agent,
+        request_id,
+    } = key;
+    [workspace.as_ref(), agent.as_ref(), request_id.as_ref()]
 }
 
 /// Writes how a decision reads after what came later was known.
-pub async fn change_effective(
-    tx: &mut SqliteConnection,
+pub fn change_effective(
+    tx: &Connection,
     id: i64,
     effective: &str,
     fault: Option<&str>,
 ) -> Result<(), StoreError> {
-    sqlx::query("UPDATE decisions SET effective = ?2, fault = ?3 WHERE id = ?1")
-        .bind(id)
-        .bind(effective)
-        .bind(fault)
-        .execute(tx)
-        .await?;
+    let change = "UPDATE decisions SET effective = ?2, fault = ?3 WHERE id = ?1";
+    sql::change(tx, change, params![id, effective, fault])?;
     Ok(())
 }
 
@@ -316,5 +290,6 @@ pub async fn of_request(
     reader: &Reader,
     key: &RequestKey,
 ) -> Result<Option<StoredDecision>, StoreError> {
-    stored(&mut *reader.0.acquire().await?, key).await
+    let key = key.clone();
+    reader.direct(move |sqlite| stored(sqlite, &key)).await
 }

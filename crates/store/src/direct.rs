@@ -1,22 +1,18 @@
-//! The connection that writes: through sqlx, and without a thread in between.
-//!
-//! sqlx hands each statement to a thread of its own, copies each value for it and hands each row back:
-//! that costs several times what SQLite needs for a row. What every request passes through is done here
-//! on the caller's thread instead, transactions included.
-//!
-//! The connection is used only while sqlx does not use it, and never after its end.
+//! The connection that writes, on the thread of whoever calls.
 
 use std::cell::Cell;
-use std::ops::{Deref, DerefMut};
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
-use sqlx::{Connection as _, SqliteConnection};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::StoreError;
+use super::pool::{BUSY_LIMIT, CACHE};
 
-/// More than there are statements that go this way.
-const STATEMENTS: usize = 64;
+/// More than there are statements that write, so that each stays prepared.
+const STATEMENTS: usize = 400;
 /// Pages of the write-ahead log that are worth being copied into the file, 32 MiB: every few seconds under load
 /// instead of several times a second.
 const LONG_LOG: i32 = 8_000;
@@ -26,77 +22,62 @@ thread_local! {
     static LOG_PAGES: Cell<i32> = const { Cell::new(0) };
 }
 
-/// One SQLite connection under two interfaces. As a [`SqliteConnection`] it takes sqlx's queries.
-///
-/// SQLite must be configured to serialise the connection's callers.
+/// The one SQLite connection of this process that writes to a store.
 #[derive(Debug)]
-pub struct WriteConnection {
-    // First: its statements end before the connection is closed.
-    direct: Connection,
-    sqlx: SqliteConnection,
-    /// Since it was last waited for, sqlx's thread may have been given something to do.
-    handed_over: bool,
+pub(super) struct WriteConnection {
+    pub(super) sqlite: Connection,
     /// Pages in the log after the last commit.
     log_pages: i32,
 }
 
-impl Deref for WriteConnection {
-    type Target = SqliteConnection;
-
-    fn deref(&self) -> &SqliteConnection {
-        &self.sqlx
-    }
-}
-
-impl DerefMut for WriteConnection {
-    fn deref_mut(&mut self) -> &mut SqliteConnection {
-        self.handed_over = true;
-        &mut self.sqlx
-    }
-}
-
 impl WriteConnection {
-    pub(super) async fn of(mut sqlx: SqliteConnection) -> Result<Self, StoreError> {
-        let handle = sqlx.lock_handle().await?.as_raw_handle().as_ptr();
-        let direct = borrowed(handle)?;
-        direct.set_prepared_statement_cache_capacity(STATEMENTS);
+    /// Opens an existing file.
+    pub(super) fn open(path: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let sqlite = Connection::open_with_flags(path, flags)?;
+        sqlite.busy_timeout(BUSY_LIMIT)?;
+        for (pragma, value) in [
+            ("journal_mode", "WAL"),
+            // A decision that was acknowledged to a person must survive a power cut (see also `Writer::sync_apart`).
+            ("synchronous", "FULL"),
+            ("foreign_keys", "ON"),
+            ("trusted_schema", "OFF"),
+            ("cell_size_check", "ON"),
+            ("temp_store", "MEMORY"),
+            ("cache_size", CACHE),
+        ] {
+            sqlite.pragma_update(None, pragma, value)?;
+        }
+        sqlite.set_prepared_statement_cache_capacity(STATEMENTS);
         // Instead of SQLite's own hook, which copies the log while whoever commits waits for it.
-        direct.wal_hook(Some(|_, pages| {
+        sqlite.wal_hook(Some(|_, pages| {
             LOG_PAGES.set(pages);
             Ok(())
         }));
         Ok(Self {
-            direct,
-            sqlx,
-            handed_over: false,
+            sqlite,
             log_pages: 0,
         })
     }
 
     /// Takes the write lock where nobody has it: the next transaction then begins without waiting. False when
     /// somebody else writes.
-    pub(super) async fn try_lock(&mut self, patience: Duration) -> Result<bool, StoreError> {
-        let locked = self.direct(|sqlite| {
-            sqlite.busy_timeout(Duration::ZERO)?;
-            let begun = run(sqlite, BEGIN);
-            sqlite.busy_timeout(patience)?;
-            match begun {
-                Ok(()) => Ok(true),
-                Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
-                    Ok(false)
-                }
-                Err(error) => Err(error),
-            }
-        });
-        locked.await
+    pub(super) fn try_lock(&self) -> Result<bool, StoreError> {
+        self.sqlite.busy_timeout(Duration::ZERO)?;
+        let begun = run(&self.sqlite, BEGIN);
+        self.sqlite.busy_timeout(BUSY_LIMIT)?;
+        match begun {
+            Ok(()) => Ok(true),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Ends what [`WriteConnection::try_lock`] or a transaction has begun and nobody has committed; nothing of it lasts.
-    pub(super) fn unlock(&mut self) {
-        let sqlite = &self.direct;
+    pub(super) fn unlock(&self) {
         // SQLite ends a transaction on its own after some failures, and `commit` after success.
-        if !sqlite.is_autocommit()
-            && let Err(error) = run(sqlite, "ROLLBACK")
+        if !self.sqlite.is_autocommit()
+            && let Err(error) = run(&self.sqlite, "ROLLBACK")
         {
             tracing::warn!(%error, "a transaction could not be rolled back; the connection is replaced");
         }
@@ -109,44 +90,19 @@ impl WriteConnection {
 
     /// Copies the log into the file, as far as nobody reads what is in the file now. What cannot be copied stays in
     /// the log, and the next commit finds it there.
-    pub(super) async fn copy_log(&mut self) {
-        let copied = self.direct(|sqlite| {
-            let mut copy = sqlite.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")?;
-            copy.query_row([], |_| Ok(()))
-        });
-        if let Err(error) = copied.await {
+    pub(super) fn copy_log(&mut self) {
+        let copied = self
+            .sqlite
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(error) = copied {
             tracing::warn!(%error, "the write-ahead log could not be copied into the database");
         }
         self.log_pages = 0;
     }
 
-    /// Does `work` on this thread, which blocks while SQLite works: the one writer has a thread of its own.
-    ///
-    /// # Errors
-    /// [`StoreError`]; a transaction must then not be committed.
-    pub(super) async fn direct<T>(
-        &mut self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<T, StoreError> {
-        if self.handed_over {
-            // A query that returned its row may not be over: nothing can be committed beside it.
-            drop(self.sqlx.lock_handle().await?);
-            self.handed_over = false;
-        }
-        Ok(work(&self.direct)?)
+    pub(super) fn close(self) -> Result<(), StoreError> {
+        self.sqlite.close().map_err(|(_, error)| error.into())
     }
-
-    pub(super) async fn close(self) -> Result<(), StoreError> {
-        drop(self.direct);
-        Ok(self.sqlx.close().await?)
-    }
-}
-
-#[allow(unsafe_code)]
-pub(super) fn borrowed(handle: *mut rusqlite::ffi::sqlite3) -> Result<Connection, StoreError> {
-    // SAFETY: the handle is open. The connection does not own it, and all its statements end before it
-    // is closed: `WriteConnection` drops them first, and `Reader::direct` before it gives its connection back.
-    Ok(unsafe { Connection::from_handle(handle) }?)
 }
 
 const BEGIN: &str = "BEGIN IMMEDIATE";
@@ -156,61 +112,58 @@ fn run(sqlite: &Connection, sql: &str) -> rusqlite::Result<()> {
 }
 
 /// A transaction that holds the write lock. What is not committed is rolled back when it is dropped.
+///
+/// It stays on its thread, so that nothing that is sent to another one can wait for anything else while it is open.
 #[derive(Debug)]
 pub struct Transaction<'w> {
     connection: &'w mut WriteConnection,
+    stays: PhantomData<*const ()>,
 }
 
 impl Deref for Transaction<'_> {
-    type Target = WriteConnection;
+    type Target = Connection;
 
-    fn deref(&self) -> &WriteConnection {
-        self.connection
-    }
-}
-
-impl DerefMut for Transaction<'_> {
-    fn deref_mut(&mut self) -> &mut WriteConnection {
-        self.connection
+    fn deref(&self) -> &Connection {
+        &self.connection.sqlite
     }
 }
 
 impl<'w> Transaction<'w> {
-    pub(super) async fn begin(connection: &'w mut WriteConnection) -> Result<Self, StoreError> {
-        connection
-            .direct(|sqlite| match sqlite.is_autocommit() {
-                true => run(sqlite, BEGIN),
-                // `try_lock` has begun it.
-                false => Ok(()),
-            })
-            .await?;
-        Ok(Self { connection })
+    pub(super) fn begin(connection: &'w mut WriteConnection) -> Result<Self, StoreError> {
+        // Else `try_lock` has begun it.
+        if connection.sqlite.is_autocommit() {
+            run(&connection.sqlite, BEGIN)?;
+        }
+        Ok(Self {
+            connection,
+            stays: PhantomData,
+        })
     }
 
     /// Makes it last.
     ///
     /// # Errors
     /// [`StoreError::Sqlite`]; nothing of it lasts then.
-    pub async fn commit(mut self) -> Result<(), StoreError> {
-        self.end().await?;
+    pub fn commit(mut self) -> Result<(), StoreError> {
+        self.end()?;
         if self.connection.log_is_long() {
-            self.connection.copy_log().await;
+            self.connection.copy_log();
         }
         Ok(())
     }
 
     /// As [`Transaction::commit`], and leaves a long log to whoever asks for [`super::Writer::log_is_long`].
-    pub async fn commit_only(mut self) -> Result<(), StoreError> {
-        self.end().await
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn commit_only(mut self) -> Result<(), StoreError> {
+        self.end()
     }
 
-    async fn end(&mut self) -> Result<(), StoreError> {
-        let ended = self.connection.direct(|sqlite| {
-            LOG_PAGES.set(0);
-            run(sqlite, "COMMIT")?;
-            Ok(LOG_PAGES.get())
-        });
-        let pages = ended.await?;
+    fn end(&mut self) -> Result<(), StoreError> {
+        LOG_PAGES.set(0);
+        run(&self.connection.sqlite, "COMMIT")?;
+        let pages = LOG_PAGES.get();
         // Nothing was written: the log is as long as before.
         if pages > 0 {
             self.connection.log_pages = pages;
@@ -227,51 +180,32 @@ impl Drop for Transaction<'_> {
 
 #[cfg(test)]
 mod tests {
-    use futures::TryStreamExt;
     use sqlx::ConnectOptions as _;
 
-    use crate::pool::{temporary, writing};
-
-    #[tokio::test]
-    async fn a_transaction_is_over_only_after_what_sqlx_was_asked_in_it() {
-        let (_folder, mut writer, _reader) = temporary().await;
-        for round in 0..200 {
-            let mut tx = writer.begin().await.unwrap();
-            let put = "INSERT INTO meta(key, value)
-                       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
-                       SELECT 'k' || i, ? FROM n WHERE true
-                       ON CONFLICT DO UPDATE SET value = excluded.value RETURNING value";
-            let mut found = sqlx::query_scalar::<_, String>(put)
-                .bind(round.to_string())
-                .fetch(&mut **tx);
-            assert_eq!(found.try_next().await.unwrap(), Some(round.to_string()));
-            drop(found);
-            tx.commit().await.unwrap();
-        }
-    }
+    use crate::pool::{options, temporary};
 
     #[tokio::test]
     async fn a_lock_is_taken_at_once_or_not_at_all_and_the_next_transaction_has_it() {
         let (folder, mut writer, reader) = temporary().await;
         let path = folder.path().join("countersign.db");
-        let mut other = writing(&path).connect().await.unwrap();
+        let mut other = options(&path).connect().await.unwrap();
         sqlx::query("BEGIN IMMEDIATE")
             .execute(&mut other)
             .await
             .unwrap();
-        assert!(!writer.try_lock().await.unwrap());
+        assert!(!writer.try_lock().unwrap());
         sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
-        assert!(writer.try_lock().await.unwrap());
+        assert!(writer.try_lock().unwrap());
         let refused = sqlx::query("PRAGMA busy_timeout = 0")
             .execute(&mut other)
             .await;
         refused.unwrap();
         let begin = sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await;
         assert!(begin.is_err(), "it is held");
-        let mut tx = writer.begin().await.unwrap();
+        let tx = writer.begin().unwrap();
         let put = "INSERT INTO meta(key, value) VALUES ('a', 'b')";
-        tx.direct(|sqlite| sqlite.execute(put, [])).await.unwrap();
-        tx.commit().await.unwrap();
+        tx.execute(put, []).unwrap();
+        tx.commit().unwrap();
         let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM meta WHERE key = 'a'")
             .fetch_one(&reader.0)
             .await
@@ -280,7 +214,7 @@ mod tests {
         let begin = sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await;
         assert!(begin.is_ok(), "it is free again");
         sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
-        assert!(writer.try_lock().await.unwrap());
+        assert!(writer.try_lock().unwrap());
         writer.unlock();
         let begin = sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await;
         assert!(begin.is_ok(), "it was given back without a transaction");
@@ -294,23 +228,23 @@ mod tests {
         let fill = "INSERT OR REPLACE INTO meta(key, value)
                     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)
                     SELECT 'k' || i, hex(zeroblob(2000)) FROM n";
-        let mut tx = writer.begin().await.unwrap();
-        tx.direct(|sqlite| sqlite.execute(fill, [])).await.unwrap();
-        tx.commit_only().await.unwrap();
+        let tx = writer.begin().unwrap();
+        tx.execute(fill, []).unwrap();
+        tx.commit_only().unwrap();
         assert!(writer.log_is_long());
         assert_eq!(
             std::fs::metadata(&file).unwrap().len(),
             before,
             "left alone"
         );
-        writer.copy_log().await;
+        writer.copy_log();
         assert!(!writer.log_is_long());
         let copied = std::fs::metadata(&file).unwrap().len();
         assert!(copied > before + 30_000_000);
-        let mut tx = writer.begin().await.unwrap();
+        let tx = writer.begin().unwrap();
         let more = fill.replace("'k'", "'l'");
-        tx.direct(|sqlite| sqlite.execute(&more, [])).await.unwrap();
-        tx.commit().await.unwrap();
+        tx.execute(&more, []).unwrap();
+        tx.commit().unwrap();
         assert!(!writer.log_is_long());
         assert!(std::fs::metadata(&file).unwrap().len() > copied + 30_000_000);
     }
@@ -320,10 +254,10 @@ mod tests {
         let (_folder, mut writer, reader) = temporary().await;
         let put = "INSERT INTO meta(key, value) VALUES ('a', 'b')";
         for commit in [false, true] {
-            let mut tx = writer.begin().await.unwrap();
-            tx.direct(|sqlite| sqlite.execute(put, [])).await.unwrap();
+            let tx = writer.begin().unwrap();
+            tx.execute(put, []).unwrap();
             if commit {
-                tx.commit().await.unwrap();
+                tx.commit().unwrap();
             } else {
                 drop(tx);
             }

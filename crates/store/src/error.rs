@@ -20,14 +20,14 @@ const SQLITE_IOERR_SHORT_READ: i32 = 522;
 pub enum StoreError {
     /// SQLite refused; the file is unchanged.
     #[error(
-        "the database could not be used: {0}; free disk space, check its permissions, or restore a backup"
+        "the database could not be used: {why}; free disk space, check its permissions, or restore a backup"
     )]
-    Sqlite(sqlx::Error),
-    /// The same, from a statement that does not go through sqlx.
-    #[error(
-        "the database could not be used: {0}; free disk space, check its permissions, or restore a backup"
-    )]
-    Direct(rusqlite::Error),
+    Sqlite {
+        /// SQLite's words.
+        why: String,
+        /// SQLite's extended result code, where it has one.
+        code: Option<i32>,
+    },
     /// Another process held the file longer than it is waited for; nothing is wrong with it.
     #[error("another process works on the database ({0}); try again in a moment")]
     Busy(String),
@@ -71,11 +71,11 @@ impl StoreError {
     #[must_use]
     pub fn cause(&self) -> String {
         match self {
-            Self::Sqlite(error) => error.to_string(),
-            Self::Direct(error) => error.to_string(),
-            Self::Busy(why) | Self::Damaged(why) | Self::NotDurable(why) | Self::Older(why) => {
-                why.clone()
-            }
+            Self::Sqlite { why, .. }
+            | Self::Busy(why)
+            | Self::Damaged(why)
+            | Self::NotDurable(why)
+            | Self::Older(why) => why.clone(),
             Self::Migrate(error) => error.to_string(),
             Self::Corrupt { what } => format!("it holds {what}, which this program never writes"),
         }
@@ -98,32 +98,17 @@ fn is_busy(code: i32) -> bool {
     [SQLITE_BUSY, SQLITE_LOCKED].contains(&(code & 0xff))
 }
 
-fn code_of(error: &sqlx::Error) -> Option<i32> {
-    let sqlx::Error::Database(error) = error else {
-        return None;
-    };
-    error.code()?.parse().ok()
-}
-
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
-        match code_of(&error) {
-            Some(code) if is_broken(code) => Self::Damaged(error.to_string()),
-            Some(code) if is_busy(code) => Self::Busy(error.to_string()),
-            _ if lacks_a_step(&error.to_string()) => Self::Older(error.to_string()),
-            _ => Self::Sqlite(error),
-        }
+        let code = error.as_database_error().and_then(|error| error.code());
+        Self::of(code.and_then(|code| code.parse().ok()), error.to_string())
     }
 }
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error() {
-            Some(found) if is_broken(found.extended_code) => Self::Damaged(error.to_string()),
-            Some(found) if is_busy(found.extended_code) => Self::Busy(error.to_string()),
-            _ if lacks_a_step(&error.to_string()) => Self::Older(error.to_string()),
-            _ => Self::Direct(error),
-        }
+        let code = error.sqlite_error().map(|error| error.extended_code);
+        Self::of(code, error.to_string())
     }
 }
 
@@ -172,9 +157,17 @@ impl StoreError {
 
     fn code(&self) -> Option<i32> {
         match self {
-            Self::Sqlite(error) => code_of(error),
-            Self::Direct(error) => Some(error.sqlite_error()?.extended_code),
+            Self::Sqlite { code, .. } => *code,
             _ => None,
+        }
+    }
+
+    fn of(code: Option<i32>, why: String) -> Self {
+        match code {
+            Some(code) if is_broken(code) => Self::Damaged(why),
+            Some(code) if is_busy(code) => Self::Busy(why),
+            _ if lacks_a_step(&why) => Self::Older(why),
+            _ => Self::Sqlite { why, code },
         }
     }
 }

@@ -88,17 +88,13 @@ async fn steps(
 mod tests {
     use super::*;
     use crate::temporary;
+    use crate::tests::plan;
 
     #[tokio::test]
     async fn no_facet_reads_a_whole_table() {
-        let (_folder, mut writer, reader) = temporary().await;
+        let (_folder, writer, reader) = temporary().await;
         for sql in [TOOLS, SIGNERS, RULES] {
-            let plan: Vec<(i64, i64, i64, String)> =
-                sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
-                    .fetch_all(&mut *writer.connection)
-                    .await
-                    .unwrap();
-            for (.., step) in plan {
+            for step in plan(&writer, sql) {
                 let whole = step.starts_with("SCAN requests") || step.starts_with("SCAN decisions");
                 // The smallest of an index is its first entry.
                 assert!(

@@ -16,7 +16,6 @@ mod audit_hash;
 pub mod audit_refs;
 pub mod backup;
 mod block_times;
-mod bulk;
 pub mod bundle;
 pub mod bus_stream;
 mod conditions;
@@ -66,6 +65,7 @@ pub mod simulated;
 pub mod span_bodies;
 pub mod span_retention;
 pub mod spans;
+mod sql;
 pub mod stalls;
 #[cfg(test)]
 mod tests;
@@ -80,10 +80,11 @@ mod updates;
 pub mod vote_outbox;
 pub mod votes;
 
-pub use direct::{Transaction, WriteConnection};
+pub use direct::Transaction;
 pub use error::StoreError;
 pub use log_sync::LogSync;
 #[cfg(test)]
 pub(crate) use pool::temporary;
 pub use pool::{Reader, Writer, look_through, open, open_beside, open_read_only, open_telling};
+pub use rusqlite::Connection;
 pub use updates::{UpdateStep, Updates, unknown_step};

@@ -83,7 +83,7 @@ mod tests {
         let log = LogSync::of(&reader).unwrap();
         log.sync().unwrap();
         log.sync().unwrap();
-        writer.close().await.unwrap();
+        writer.close().unwrap();
         let other = folder.path().join("other.db");
         assert!(LogSync::beside(&other).is_err());
     }

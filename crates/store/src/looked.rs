@@ -1,8 +1,7 @@
 //! Table `looked`: how people looked at calls before they decided here.
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
-use super::direct::WriteConnection;
 use super::{Reader, StoreError};
 use crate::domain::haste::InFront;
 
@@ -36,26 +35,20 @@ pub struct Looked {
 }
 
 /// Keeps them, each in the place of an earlier one on its request.
-pub async fn keep(tx: &mut WriteConnection, rows: &[Looked]) -> Result<(), StoreError> {
-    if rows.is_empty() {
-        return Ok(());
+pub fn keep(tx: &Connection, rows: &[Looked]) -> Result<(), StoreError> {
+    let mut insert = tx.prepare_cached(
+        "INSERT OR REPLACE INTO looked(request, decision_id, front_ms, read_ms, looked) VALUES (?, ?, ?, ?, ?)",
+    )?;
+    for row in rows {
+        insert.execute(params![
+            row.request,
+            row.decision_id,
+            row.front.map(|front| front.front_ms),
+            row.front.map(|front| front.read_ms),
+            row.looked
+        ])?;
     }
-    tx.direct(|sqlite| {
-        let mut insert = sqlite.prepare_cached(
-            "INSERT OR REPLACE INTO looked(request, decision_id, front_ms, read_ms, looked) VALUES (?, ?, ?, ?, ?)",
-        )?;
-        for row in rows {
-            insert.execute(params![
-                row.request,
-                row.decision_id,
-                row.front.map(|front| front.front_ms),
-                row.front.map(|front| front.read_ms),
-                row.looked
-            ])?;
-        }
-        Ok(())
-    })
-    .await
+    Ok(())
 }
 
 /// How a person looked at a request before deciding it here, JSON; none for what waits, was decided automatically or by

@@ -1,8 +1,8 @@
 //! Table `meta`: what the console knows about itself and its realm.
 
-use sqlx::SqliteConnection;
+use rusqlite::Connection;
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 
 /// Key of the realm's UUID.
 pub const REALM: &str = "realm";
@@ -24,11 +24,10 @@ pub const HABITS: &str = "habits";
 pub const HIDING: &str = "hiding";
 
 /// Reads one value as a transaction sees it.
-pub async fn stored(tx: &mut SqliteConnection, key: &str) -> Result<Option<String>, StoreError> {
-    Ok(sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
-        .bind(key)
-        .fetch_optional(tx)
-        .await?)
+pub fn stored(tx: &Connection, key: &str) -> Result<Option<String>, StoreError> {
+    sql::first(tx, "SELECT value FROM meta WHERE key = ?", [key], |row| {
+        row.get(0)
+    })
 }
 
 /// Key of a word that changes when the bus was recovered: the console joins it again.
@@ -43,23 +42,14 @@ pub async fn get(reader: &Reader, key: &str) -> Result<Option<String>, StoreErro
 }
 
 /// Writes one value. Returns whether it is another one than before.
-pub async fn put(tx: &mut SqliteConnection, key: &str, value: &str) -> Result<bool, StoreError> {
-    let done = sqlx::query(
-        "INSERT INTO meta(key, value) VALUES (?, ?)
-         ON CONFLICT(key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value",
-    )
-    .bind(key)
-    .bind(value)
-    .execute(tx)
-    .await?;
-    Ok(done.rows_affected() == 1)
+pub fn put(tx: &Connection, key: &str, value: &str) -> Result<bool, StoreError> {
+    let put = "INSERT INTO meta(key, value) VALUES (?, ?)
+         ON CONFLICT(key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value";
+    Ok(sql::change(tx, put, [key, value])? == 1)
 }
 
 /// Empties one value. Returns whether it held something.
-pub async fn clear(tx: &mut SqliteConnection, key: &str) -> Result<bool, StoreError> {
-    let done = sqlx::query("UPDATE meta SET value = '' WHERE key = ? AND value <> ''")
-        .bind(key)
-        .execute(tx)
-        .await?;
-    Ok(done.rows_affected() == 1)
+pub fn clear(tx: &Connection, key: &str) -> Result<bool, StoreError> {
+    let clear = "UPDATE meta SET value = '' WHERE key = ? AND value <> ''";
+    Ok(sql::change(tx, clear, [key])? == 1)
 }

@@ -1,26 +1,18 @@
 //! What waits to be evaluated by rules, and what the evaluation needs of it.
 
-use rusqlite::OptionalExtension as _;
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::direct::WriteConnection;
-use super::{Reader, StoreError, redefined};
+use super::{Reader, StoreError, redefined, sql};
 use crate::domain::Timestamp;
 
 /// Row numbers of requests that wait behind row `after`.
-pub async fn waiting(
-    tx: &mut SqliteConnection,
-    after: i64,
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
+pub fn waiting(tx: &Connection, after: i64, limit: i64) -> Result<Vec<i64>, StoreError> {
+    sql::column(
+        tx,
         "SELECT id FROM requests WHERE state <> 'decided' AND state = 'pending' AND id > ?
          ORDER BY id LIMIT ?",
+        [after, limit],
     )
-    .bind(after)
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
 }
 
 /// A waiting request as a trial of other rules needs it.
@@ -71,25 +63,23 @@ pub struct PendingEvaluation {
 
 /// What an evaluation needs of these requests, in their order; none where a row is not known. Each says whether its
 /// payload is wanted: what has just arrived is still at hand.
-pub async fn read(
-    tx: &mut WriteConnection,
+pub fn read(
+    tx: &Connection,
     wanted: &[(i64, bool)],
 ) -> Result<Vec<Option<PendingEvaluation>>, StoreError> {
-    tx.direct(|sqlite| {
-        let mut select = sqlite.prepare_cached(&format!(
-            "SELECT iif(?2, r.raw, NULL), {} WHERE r.id = ?1",
-            redefined::OF_REQUEST
-        ))?;
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(PendingEvaluation {
-                raw: row.get(0)?,
-                redefined_at: row.get::<_, Option<i64>>(1)?.map(Timestamp),
-            })
-        };
-        wanted
-            .iter()
-            .map(|wanted| select.query_row(*wanted, read).optional())
-            .collect()
-    })
-    .await
+    let mut select = tx.prepare_cached(&format!(
+        "SELECT iif(?2, r.raw, NULL), {} WHERE r.id = ?1",
+        redefined::OF_REQUEST
+    ))?;
+    let read = |row: &Row<'_>| {
+        Ok(PendingEvaluation {
+            raw: row.get(0)?,
+            redefined_at: row.get::<_, Option<i64>>(1)?.map(Timestamp),
+        })
+    };
+    let mut found = Vec::with_capacity(wanted.len());
+    for wanted in wanted {
+        found.push(select.query_row(*wanted, read).optional()?);
+    }
+    Ok(found)
 }

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use rusqlite::Connection;
 use sqlx::SqliteExecutor;
 
-use super::direct::WriteConnection;
 use super::tool_record::{ToolCall, newest_calls};
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// A call of the tool on which a person decided.
@@ -74,50 +74,43 @@ pub struct Decided {
 
 /// Which of these requests people approved or denied, in the given order: those of which so many receipts say that the
 /// run failed or was refused.
-pub async fn of(
-    tx: &mut WriteConnection,
-    requests: &[i64],
-    failures: i64,
-) -> Result<Vec<Decided>, StoreError> {
+pub fn of(tx: &Connection, requests: &[i64], failures: i64) -> Result<Vec<Decided>, StoreError> {
     if requests.is_empty() {
         return Ok(Vec::new());
     }
-    tx.direct(|sqlite| {
-        let mut select = sqlite.prepare_cached(
-            "SELECT r.ws, r.agent, r.tool, r.request_id, r.raw, CASE r.verdict WHEN 'modify' THEN d.payload END,
-               r.verdict, r.decided_at, d.decided_by, d.message, r.args_digest
-             FROM requests r JOIN decisions d ON d.request = r.id WHERE r.id = ?1 AND r.tool IS NOT NULL
-             AND r.state = 'decided' AND r.origin = 'operator'
-             AND r.verdict IN ('approve', 'modify', 'deny', 'terminate') AND length(r.raw) > 0
-             AND (SELECT count(*) FROM receipts c WHERE c.ws = r.ws AND c.agent = r.agent
-               AND c.request_id = r.request_id AND c.stage IN ('failed', 'refused')) = ?2",
-        )?;
-        let mut found: Vec<Decided> = Vec::new();
-        let mut approved = HashMap::new();
-        for id in requests {
-            let mut rows = select.query(rusqlite::params![id, failures])?;
-            let Some(row) = rows.next()? else {
-                continue;
-            };
-            let Some(same) = approval(row)? else {
-                approved.clear();
+    let mut select = tx.prepare_cached(
+        "SELECT r.ws, r.agent, r.tool, r.request_id, r.raw, CASE r.verdict WHEN 'modify' THEN d.payload END,
+           r.verdict, r.decided_at, d.decided_by, d.message, r.args_digest
+         FROM requests r JOIN decisions d ON d.request = r.id WHERE r.id = ?1 AND r.tool IS NOT NULL
+         AND r.state = 'decided' AND r.origin = 'operator'
+         AND r.verdict IN ('approve', 'modify', 'deny', 'terminate') AND length(r.raw) > 0
+         AND (SELECT count(*) FROM receipts c WHERE c.ws = r.ws AND c.agent = r.agent
+           AND c.request_id = r.request_id AND c.stage IN ('failed', 'refused')) = ?2",
+    )?;
+    let mut found: Vec<Decided> = Vec::new();
+    let mut approved = HashMap::new();
+    for id in requests {
+        let mut rows = select.query(rusqlite::params![id, failures])?;
+        let Some(row) = rows.next()? else {
+            continue;
+        };
+        let Some(same) = approval(row)? else {
+            approved.clear();
+            found.push(decided(row)?);
+            continue;
+        };
+        match approved.entry(same) {
+            Entry::Occupied(first) => {
+                let first: &usize = first.get();
+                found[*first].times += 1;
+            }
+            Entry::Vacant(first) => {
+                first.insert(found.len());
                 found.push(decided(row)?);
-                continue;
-            };
-            match approved.entry(same) {
-                Entry::Occupied(first) => {
-                    let first: &usize = first.get();
-                    found[*first].times += 1;
-                }
-                Entry::Vacant(first) => {
-                    first.insert(found.len());
-                    found.push(decided(row)?);
-                }
             }
         }
-        Ok(found)
-    })
-    .await
+    }
+    Ok(found)
 }
 
 /// What two approvals have in common that teach the same: tool, arguments and day. None for what is not a plain approval.
@@ -149,20 +142,17 @@ fn decided(row: &rusqlite::Row<'_>) -> rusqlite::Result<Decided> {
 }
 
 /// The requests of an agent's tool that people decided from `since` on, the oldest decision first.
-pub async fn of_tool_since(
-    tx: &mut WriteConnection,
+pub fn of_tool_since(
+    tx: &Connection,
     (ws, agent, tool): (&str, &str, &str),
     since: i64,
 ) -> Result<Vec<i64>, StoreError> {
-    tx.direct(|sqlite| {
-        let mut select = sqlite.prepare_cached(
-            "SELECT id FROM requests INDEXED BY requests_by_tool WHERE ws = ? AND tool = ? AND agent = ?
-             AND origin = 'operator' AND decided_at >= ? ORDER BY decided_at, id",
-        )?;
-        let rows = select.query_map(rusqlite::params![ws, tool, agent, since], |row| row.get(0))?;
-        rows.collect()
-    })
-    .await
+    sql::column(
+        tx,
+        "SELECT id FROM requests INDEXED BY requests_by_tool WHERE ws = ? AND tool = ? AND agent = ?
+         AND origin = 'operator' AND decided_at >= ? ORDER BY decided_at, id",
+        rusqlite::params![ws, tool, agent, since],
+    )
 }
 
 /// Workspace, agent and tool of everything that people decided from `since` on or that is remembered.

@@ -1,8 +1,8 @@
 //! Table `policy`: signed values of the bucket `CS_POLICY` as this console accepted them.
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 
 /// A signed value.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
@@ -80,26 +80,16 @@ pub async fn controls(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
 }
 
 /// The bucket counts its revisions anew: whatever it brings is newer than what is kept.
-pub async fn forget_revisions(tx: &mut SqliteConnection) -> Result<(), StoreError> {
-    sqlx::query("UPDATE policy SET revision = 0")
-        .execute(tx)
-        .await?;
+pub fn forget_revisions(tx: &Connection) -> Result<(), StoreError> {
+    sql::change(tx, "UPDATE policy SET revision = 0", [])?;
     Ok(())
 }
 
 /// Replaces a value. False when it had this value already.
-pub async fn put(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<bool, StoreError> {
-    let written = sqlx::query(
-        "INSERT INTO policy(key, revision, payload, signer, sig) VALUES (?1, ?2, ?3, ?4, ?5)
+pub fn put(tx: &Connection, row: &PolicyRow) -> Result<bool, StoreError> {
+    let put = "INSERT INTO policy(key, revision, payload, signer, sig) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT(key) DO UPDATE SET revision = ?2, payload = ?3, signer = ?4, sig = ?5
-         WHERE policy.revision <> ?2 OR policy.payload <> ?3 OR policy.sig <> ?5",
-    )
-    .bind(&row.key)
-    .bind(row.revision)
-    .bind(&row.payload)
-    .bind(&row.signer)
-    .bind(&row.sig)
-    .execute(tx)
-    .await?;
-    Ok(written.rows_affected() > 0)
+         WHERE policy.revision <> ?2 OR policy.payload <> ?3 OR policy.sig <> ?5";
+    let row = params![row.key, row.revision, row.payload, row.signer, row.sig];
+    Ok(sql::change(tx, put, row)? > 0)
 }

@@ -2,24 +2,18 @@
 //!
 //! A value is added, never changed and never removed.
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
 use super::policy::PolicyRow;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 
 /// Adds a value; the same one again changes nothing.
-pub async fn add(tx: &mut SqliteConnection, row: &PolicyRow) -> Result<(), StoreError> {
-    sqlx::query(
+pub fn add(tx: &Connection, row: &PolicyRow) -> Result<(), StoreError> {
+    let add =
         "INSERT INTO policy_history(key, revision, payload, signer, sig) VALUES (?, ?, ?, ?, ?)
-         ON CONFLICT DO NOTHING",
-    )
-    .bind(&row.key)
-    .bind(row.revision)
-    .bind(&row.payload)
-    .bind(&row.signer)
-    .bind(&row.sig)
-    .execute(tx)
-    .await?;
+         ON CONFLICT DO NOTHING";
+    let row = params![row.key, row.revision, row.payload, row.signer, row.sig];
+    sql::change(tx, add, row)?;
     Ok(())
 }
 

@@ -1,25 +1,15 @@
 //! Table `policy_versions`: the words of each rule set that a decision names.
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// Keeps the body of a digest.
-pub async fn keep(
-    tx: &mut SqliteConnection,
-    digest: &str,
-    body: &[u8],
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO policy_versions(digest, body, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-    )
-    .bind(digest)
-    .bind(body)
-    .bind(at.0)
-    .execute(tx)
-    .await?;
+pub fn keep(tx: &Connection, digest: &str, body: &[u8], at: Timestamp) -> Result<(), StoreError> {
+    let keep =
+        "INSERT INTO policy_versions(digest, body, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+    sql::change(tx, keep, params![digest, body, at.0])?;
     Ok(())
 }
 

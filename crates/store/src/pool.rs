@@ -1,5 +1,6 @@
 //! Connections: exactly one that writes, a few that read, the same PRAGMAs on all.
 
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,27 +14,26 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use super::StoreError;
 use super::direct::{Transaction, WriteConnection};
 use super::log_sync::LogSync;
+use super::sql;
 use super::updates::{Updates, bring_up, refuse_older};
 
 pub(super) static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
 const READERS: u32 = 4;
-const BUSY_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const BUSY_LIMIT: Duration = Duration::from_secs(10);
 /// Less than a console may take to stop.
-const FOLD_BACK_WAIT: &str = "PRAGMA busy_timeout = 1000";
+const FOLD_BACK_WAIT: Duration = Duration::from_secs(1);
 /// 16 MiB: with four times as many, looking through them costs more than finding them there saves.
-const CACHE: &str = "-16384";
+pub(super) const CACHE: &str = "-16384";
 /// 8 MiB for each reader: a look at everything that waits must not fill the memory four times.
 const READER_CACHE: &str = "-8192";
-/// Every bulk statement exists in seven sizes (see [`super::bulk`]), so the default of 100 would
-/// throw prepared statements away.
+/// More than there are statements that read.
 const PREPARED_STATEMENTS: usize = 400;
 
 /// The one connection that writes.
 #[derive(Debug)]
 pub struct Writer {
-    /// Outside of a transaction for reading alone.
-    pub connection: WriteConnection,
+    connection: WriteConnection,
     path: PathBuf,
     /// Pages that the file may have; for tests of a full disk.
     page_limit: Option<Arc<AtomicU32>>,
@@ -41,12 +41,31 @@ pub struct Writer {
     synced_apart: bool,
 }
 
+/// Outside of a transaction for reading alone.
+impl Deref for Writer {
+    type Target = rusqlite::Connection;
+
+    fn deref(&self) -> &rusqlite::Connection {
+        &self.connection.sqlite
+    }
+}
+
 impl Writer {
+    /// Opens an existing file of this version.
+    fn of(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: WriteConnection::open(path)?,
+            path: path.to_owned(),
+            page_limit: None,
+            synced_apart: false,
+        })
+    }
+
     /// Lets the file grow to so many pages and no further, as a full disk does: for tests. The limit is
     /// read again whenever the connection is replaced.
-    pub async fn limit_pages(&mut self, limit: Arc<AtomicU32>) -> Result<(), StoreError> {
+    pub fn limit_pages(&mut self, limit: Arc<AtomicU32>) -> Result<(), StoreError> {
         self.page_limit = Some(limit);
-        self.apply_page_limit().await
+        self.apply_page_limit()
     }
 
     /// Commits without waiting for the disk from now on: whoever has the log must [`LogSync::sync`] it before a commit
@@ -54,30 +73,25 @@ impl Writer {
     ///
     /// # Errors
     /// [`StoreError`]; every commit then waits for the disk, as before.
-    pub async fn sync_apart(&mut self) -> Result<LogSync, StoreError> {
+    pub fn sync_apart(&mut self) -> Result<LogSync, StoreError> {
         let log = LogSync::beside(&self.path)
             .map_err(|error| StoreError::NotDurable(error.to_string()))?;
         self.synced_apart = true;
-        self.apply_synchronous().await?;
+        self.apply_synchronous()?;
         Ok(log)
     }
 
-    async fn apply_synchronous(&mut self) -> Result<(), StoreError> {
+    fn apply_synchronous(&self) -> Result<(), StoreError> {
         if self.synced_apart {
-            sqlx::query("PRAGMA synchronous = NORMAL")
-                .execute(&mut *self.connection)
-                .await?;
+            self.pragma_update(None, "synchronous", "NORMAL")?;
         }
         Ok(())
     }
 
-    async fn apply_page_limit(&mut self) -> Result<(), StoreError> {
+    fn apply_page_limit(&self) -> Result<(), StoreError> {
         if let Some(limit) = &self.page_limit {
-            let sql = format!("PRAGMA max_page_count = {}", limit.load(Ordering::Relaxed));
-            // A number only.
-            sqlx::query(sqlx::AssertSqlSafe(sql))
-                .execute(&mut *self.connection)
-                .await?;
+            let limit = limit.load(Ordering::Relaxed);
+            self.pragma_update_and_check(None, "max_page_count", limit, |_| Ok(()))?;
         }
         Ok(())
     }
@@ -86,19 +100,19 @@ impl Writer {
     /// reads cannot change before it commits.
     ///
     /// # Errors
-    /// [`StoreError::Sqlite`] when another process keeps the lock for longer than ten seconds.
-    pub async fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
-        Transaction::begin(&mut self.connection).await
+    /// [`StoreError::Busy`] when another process keeps the lock for longer than ten seconds.
+    pub fn begin(&mut self) -> Result<Transaction<'_>, StoreError> {
+        Transaction::begin(&mut self.connection)
     }
 
     /// Takes the write lock where nobody has it, so that [`Writer::begin`] does not wait; false when somebody else
     /// has it.
-    pub async fn try_lock(&mut self) -> Result<bool, StoreError> {
-        self.connection.try_lock(BUSY_LIMIT).await
+    pub fn try_lock(&self) -> Result<bool, StoreError> {
+        self.connection.try_lock()
     }
 
     /// Gives back a lock that [`Writer::try_lock`] took, where no transaction follows.
-    pub fn unlock(&mut self) {
+    pub fn unlock(&self) {
         self.connection.unlock();
     }
 
@@ -110,17 +124,13 @@ impl Writer {
 
     /// Copies the write-ahead log into the file, as far as nobody reads what is in the file now. Takes as long as the
     /// disk takes for 32 MiB.
-    pub async fn copy_log(&mut self) {
-        self.connection.copy_log().await;
+    pub fn copy_log(&mut self) {
+        self.connection.copy_log();
     }
 
     /// A number that changes when another process commits.
-    pub async fn data_version(&mut self) -> Result<i64, StoreError> {
-        let version = self.connection.direct(|sqlite| {
-            let mut select = sqlite.prepare_cached("PRAGMA data_version")?;
-            select.query_row([], |row| row.get(0))
-        });
-        version.await
+    pub fn data_version(&self) -> Result<i64, StoreError> {
+        sql::value(self, "PRAGMA data_version", [])
     }
 
     /// Copies the write-ahead log back into the file. SQLite does so only when the last connection to close is one that
@@ -131,36 +141,28 @@ impl Writer {
     ///
     /// # Errors
     /// [`StoreError::Sqlite`] when a page cannot be written; the log then stays.
-    pub async fn fold_log_back(&mut self) -> Result<(), StoreError> {
-        for pragma in [FOLD_BACK_WAIT, "PRAGMA wal_checkpoint(TRUNCATE)"] {
-            sqlx::query(pragma).execute(&mut *self.connection).await?;
-        }
-        Ok(())
+    pub fn fold_log_back(&self) -> Result<(), StoreError> {
+        self.busy_timeout(FOLD_BACK_WAIT)?;
+        Ok(self.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
     }
 
     /// Closes the connection.
     ///
     /// # Errors
     /// [`StoreError::Sqlite`] when SQLite cannot end what it had begun.
-    pub async fn close(self) -> Result<(), StoreError> {
-        self.connection.close().await
+    pub fn close(self) -> Result<(), StoreError> {
+        self.connection.close()
     }
 
-    /// Replaces the connection. After a failed transaction SQLite may have rolled back on its own, which the old
-    /// connection's bookkeeping does not know.
+    /// Replaces the connection: after a failed transaction SQLite may have rolled back on its own.
     ///
     /// # Errors
     /// [`StoreError::Sqlite`]; the old connection then stays.
-    pub async fn reopen(&mut self) -> Result<(), StoreError> {
-        let connection = writing(&self.path).connect().await?;
-        let connection = WriteConnection::of(connection).await?;
-        let old = std::mem::replace(&mut self.connection, connection);
-        // Dropped, it would end some time later, and the file would count one more reader until then.
-        if let Err(error) = old.close().await {
-            tracing::warn!(%error, "the replaced connection to the store did not close");
-        }
-        self.apply_synchronous().await?;
-        self.apply_page_limit().await
+    pub fn reopen(&mut self) -> Result<(), StoreError> {
+        // The old one is closed at once: the file would count one more reader.
+        self.connection = WriteConnection::open(&self.path)?;
+        self.apply_synchronous()?;
+        self.apply_page_limit()
     }
 }
 
@@ -188,14 +190,9 @@ pub(super) fn options(path: &Path) -> SqliteConnectOptions {
         .pragma("cell_size_check", "ON")
         .pragma("temp_store", "MEMORY")
         .pragma("cache_size", CACHE)
-        // 32 MiB, for connections that no `WriteConnection` looks after: an update of the store.
+        // 32 MiB, for an update of the store.
         .pragma("wal_autocheckpoint", "8000")
         .disable_statement_logging()
-}
-
-/// It is also used by others than sqlx's thread (see [`WriteConnection`]).
-pub(super) fn writing(path: &Path) -> SqliteConnectOptions {
-    options(path).serialized(true)
 }
 
 /// Opens the file for reading and writing, makes it if it is missing, and brings it to this version.
@@ -205,9 +202,10 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
 
 /// As [`open`], and reports the progress of an update of the store that takes long.
 pub async fn open_telling(path: &Path, reported: &Updates) -> Result<(Writer, Reader), StoreError> {
-    let mut writer = writing(path).create_if_missing(true).connect().await?;
-    bring_up(&MIGRATIONS, &mut writer, reported).await?;
-    opened(path, writer).await
+    let mut steps = options(path).create_if_missing(true).connect().await?;
+    bring_up(&MIGRATIONS, &mut steps, reported).await?;
+    steps.close().await?;
+    Ok((Writer::of(path)?, open_read_only(path).await?))
 }
 
 /// Opens the file of a console that runs, to work beside it.
@@ -215,21 +213,10 @@ pub async fn open_telling(path: &Path, reported: &Updates) -> Result<(Writer, Re
 /// # Errors
 /// As [`open`]; [`StoreError::Older`] where that console would have to bring it to this version.
 pub async fn open_beside(path: &Path) -> Result<(Writer, Reader), StoreError> {
-    let mut writer = writing(path).connect().await?;
-    refuse_older(&MIGRATIONS, &mut writer).await?;
-    opened(path, writer).await
-}
-
-async fn opened(path: &Path, writer: SqliteConnection) -> Result<(Writer, Reader), StoreError> {
-    let connection = WriteConnection::of(writer).await?;
-    let reader = open_read_only(path).await?;
-    let writer = Writer {
-        connection,
-        path: path.to_owned(),
-        page_limit: None,
-        synced_apart: false,
-    };
-    Ok((writer, reader))
+    let mut steps = options(path).connect().await?;
+    refuse_older(&MIGRATIONS, &mut steps).await?;
+    steps.close().await?;
+    Ok((Writer::of(path)?, open_read_only(path).await?))
 }
 
 /// Whether every page of the file hangs together; indexes are not compared with their tables.
@@ -319,19 +306,16 @@ mod tests {
 
     #[tokio::test]
     async fn every_connection_has_the_same_pragmas() {
-        let (_folder, mut writer, reader) = temporary().await;
+        let (_folder, writer, reader) = temporary().await;
         for (pragma, expected) in [
             ("journal_mode", "wal"),
             ("synchronous", "2"),
             ("foreign_keys", "1"),
             ("trusted_schema", "0"),
         ] {
-            let sql = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
-            let written: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql.clone()))
-                .fetch_one(&mut *writer.connection)
-                .await
-                .unwrap();
-            let read: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
+            let select = format!("SELECT CAST({pragma} AS TEXT) FROM pragma_{pragma}");
+            let written: String = sql::value(&writer, &select, []).unwrap();
+            let read: String = sqlx::query_scalar(sqlx::AssertSqlSafe(select))
                 .fetch_one(&reader.0)
                 .await
                 .unwrap();
@@ -346,17 +330,13 @@ mod tests {
     #[tokio::test]
     async fn who_syncs_apart_keeps_doing_so_on_a_connection_that_replaces_the_first() {
         let (_folder, mut writer, _reader) = temporary().await;
-        let log = writer.sync_apart().await.unwrap();
+        let log = writer.sync_apart().unwrap();
         for _ in 0..2 {
-            let synchronous: i64 = sqlx::query_scalar("PRAGMA synchronous")
-                .fetch_one(&mut *writer.connection)
-                .await
-                .unwrap();
+            let synchronous: i64 = sql::value(&writer, "PRAGMA synchronous", []).unwrap();
             assert_eq!(synchronous, 1, "NORMAL");
-            let tx = writer.begin().await.unwrap();
-            tx.commit().await.unwrap();
+            writer.begin().unwrap().commit().unwrap();
             log.sync().unwrap();
-            writer.reopen().await.unwrap();
+            writer.reopen().unwrap();
         }
     }
 
@@ -372,18 +352,18 @@ mod tests {
         let (folder, mut writer, reader) = temporary().await;
         let known = ["acme/bot/r1".parse().unwrap()];
         for _ in 0..2 {
-            let mut tx = writer.begin().await.unwrap();
+            let tx = writer.begin().unwrap();
             for _ in 0..2 {
-                requests::records(&mut tx, &known).await.unwrap();
+                requests::records(&tx, &known).unwrap();
             }
             drop(tx);
-            writer.reopen().await.unwrap();
+            writer.reopen().unwrap();
         }
-        let mut tx = writer.begin().await.unwrap();
-        requests::records(&mut tx, &known).await.unwrap();
-        tx.commit().await.unwrap();
+        let tx = writer.begin().unwrap();
+        requests::records(&tx, &known).unwrap();
+        tx.commit().unwrap();
         reader.close().await;
-        writer.close().await.unwrap();
+        writer.close().unwrap();
         // SQLite removes it with the last connection, which a statement would have kept open.
         assert!(!folder.path().join("countersign.db-wal").exists());
     }
@@ -392,7 +372,7 @@ mod tests {
     async fn opening_twice_changes_nothing() {
         let (folder, writer, reader) = temporary().await;
         reader.close().await;
-        writer.close().await.unwrap();
+        writer.close().unwrap();
         open(&folder.path().join("countersign.db")).await.unwrap();
     }
 }

@@ -1,8 +1,8 @@
 //! Table `practice`: verdicts on practice cards. Its switch is in `meta`; the calls that cards are made of are read here.
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError, meta};
+use super::{Reader, StoreError, meta, sql};
 
 /// Key of the switch in `meta`: `on N` or `off N`.
 const SWITCH: &str = "practice";
@@ -87,21 +87,16 @@ pub async fn switch(reader: &Reader) -> Result<PracticeSwitch, StoreError> {
 }
 
 /// Sets the switch. Returns whether anything changed.
-pub async fn set(tx: &mut SqliteConnection, to: PracticeSwitch) -> Result<bool, StoreError> {
+pub fn set(tx: &Connection, to: PracticeSwitch) -> Result<bool, StoreError> {
     let word = if to.on { "on" } else { "off" };
-    meta::put(tx, SWITCH, &format!("{word} {}", to.one_in)).await
+    meta::put(tx, SWITCH, &format!("{word} {}", to.one_in))
 }
 
 /// Keeps one verdict.
-pub async fn keep(tx: &mut SqliteConnection, of: &PracticeVerdict) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO practice(operator, name, kind, outcome, at) VALUES (?, ?, ?, ?, ?)")
-        .bind(&of.operator)
-        .bind(&of.name)
-        .bind(of.kind)
-        .bind(of.outcome)
-        .bind(of.at)
-        .execute(tx)
-        .await?;
+pub fn keep(tx: &Connection, of: &PracticeVerdict) -> Result<(), StoreError> {
+    let keep = "INSERT INTO practice(operator, name, kind, outcome, at) VALUES (?, ?, ?, ?, ?)";
+    let of = params![of.operator, of.name, of.kind, of.outcome, of.at];
+    sql::change(tx, keep, of)?;
     Ok(())
 }
 

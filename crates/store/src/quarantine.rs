@@ -1,8 +1,8 @@
 //! Table `quarantine`: messages that were kept for inspection and changed nothing else.
 
-use sqlx::{Executor, Sqlite, SqliteConnection};
+use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// A message that could not be used.
@@ -27,38 +27,33 @@ pub struct Quarantined {
 }
 
 /// Keeps a message.
-pub async fn insert(tx: &mut SqliteConnection, row: &Quarantined) -> Result<(), StoreError> {
-    sqlx::query(
+pub fn insert(tx: &Connection, row: &Quarantined) -> Result<(), StoreError> {
+    let insert =
         "INSERT INTO quarantine(stream, stream_epoch, stream_seq, subject, raw, code, detail, at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-    )
-    .bind(&row.stream)
-    .bind(&row.stream_epoch)
-    .bind(row.stream_seq)
-    .bind(&row.subject)
-    .bind(&row.raw)
-    .bind(&row.code)
-    .bind(&row.detail)
-    .bind(row.at.0)
-    .execute(tx)
-    .await?;
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+    let row = params![
+        row.stream,
+        row.stream_epoch,
+        row.stream_seq,
+        row.subject,
+        row.raw,
+        row.code,
+        row.detail,
+        row.at.0,
+    ];
+    sql::change(tx, insert, row)?;
     Ok(())
 }
 
 /// Counts one more message of a sender on a day, and returns how many it has sent then.
-pub async fn count(tx: &mut SqliteConnection, sender: &str, day: i64) -> Result<i64, StoreError> {
-    Ok(sqlx::query_scalar(
-        "INSERT INTO quarantine_days(sender, day, messages) VALUES (?, ?, 1)
-         ON CONFLICT DO UPDATE SET messages = messages + 1 RETURNING messages",
-    )
-    .bind(sender)
-    .bind(day)
-    .fetch_one(tx)
-    .await?)
+pub fn count(tx: &Connection, sender: &str, day: i64) -> Result<i64, StoreError> {
+    let count = "INSERT INTO quarantine_days(sender, day, messages) VALUES (?, ?, 1)
+         ON CONFLICT DO UPDATE SET messages = messages + 1 RETURNING messages";
+    sql::value(tx, count, params![sender, day])
 }
 
 /// A decision on the bus where this console keeps another one.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradicting {
     /// Its position in the stream.
     pub stream_seq: i64,
@@ -68,15 +63,16 @@ pub struct Contradicting {
     pub at: i64,
 }
 
-const CONTRADICTING: &str = "SELECT stream_seq, raw, at FROM quarantine
-    WHERE stream = 'CS_DECISIONS' AND code = 'conflict' AND subject = ? ORDER BY id DESC LIMIT 1";
-
-async fn find<'e>(
-    executor: impl Executor<'e, Database = Sqlite>,
-    subject: &str,
-) -> Result<Option<Contradicting>, StoreError> {
-    let found = sqlx::query_as(CONTRADICTING).bind(subject);
-    Ok(found.fetch_optional(executor).await?)
+fn find(sqlite: &Connection, subject: &str) -> Result<Option<Contradicting>, StoreError> {
+    let newest = "SELECT stream_seq, raw, at FROM quarantine
+         WHERE stream = 'CS_DECISIONS' AND code = 'conflict' AND subject = ? ORDER BY id DESC LIMIT 1";
+    sql::first(sqlite, newest, [subject], |row| {
+        Ok(Contradicting {
+            stream_seq: row.get(0)?,
+            raw: row.get(1)?,
+            at: row.get(2)?,
+        })
+    })
 }
 
 /// The decision on this subject that contradicts the one that is kept.
@@ -84,10 +80,11 @@ pub async fn contradicting(
     reader: &Reader,
     subject: &str,
 ) -> Result<Option<Contradicting>, StoreError> {
-    find(&reader.0, subject).await
+    let subject = subject.to_owned();
+    reader.direct(move |sqlite| find(sqlite, &subject)).await
 }
 
 /// Whether there is one.
-pub async fn is_contradicted(tx: &mut SqliteConnection, subject: &str) -> Result<bool, StoreError> {
-    Ok(find(tx, subject).await?.is_some())
+pub fn is_contradicted(tx: &Connection, subject: &str) -> Result<bool, StoreError> {
+    Ok(find(tx, subject)?.is_some())
 }

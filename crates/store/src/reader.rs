@@ -1,8 +1,8 @@
 //! Table `reader`: what a second reader made of calls. How it is, is in `meta`.
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError, meta};
+use super::{Reader, StoreError, meta, sql};
 use crate::domain::reader::{ReadCall, ReaderState, Reading};
 
 /// Key of the state in `meta`, JSON.
@@ -45,50 +45,44 @@ pub struct ReaderCounts {
 }
 
 /// Keeps what became of a call. Returns how it reads now: an answer for what waits no longer is late.
-pub async fn keep(
-    tx: &mut SqliteConnection,
-    call: &ReadCall,
-    now: i64,
-) -> Result<Reading, StoreError> {
-    let waits = "SELECT 1 FROM requests WHERE id = ? AND state IN ('pending', 'holding')";
-    let waits: Option<i64> = sqlx::query_scalar(waits)
-        .bind(call.request)
-        .fetch_optional(&mut *tx)
-        .await?;
+pub fn keep(tx: &Connection, call: &ReadCall, now: i64) -> Result<Reading, StoreError> {
+    let waits =
+        "SELECT EXISTS (SELECT 1 FROM requests WHERE id = ? AND state IN ('pending', 'holding'))";
+    let waits: bool = sql::value(tx, waits, [call.request])?;
     let (reading, marks) = match call.reading {
-        Reading::Answered if waits.is_none() => (Reading::Late, None),
-        Reading::Asked if waits.is_none() => (Reading::Skipped, None),
+        Reading::Answered if !waits => (Reading::Late, None),
+        Reading::Asked if !waits => (Reading::Skipped, None),
         reading if call.marks.is_empty() => (reading, None),
         reading => (reading, serde_json::to_string(&call.marks).ok()),
     };
-    sqlx::query(
+    sql::change(
+        tx,
         "INSERT INTO reader(request, state, asked_at, dropped, marks) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT(request) DO UPDATE SET state = excluded.state, dropped = excluded.dropped, marks = excluded.marks
          WHERE state = 'asked'",
-    )
-    .bind(call.request)
-    .bind(reading.as_str())
-    .bind((reading == Reading::Asked).then_some(now))
-    .bind(call.dropped)
-    .bind(marks)
-    .execute(tx)
-    .await?;
+        params![
+            call.request,
+            reading.as_str(),
+            (reading == Reading::Asked).then_some(now),
+            call.dropped,
+            marks,
+        ],
+    )?;
     Ok(reading)
 }
 
 /// Keeps that these calls (JSON) were never sent: a flood of them passes here. What a rule or key answered was never
 /// meant for a reader.
-pub async fn skip(tx: &mut SqliteConnection, rows: &str) -> Result<(), StoreError> {
-    let sql = "INSERT OR IGNORE INTO reader(request, state, dropped) SELECT r.id, 'skipped', 0 FROM requests r
+pub fn skip(tx: &Connection, rows: &str) -> Result<(), StoreError> {
+    let skip = "INSERT OR IGNORE INTO reader(request, state, dropped) SELECT r.id, 'skipped', 0 FROM requests r
                WHERE r.id IN (SELECT value FROM json_each(?)) AND ifnull(r.origin, '') NOT IN ('rule', 'setup_key')";
-    sqlx::query(sql).bind(rows).execute(tx).await?;
-    Ok(())
+    sql::change(tx, skip, [rows]).map(drop)
 }
 
 /// Keeps how the reader is.
-pub async fn keep_state(tx: &mut SqliteConnection, to: &ReaderState) -> Result<(), StoreError> {
+pub fn keep_state(tx: &Connection, to: &ReaderState) -> Result<(), StoreError> {
     let state = serde_json::to_string(to).unwrap_or_default();
-    meta::put(tx, STATE, &state).await.map(drop)
+    meta::put(tx, STATE, &state).map(drop)
 }
 
 /// How the reader is.

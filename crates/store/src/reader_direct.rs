@@ -6,18 +6,27 @@
 use rusqlite::Connection;
 use tokio::runtime::Handle;
 
-use super::direct::borrowed;
 use super::{Reader, StoreError};
+
+#[allow(unsafe_code)]
+fn borrowed(handle: *mut rusqlite::ffi::sqlite3) -> Result<Connection, StoreError> {
+    // SAFETY: the handle is open and stays so: its lock is held until all statements of the connection, which does not
+    // own it, have ended.
+    Ok(unsafe { Connection::from_handle(handle) }?)
+}
 
 impl Reader {
     /// Does `work` on one of the connections, which nobody else uses meanwhile.
     ///
     /// # Errors
     /// [`StoreError`]; [`StoreError::Sqlite`] too when no connection is free within ten seconds.
-    pub(super) async fn direct<T: Send + 'static>(
+    pub async fn direct<T: Send + 'static, E: 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, StoreError> {
+        work: impl FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, StoreError>
+    where
+        StoreError: From<E>,
+    {
         let mut connection = self.0.acquire().await?;
         let runtime = Handle::current();
         let done = tokio::task::spawn_blocking(move || {
@@ -29,6 +38,6 @@ impl Reader {
             })
         });
         done.await
-            .map_err(|error| StoreError::Sqlite(sqlx::Error::Io(std::io::Error::other(error))))?
+            .map_err(|error| sqlx::Error::Io(std::io::Error::other(error)))?
     }
 }

@@ -1,9 +1,9 @@
 //! Table `receipts`: what agents report about decisions.
 
 use countersign_wire::RequestKey;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::bulk::{pieces, wanted};
+use super::requests::parts;
 use super::{Reader, StoreError};
 use crate::domain::Timestamp;
 
@@ -38,44 +38,39 @@ pub struct StoredReceipt {
 }
 
 /// Of one that came before only this changes: nobody will report what became of the call.
-const NO_REPORT_LATER: &str = " ON CONFLICT DO UPDATE SET detail = excluded.detail, stream_seq = excluded.stream_seq \
-    WHERE receipts.stage = 'received' AND instr(excluded.detail, CAST('\"no_execution_report\"' AS BLOB)) \
-    AND NOT instr(receipts.detail, CAST('\"no_execution_report\"' AS BLOB)) RETURNING stream_seq";
+const INSERT: &str =
+    "INSERT INTO receipts(ws, agent, request_id, decision_id, stage, at, detail, stream_seq)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET detail = excluded.detail, stream_seq = excluded.stream_seq
+      WHERE receipts.stage = 'received' AND instr(excluded.detail, CAST('\"no_execution_report\"' AS BLOB))
+      AND NOT instr(receipts.detail, CAST('\"no_execution_report\"' AS BLOB))
+    RETURNING stream_seq";
 
 /// Inserts receipts; a repeated one is left out. Returns the stream sequences of what was inserted.
-pub async fn insert(
-    tx: &mut SqliteConnection,
-    rows: &[NewReceipt],
-) -> Result<Vec<i64>, StoreError> {
+pub fn insert(tx: &Connection, rows: &[NewReceipt]) -> Result<Vec<i64>, StoreError> {
+    let mut insert = tx.prepare_cached(INSERT)?;
     let mut inserted = Vec::with_capacity(rows.len());
-    for piece in pieces(rows) {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO receipts(ws, agent, request_id, decision_id, stage, at, detail, stream_seq) ",
+    for row in rows {
+        let seq = insert.query_row(
+            params![
+                row.key.workspace.as_ref(),
+                row.key.agent.as_ref(),
+                row.key.request_id.as_ref(),
+                row.decision_id,
+                row.stage,
+                row.at.0,
+                row.detail,
+                row.stream_seq,
+            ],
+            |row| row.get::<_, i64>(0),
         );
-        query.push_values(piece, |mut values, row| {
-            values
-                .push_bind(row.key.workspace.as_ref())
-                .push_bind(row.key.agent.as_ref())
-                .push_bind(row.key.request_id.as_ref())
-                .push_bind(row.decision_id.as_str())
-                .push_bind(row.stage.as_str())
-                .push_bind(row.at.0)
-                .push_bind(row.detail.as_slice())
-                .push_bind(row.stream_seq);
-        });
-        query.push(NO_REPORT_LATER);
-        inserted.extend(
-            query
-                .build_query_scalar::<i64>()
-                .fetch_all(&mut *tx)
-                .await?,
-        );
+        inserted.extend(seq.optional()?);
     }
     Ok(inserted)
 }
 
 /// A receipt with the request that it is about.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reported {
     /// From the subject.
     pub ws: String,
@@ -94,24 +89,25 @@ pub struct Reported {
 }
 
 /// All receipts of these requests, as this transaction sees them, in the order of each request's stream.
-pub async fn of_requests(
-    tx: &mut SqliteConnection,
-    keys: &[RequestKey],
-) -> Result<Vec<Reported>, StoreError> {
+pub fn of_requests(tx: &Connection, keys: &[RequestKey]) -> Result<Vec<Reported>, StoreError> {
+    let mut select = tx.prepare_cached(
+        "SELECT ws, agent, request_id, decision_id, stage, at, detail FROM receipts
+         WHERE ws = ? AND agent = ? AND request_id = ? ORDER BY stream_seq",
+    )?;
     let mut found = Vec::new();
-    for piece in pieces(keys) {
-        let mut query = wanted(piece);
-        query.push(
-            "SELECT c.ws, c.agent, c.request_id, c.decision_id, c.stage, c.at, c.detail
-             FROM wanted CROSS JOIN receipts c ON c.ws = wanted.ws AND c.agent = wanted.agent
-             AND c.request_id = wanted.request_id ORDER BY c.stream_seq",
-        );
-        found.extend(
-            query
-                .build_query_as::<Reported>()
-                .fetch_all(&mut *tx)
-                .await?,
-        );
+    for key in keys {
+        let mut rows = select.query(parts(key))?;
+        while let Some(row) = rows.next()? {
+            found.push(Reported {
+                ws: row.get(0)?,
+                agent: row.get(1)?,
+                request_id: row.get(2)?,
+                decision_id: row.get(3)?,
+                stage: row.get(4)?,
+                at: row.get(5)?,
+                detail: row.get(6)?,
+            });
+        }
     }
     Ok(found)
 }

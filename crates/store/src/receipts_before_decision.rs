@@ -1,104 +1,78 @@
 //! Table `early_receipts`: requests whose receipt came before their decision.
 
 use countersign_wire::RequestKey;
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, Row, params};
 
-use super::StoreError;
-use super::bulk::{pieces, wanted};
+use super::requests::parts;
+use super::{StoreError, sql};
 use crate::domain::Timestamp;
 
 /// Requests that are looked at in one transaction.
 const PAGE: i64 = 500;
 
-#[derive(sqlx::FromRow)]
-struct KeyRow {
-    ws: String,
-    agent: String,
-    request_id: String,
-}
-
-impl KeyRow {
-    fn key(&self) -> Option<RequestKey> {
-        let name = format!("{}/{}/{}", self.ws, self.agent, self.request_id);
-        name.parse().ok()
-    }
+fn key(row: &Row<'_>) -> rusqlite::Result<Option<RequestKey>> {
+    let word = |place: usize| row.get::<_, String>(place);
+    let name = format!("{}/{}/{}", word(0)?, word(1)?, word(2)?);
+    Ok(name.parse().ok())
 }
 
 /// Notes requests, each with the time at which an execution counts as one without a decision; the first time that is
 /// noted stays. Returns how many requests are new.
-pub async fn note(
-    tx: &mut SqliteConnection,
-    rows: &[(RequestKey, Option<Timestamp>)],
-) -> Result<i64, StoreError> {
+pub fn note(tx: &Connection, rows: &[(RequestKey, Option<Timestamp>)]) -> Result<i64, StoreError> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO early_receipts(look_at, ws, agent, request_id) VALUES (?, ?, ?, ?)
+         ON CONFLICT DO NOTHING",
+    )?;
+    let mut update = tx.prepare_cached(
+        "UPDATE early_receipts SET look_at = coalesce(look_at, ?)
+         WHERE ws = ? AND agent = ? AND request_id = ?",
+    )?;
     let mut new = 0;
     for (key, look_at) in rows {
-        let words = [
-            "INSERT INTO early_receipts(look_at, ws, agent, request_id) VALUES (?, ?, ?, ?)
-             ON CONFLICT DO NOTHING",
-            "UPDATE early_receipts SET look_at = coalesce(look_at, ?)
-             WHERE ws = ? AND agent = ? AND request_id = ?",
-        ];
-        for (nth, sql) in words.into_iter().enumerate() {
-            let done = sqlx::query(sql)
-                .bind(look_at.map(|at| at.0))
-                .bind(key.workspace.as_ref())
-                .bind(key.agent.as_ref())
-                .bind(key.request_id.as_ref())
-                .execute(&mut *tx)
-                .await?;
-            if nth == 0 && done.rows_affected() == 1 {
-                new += 1;
-                break;
-            }
+        let [ws, agent, request_id] = parts(key);
+        let values = params![look_at.map(|at| at.0), ws, agent, request_id];
+        match insert.execute(values)? {
+            1 => new += 1,
+            _ => drop(update.execute(values)?),
         }
     }
     Ok(new)
 }
 
 /// Takes those of these requests out that are noted.
-pub async fn take(
-    tx: &mut SqliteConnection,
-    keys: &[RequestKey],
-) -> Result<Vec<RequestKey>, StoreError> {
+pub fn take(tx: &Connection, keys: &[RequestKey]) -> Result<Vec<RequestKey>, StoreError> {
+    let mut delete = tx.prepare_cached(
+        "DELETE FROM early_receipts WHERE ws = ? AND agent = ? AND request_id = ?",
+    )?;
     let mut taken = Vec::new();
-    for piece in pieces(keys) {
-        let mut query = wanted(piece);
-        query.push(
-            "DELETE FROM early_receipts WHERE (ws, agent, request_id) IN (SELECT * FROM wanted)
-             RETURNING ws, agent, request_id",
-        );
-        let rows: Vec<KeyRow> = query.build_query_as().fetch_all(&mut *tx).await?;
-        taken.extend(rows.iter().filter_map(KeyRow::key));
+    for key in keys {
+        if delete.execute(parts(key))? == 1 {
+            taken.push(key.clone());
+        }
     }
     Ok(taken)
 }
 
 /// Requests whose time has come, at most a page; they are looked at once.
-pub async fn due(tx: &mut SqliteConnection, now: Timestamp) -> Result<Vec<RequestKey>, StoreError> {
-    let rows: Vec<KeyRow> = sqlx::query_as(
+pub fn due(tx: &Connection, now: Timestamp) -> Result<Vec<RequestKey>, StoreError> {
+    let keys = sql::all(
+        tx,
         "UPDATE early_receipts SET look_at = NULL WHERE (ws, agent, request_id) IN
            (SELECT ws, agent, request_id FROM early_receipts WHERE look_at <= ? ORDER BY look_at LIMIT ?)
          RETURNING ws, agent, request_id",
-    )
-    .bind(now.0)
-    .bind(PAGE)
-    .fetch_all(tx)
-    .await?;
-    Ok(rows.iter().filter_map(KeyRow::key).collect())
+        [now.0, PAGE],
+        key,
+    )?;
+    Ok(keys.into_iter().flatten().collect())
 }
 
 /// The earliest time at which a request is to be looked at.
-pub async fn next_look(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
-    let earliest: Option<i64> =
-        sqlx::query_scalar("SELECT min(look_at) FROM early_receipts WHERE look_at IS NOT NULL")
-            .fetch_one(tx)
-            .await?;
-    Ok(earliest.map(Timestamp))
+pub fn next_look(tx: &Connection) -> Result<Option<Timestamp>, StoreError> {
+    let earliest = "SELECT min(look_at) FROM early_receipts WHERE look_at IS NOT NULL";
+    Ok(sql::value::<Option<i64>>(tx, earliest, [])?.map(Timestamp))
 }
 
 /// How many requests are noted.
-pub async fn count(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
-    Ok(sqlx::query_scalar("SELECT count(*) FROM early_receipts")
-        .fetch_one(tx)
-        .await?)
+pub fn count(tx: &Connection) -> Result<i64, StoreError> {
+    sql::value(tx, "SELECT count(*) FROM early_receipts", [])
 }

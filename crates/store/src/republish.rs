@@ -1,9 +1,9 @@
 //! Decisions and votes as they go to a bus that lost them, and their places once they are on it again.
 
 use countersign_wire::{PublicKey, RequestKey, Stream};
-use sqlx::{AssertSqlSafe, SqliteConnection};
+use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// Which kind of message.
@@ -122,7 +122,7 @@ pub struct Again<'a> {
 
 /// Notes the place of the very same message in a stream that was made or numbered anew; the stamp of its first storing
 /// (ms). None when another one is known, or this one at this epoch.
-pub async fn moved(tx: &mut SqliteConnection, again: Again<'_>) -> Result<Option<i64>, StoreError> {
+pub fn moved(tx: &Connection, again: Again<'_>) -> Result<Option<i64>, StoreError> {
     let (table, of_voter, stamp) = match again.voter {
         None => ("decisions", "?8 IS NULL", "stored_at"),
         Some(_) => ("votes", "key = ?8", "at"),
@@ -133,15 +133,15 @@ pub async fn moved(tx: &mut SqliteConnection, again: Again<'_>) -> Result<Option
          WHERE ws = ?1 AND agent = ?2 AND request_id = ?3 AND payload = ?4 AND sig IS ?5
          AND stream_epoch <> ?6 AND {of_voter} RETURNING {stamp}"
     );
-    Ok(sqlx::query_scalar(AssertSqlSafe(query))
-        .bind(again.request.workspace.as_ref())
-        .bind(again.request.agent.as_ref())
-        .bind(again.request.request_id.as_ref())
-        .bind(again.payload)
-        .bind(again.sig)
-        .bind(again.epoch)
-        .bind(again.seq)
-        .bind(again.voter.map(PublicKey::as_str))
-        .fetch_optional(tx)
-        .await?)
+    let values = params![
+        again.request.workspace.as_ref(),
+        again.request.agent.as_ref(),
+        again.request.request_id.as_ref(),
+        again.payload,
+        again.sig,
+        again.epoch,
+        again.seq,
+        again.voter.map(PublicKey::as_str),
+    ];
+    sql::first(tx, &query, values, |row| row.get(0))
 }

@@ -224,23 +224,11 @@ pub async fn history(
 
 /// These rows, with payloads.
 pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<RequestSummary>, StoreError> {
-    let mut rows = Vec::with_capacity(ids.len());
-    for piece in super::bulk::pieces(ids) {
-        let mut query = select(true);
-        query.push(" AND r.id IN (");
-        let mut list = query.separated(", ");
-        for id in piece {
-            list.push_bind(*id);
-        }
-        query.push(")");
-        rows.extend(
-            query
-                .build_query_as::<RequestSummary>()
-                .fetch_all(&reader.0)
-                .await?,
-        );
-    }
-    Ok(rows)
+    let mut query = select(true);
+    query.push(" AND r.id IN (SELECT value FROM json_each(");
+    query.push_bind(serde_json::Value::from(ids).to_string());
+    query.push("))");
+    Ok(query.build_query_as().fetch_all(&reader.0).await?)
 }
 
 /// The payloads of these rows, each with its row, but for those of more than `most` bytes.

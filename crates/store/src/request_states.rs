@@ -2,8 +2,7 @@
 
 use rusqlite::{Connection, Statement, params};
 
-use super::StoreError;
-use super::direct::WriteConnection;
+use super::{StoreError, sql};
 use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 
 /// What the life cycle changes in a row.
@@ -39,27 +38,14 @@ impl StateChange {
 }
 
 /// Puts the deadline back to where it was before a tighten.
-pub async fn loosen(
-    tx: &mut sqlx::SqliteConnection,
-    record: &RequestRecord,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE requests SET deadline_at = ?2, tightened_at = NULL WHERE id = ?1")
-        .bind(record.id)
-        .bind(record.first_deadline_at.0)
-        .execute(tx)
-        .await?;
-    Ok(())
+pub fn loosen(tx: &Connection, record: &RequestRecord) -> Result<(), StoreError> {
+    let loosen = "UPDATE requests SET deadline_at = ?2, tightened_at = NULL WHERE id = ?1";
+    sql::change(tx, loosen, [record.id, record.first_deadline_at.0]).map(drop)
 }
 
 /// Writes life-cycle changes.
-pub async fn change_states(
-    tx: &mut WriteConnection,
-    changes: &[StateChange],
-) -> Result<(), StoreError> {
-    if changes.is_empty() {
-        return Ok(());
-    }
-    tx.direct(|sqlite| write_states(sqlite, changes)).await
+pub fn change_states(tx: &Connection, changes: &[StateChange]) -> Result<(), StoreError> {
+    Ok(write_states(tx, changes)?)
 }
 
 /// As [`change_states`] where most rows have the same verdict already, as those of a decision that comes back from the
@@ -79,9 +65,6 @@ pub(super) fn confirm_states(sqlite: &Connection, changes: &[StateChange]) -> ru
 }
 
 pub(super) fn write_states(sqlite: &Connection, changes: &[StateChange]) -> rusqlite::Result<()> {
-    if changes.is_empty() {
-        return Ok(());
-    }
     let mut update = sqlite.prepare_cached(
         "UPDATE requests SET state = ?2, verdict = ?3, origin = ?4, decided_at = ?5, delivery = ?6
          WHERE id = ?1",
@@ -105,20 +88,10 @@ fn put(statement: &mut Statement<'_>, change: &StateChange) -> rusqlite::Result<
 }
 
 /// Raises rungs of the ladder.
-pub async fn change_delivery(
-    tx: &mut WriteConnection,
-    changes: &[(i64, Delivery)],
-) -> Result<(), StoreError> {
-    if changes.is_empty() {
-        return Ok(());
+pub fn change_delivery(tx: &Connection, changes: &[(i64, Delivery)]) -> Result<(), StoreError> {
+    let mut update = tx.prepare_cached("UPDATE requests SET delivery = ?2 WHERE id = ?1")?;
+    for (id, delivery) in changes {
+        update.execute(params![id, delivery.as_str()])?;
     }
-    tx.direct(|sqlite| {
-        let mut update =
-            sqlite.prepare_cached("UPDATE requests SET delivery = ?2 WHERE id = ?1")?;
-        for (id, delivery) in changes {
-            update.execute(params![id, delivery.as_str()])?;
-        }
-        Ok(())
-    })
-    .await
+    Ok(())
 }

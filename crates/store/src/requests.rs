@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 
 use countersign_wire::{AgentKey, RejectionCode, RequestKey, Risk, Verdict, VerdictSet};
-use rusqlite::{OptionalExtension, Row, params};
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, Row, params};
 
 use super::block_times::{Of, Times};
-use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::{Delivery, RequestRecord, State, Timestamp};
 
 /// A row to be inserted.
@@ -80,32 +78,29 @@ pub struct NewRequest<'m> {
 
 /// A record from the columns of [`RECORD`] and its key, where that is known already; none for a row whose
 /// subject gave no valid key: nothing can be decided on it.
-fn record(row: &Row<'_>, known: Option<&RequestKey>) -> rusqlite::Result<Read> {
+fn record(row: &Row<'_>, known: Option<&RequestKey>) -> Result<Option<RequestRecord>, StoreError> {
     let text = |place: usize| row.get_ref(place)?.as_str().map_err(rusqlite::Error::from);
+    let text_or_null = |place: usize| {
+        let value = row.get_ref(place)?;
+        value.as_str_or_null().map_err(rusqlite::Error::from)
+    };
     let key = match known {
         Some(key) => key.clone(),
         None => match format!("{}/{}/{}", text(1)?, text(2)?, text(3)?).parse() {
             Ok(key) => key,
-            Err(_) => return Ok(Ok(None)),
+            Err(_) => return Ok(None),
         },
     };
     let corrupt = |column: &str| StoreError::corrupt(format!("an unknown {column} in requests"));
-    let Ok(state) = text(4)?.parse() else {
-        return Ok(Err(corrupt("state")));
-    };
-    let Some(delivery) = Delivery::from_word(text(5)?) else {
-        return Ok(Err(corrupt("delivery")));
-    };
-    let Ok(approvals_required) = u8::try_from(row.get::<_, i64>(10)?) else {
-        return Ok(Err(corrupt("approvals_required")));
-    };
+    let approvals_required =
+        u8::try_from(row.get::<_, i64>(10)?).map_err(|_| corrupt("approvals_required"))?;
     let stored_at = Timestamp(row.get(11)?);
-    let error = row.get_ref(17)?.as_str_or_null()?;
-    Ok(Ok(Some(RequestRecord {
+    let error = text_or_null(17)?;
+    Ok(Some(RequestRecord {
         id: row.get(0)?,
         key,
-        state,
-        delivery,
+        state: text(4)?.parse().map_err(|_| corrupt("state"))?,
+        delivery: Delivery::from_word(text(5)?).ok_or_else(|| corrupt("delivery"))?,
         risk: Risk::effective(text(6)?),
         args_digest: row.get(7)?,
         request_digest: row.get(8)?,
@@ -117,10 +112,10 @@ fn record(row: &Row<'_>, known: Option<&RequestKey>) -> rusqlite::Result<Read> {
         first_deadline_at: stored_at.plus_ms(row.get(14)?),
         tightened_at: row.get::<_, Option<i64>>(15)?.map(Timestamp),
         withdrawn_at: row.get::<_, Option<i64>>(16)?.map(Timestamp),
-        has_args: row.get_ref(13)?.as_str_or_null()? == Some("tool_call"),
+        has_args: text_or_null(13)? == Some("tool_call"),
         refused_here: error == Some(TOO_MANY),
         no_request: error.is_some_and(|code| code != TOO_MANY),
-    })))
+    }))
 }
 
 fn words(allowed: VerdictSet) -> String {
@@ -141,281 +136,213 @@ const RECORD: &str = "SELECT id, ws, agent, request_id, state, delivery, risk, a
 /// Inserts rows; a row whose key or stream position is taken is left out.
 ///
 /// Returns (row number, stream sequence) of what was inserted.
-pub async fn insert(
-    tx: &mut WriteConnection,
-    rows: &[NewRequest<'_>],
-) -> Result<Vec<(i64, i64)>, StoreError> {
-    if rows.is_empty() {
-        return Ok(Vec::new());
-    }
-    tx.direct(|sqlite| {
-        let mut insert = sqlite.prepare_cached(
-            "INSERT INTO requests(ws, agent, request_id, kind, tool, risk, title, run_id, thread_id, call_id,
-             trace_id, span_id, group_id, allowed, approvals_required, args_digest, request_digest, raw,
-             stream_epoch, stream_seq, requested_at, stored_at, received_at, lifetime, deadline_at, state,
-             delivery, error_code, error_detail, tightened_at, tool_digest, findings, effect)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-             ON CONFLICT DO NOTHING",
-        )?;
-        let mut inserted = Vec::with_capacity(rows.len());
-        let mut times = Times::default();
-        for row in rows {
-            let added = insert.execute(params![
-                row.ws,
-                row.agent,
-                row.request_id,
-                row.kind,
-                row.tool,
-                row.risk.as_str(),
-                row.title,
-                row.run_id,
-                row.thread_id,
-                row.call_id,
-                row.trace_id,
-                row.span_id,
-                row.group_id,
-                words(row.allowed),
-                row.approvals_required,
-                row.args_digest,
-                row.request_digest,
-                row.raw,
-                row.stream_epoch,
-                row.stream_seq,
-                row.requested_at.map(|at| at.0),
-                row.stored_at.0,
-                row.received_at.0,
-                row.lifetime_ms,
-                row.deadline_at.0,
-                row.state.as_str(),
-                Delivery::Stored.as_str(),
-                row.error.as_ref().map(|(code, _)| code),
-                row.error.as_ref().map(|(_, detail)| detail),
-                row.tightened_at.map(|at| at.0),
-                row.tool_digest,
-                row.findings,
-                row.effect,
-            ])?;
-            if added == 1 {
-                let id = sqlite.last_insert_rowid();
-                inserted.push((id, row.stream_seq));
-                times.add(id, row.stored_at);
-            }
+pub fn insert(tx: &Connection, rows: &[NewRequest<'_>]) -> Result<Vec<(i64, i64)>, StoreError> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO requests(ws, agent, request_id, kind, tool, risk, title, run_id, thread_id, call_id,
+         trace_id, span_id, group_id, allowed, approvals_required, args_digest, request_digest, raw,
+         stream_epoch, stream_seq, requested_at, stored_at, received_at, lifetime, deadline_at, state,
+         delivery, error_code, error_detail, tightened_at, tool_digest, findings, effect)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO NOTHING",
+    )?;
+    let mut inserted = Vec::with_capacity(rows.len());
+    let mut times = Times::default();
+    for row in rows {
+        let added = insert.execute(params![
+            row.ws,
+            row.agent,
+            row.request_id,
+            row.kind,
+            row.tool,
+            row.risk.as_str(),
+            row.title,
+            row.run_id,
+            row.thread_id,
+            row.call_id,
+            row.trace_id,
+            row.span_id,
+            row.group_id,
+            words(row.allowed),
+            row.approvals_required,
+            row.args_digest,
+            row.request_digest,
+            row.raw,
+            row.stream_epoch,
+            row.stream_seq,
+            row.requested_at.map(|at| at.0),
+            row.stored_at.0,
+            row.received_at.0,
+            row.lifetime_ms,
+            row.deadline_at.0,
+            row.state.as_str(),
+            Delivery::Stored.as_str(),
+            row.error.as_ref().map(|(code, _)| code),
+            row.error.as_ref().map(|(_, detail)| detail),
+            row.tightened_at.map(|at| at.0),
+            row.tool_digest,
+            row.findings,
+            row.effect,
+        ])?;
+        if added == 1 {
+            let id = tx.last_insert_rowid();
+            inserted.push((id, row.stream_seq));
+            times.add(id, row.stored_at);
         }
-        times.note(sqlite, Of::Requests)?;
-        Ok(inserted)
-    })
-    .await
+    }
+    times.note(tx, Of::Requests)?;
+    Ok(inserted)
+}
+
+/// What names a request in the first columns of a table's key.
+pub(super) fn parts(key: &RequestKey) -> [&str; 3] {
+    [
+        key.workspace.as_ref(),
+        key.agent.as_ref(),
+        key.request_id.as_ref(),
+    ]
 }
 
 /// The records of these keys by their key.
-pub async fn records_by_key(
-    tx: &mut WriteConnection,
+pub fn records_by_key(
+    tx: &Connection,
     keys: &[RequestKey],
 ) -> Result<HashMap<RequestKey, RequestRecord>, StoreError> {
-    let found = records(tx, keys).await?.into_iter();
+    let found = records(tx, keys)?.into_iter();
     Ok(found.map(|record| (record.key.clone(), record)).collect())
 }
 
 /// The records of these keys, in their order; unknown keys are left out.
-pub async fn records(
-    tx: &mut WriteConnection,
-    keys: &[RequestKey],
-) -> Result<Vec<RequestRecord>, StoreError> {
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
-    let found = tx.direct(|sqlite| {
-        let sql = format!("{RECORD} ws = ? AND agent = ? AND request_id = ?");
-        let mut select = sqlite.prepare_cached(&sql)?;
-        let mut found = Vec::with_capacity(keys.len());
-        for key in keys {
-            let parts = [
-                key.workspace.as_ref(),
-                key.agent.as_ref(),
-                key.request_id.as_ref(),
-            ];
-            found.extend(
-                select
-                    .query_row(parts, |row| record(row, Some(key)))
-                    .optional()?,
-            );
+pub fn records(tx: &Connection, keys: &[RequestKey]) -> Result<Vec<RequestRecord>, StoreError> {
+    let sql = format!("{RECORD} ws = ? AND agent = ? AND request_id = ?");
+    let mut select = tx.prepare_cached(&sql)?;
+    let mut found = Vec::with_capacity(keys.len());
+    for key in keys {
+        let mut rows = select.query(parts(key))?;
+        if let Some(row) = rows.next()? {
+            found.extend(record(row, Some(key))?);
         }
-        Ok(found)
-    });
-    known(found.await?)
+    }
+    Ok(found)
 }
 
 /// The records of these rows, in their order; unknown rows are left out.
-pub async fn records_by_id(
-    tx: &mut WriteConnection,
-    ids: &[i64],
-) -> Result<Vec<RequestRecord>, StoreError> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let found = tx.direct(|sqlite| {
-        let mut select = sqlite.prepare_cached(&format!("{RECORD} id = ?"))?;
-        let mut found = Vec::with_capacity(ids.len());
-        for id in ids {
-            found.extend(select.query_row([id], |row| record(row, None)).optional()?);
+pub fn records_by_id(tx: &Connection, ids: &[i64]) -> Result<Vec<RequestRecord>, StoreError> {
+    let mut select = tx.prepare_cached(&format!("{RECORD} id = ?"))?;
+    let mut found = Vec::with_capacity(ids.len());
+    for id in ids {
+        let mut rows = select.query([id])?;
+        if let Some(row) = rows.next()? {
+            found.extend(record(row, None)?);
         }
-        Ok(found)
-    });
-    known(found.await?)
-}
-
-type Read = Result<Option<RequestRecord>, StoreError>;
-
-fn known(found: Vec<Read>) -> Result<Vec<RequestRecord>, StoreError> {
-    found.into_iter().filter_map(Result::transpose).collect()
+    }
+    Ok(found)
 }
 
 /// Notes the place of the very same request in a stream that was made or numbered anew; its stamps stay. False when
 /// another one is known, or this one at this epoch.
-pub async fn moved(tx: &mut SqliteConnection, row: &NewRequest<'_>) -> Result<bool, StoreError> {
-    let done = sqlx::query(
+pub fn moved(tx: &Connection, row: &NewRequest<'_>) -> Result<bool, StoreError> {
+    let moved = sql::change(
+        tx,
         "UPDATE requests SET stream_epoch = ?5, stream_seq = ?6
          WHERE ws = ?1 AND agent = ?2 AND request_id = ?3 AND request_digest = ?4 AND stream_epoch <> ?5",
-    )
-    .bind(row.ws.as_str())
-    .bind(row.agent.as_str())
-    .bind(row.request_id.as_str())
-    .bind(row.request_digest.as_str())
-    .bind(row.stream_epoch.as_str())
-    .bind(row.stream_seq)
-    .execute(tx)
-    .await?;
-    Ok(done.rows_affected() == 1)
+        params![
+            row.ws,
+            row.agent,
+            row.request_id,
+            row.request_digest,
+            row.stream_epoch,
+            row.stream_seq,
+        ],
+    )?;
+    Ok(moved == 1)
 }
 
 /// Shortens a deadline: the first tighten counts, and none lengthens. Returns whether it did.
-pub async fn tighten(
-    tx: &mut SqliteConnection,
+pub fn tighten(
+    tx: &Connection,
     id: i64,
     deadline: Timestamp,
     at: Timestamp,
 ) -> Result<bool, StoreError> {
-    let changed = sqlx::query(
-        "UPDATE requests SET deadline_at = min(deadline_at, ?2), tightened_at = ?3
-         WHERE id = ?1 AND tightened_at IS NULL",
-    )
-    .bind(id)
-    .bind(deadline.0)
-    .bind(at.0)
-    .execute(tx)
-    .await?;
-    Ok(changed.rows_affected() == 1)
+    let tighten = "UPDATE requests SET deadline_at = min(deadline_at, ?2), tightened_at = ?3
+         WHERE id = ?1 AND tightened_at IS NULL";
+    Ok(sql::change(tx, tighten, [id, deadline.0, at.0])? == 1)
 }
 
 /// Notes when a withdraw was stored; the first counts.
-pub async fn note_withdrawn(
-    tx: &mut SqliteConnection,
-    id: i64,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE requests SET withdrawn_at = ?2 WHERE id = ?1 AND withdrawn_at IS NULL")
-        .bind(id)
-        .bind(at.0)
-        .execute(tx)
-        .await?;
-    Ok(())
+pub fn note_withdrawn(tx: &Connection, id: i64, at: Timestamp) -> Result<(), StoreError> {
+    let note = "UPDATE requests SET withdrawn_at = ?2 WHERE id = ?1 AND withdrawn_at IS NULL";
+    sql::change(tx, note, [id, at.0]).map(drop)
 }
 
 /// Row numbers of an agent's requests that can still be denied, oldest first.
-pub async fn open_of(
-    tx: &mut SqliteConnection,
-    agent: &AgentKey,
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
+pub fn open_of(tx: &Connection, agent: &AgentKey, limit: i64) -> Result<Vec<i64>, StoreError> {
+    sql::column(
+        tx,
         "SELECT id FROM requests WHERE state <> 'decided' AND state IN ('pending', 'holding')
          AND ws = ? AND agent = ? ORDER BY id LIMIT ?",
+        params![agent.workspace.as_ref(), agent.agent.as_ref(), limit],
     )
-    .bind(agent.workspace.as_ref())
-    .bind(agent.agent.as_ref())
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
 }
 
 /// The calls of a tool that wait for an answer, the oldest first.
-pub async fn waiting_for(
-    tx: &mut SqliteConnection,
-    tool: &str,
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
+pub fn waiting_for(tx: &Connection, tool: &str, limit: i64) -> Result<Vec<i64>, StoreError> {
+    sql::column(
+        tx,
         "SELECT id FROM requests WHERE state <> 'decided' AND state = 'pending' AND tool = ? ORDER BY id LIMIT ?",
+        params![tool, limit],
     )
-    .bind(tool)
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
 }
 
 /// When an operator last ended a call of an agent, of those from row `oldest` on.
-pub async fn last_ended(
-    tx: &mut SqliteConnection,
+pub fn last_ended(
+    tx: &Connection,
     agent: &AgentKey,
     oldest: i64,
 ) -> Result<Option<Timestamp>, StoreError> {
     // An agent that cannot honour the one gets the other.
-    let at: Option<i64> = sqlx::query_scalar(
+    let at: Option<i64> = sql::value(
+        tx,
         "SELECT max(decided_at) FROM requests
          WHERE verdict IN ('terminate', 'deny') AND id >= ? AND ws = ? AND agent = ? AND origin = 'operator'",
-    )
-    .bind(oldest)
-    .bind(agent.workspace.as_ref())
-    .bind(agent.agent.as_ref())
-    .fetch_one(tx)
-    .await?;
+        params![oldest, agent.workspace.as_ref(), agent.agent.as_ref()],
+    )?;
     Ok(at.map(Timestamp))
 }
 
 /// The agent's clock and the server's stamp of a request: what a tighten is measured against.
-pub async fn clocks(
-    tx: &mut SqliteConnection,
+pub fn clocks(
+    tx: &Connection,
     id: i64,
 ) -> Result<Option<(Option<Timestamp>, Timestamp)>, StoreError> {
-    let row: Option<(Option<i64>, i64)> =
-        sqlx::query_as("SELECT requested_at, stored_at FROM requests WHERE id = ?")
-            .bind(id)
-            .fetch_optional(tx)
-            .await?;
-    Ok(row.map(|(requested, stored)| (requested.map(Timestamp), Timestamp(stored))))
+    let clocks = "SELECT requested_at, stored_at FROM requests WHERE id = ?";
+    sql::first(tx, clocks, [id], |row| {
+        let requested: Option<i64> = row.get(0)?;
+        Ok((requested.map(Timestamp), Timestamp(row.get(1)?)))
+    })
 }
 
 /// Row numbers of pending requests whose deadline is at or before `now`, earliest first.
-pub async fn overdue(
-    tx: &mut SqliteConnection,
-    now: Timestamp,
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
+pub fn overdue(tx: &Connection, now: Timestamp, limit: i64) -> Result<Vec<i64>, StoreError> {
+    sql::column(
+        tx,
         "SELECT id FROM requests WHERE state = 'pending' AND deadline_at <= ?
          ORDER BY deadline_at, id LIMIT ?",
+        [now.0, limit],
     )
-    .bind(now.0)
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
 }
 
 /// The earliest deadline of all pending requests.
-pub async fn next_deadline(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
-    let earliest: Option<i64> =
-        sqlx::query_scalar("SELECT min(deadline_at) FROM requests WHERE state = 'pending'")
-            .fetch_one(tx)
-            .await?;
-    Ok(earliest.map(Timestamp))
+pub fn next_deadline(tx: &Connection) -> Result<Option<Timestamp>, StoreError> {
+    let earliest = "SELECT min(deadline_at) FROM requests WHERE state = 'pending'";
+    Ok(sql::value::<Option<i64>>(tx, earliest, [])?.map(Timestamp))
 }
 
 /// Payload of a request as received, as a transaction sees it.
-pub async fn payload(tx: &mut SqliteConnection, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
-    Ok(sqlx::query_scalar("SELECT raw FROM requests WHERE id = ?")
-        .bind(id)
-        .fetch_optional(tx)
-        .await?)
+pub fn payload(tx: &Connection, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
+    sql::first(tx, "SELECT raw FROM requests WHERE id = ?", [id], |row| {
+        row.get(0)
+    })
 }
 
 /// How many requests wait and how many were rejected.

@@ -3,10 +3,10 @@
 //!
 //! The audit log, digests, decisions and requests that have not ended stay.
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, Row};
 
 use super::span_retention::{self, SpanPiece};
-use super::{Reader, StoreError, search_index};
+use super::{Reader, StoreError, search_index, sql};
 use crate::domain::Timestamp;
 use crate::domain::retention::Kind;
 
@@ -33,6 +33,15 @@ pub struct Gone {
     pub name: String,
     /// Bytes of its payload.
     pub bytes: i64,
+}
+
+impl Gone {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            name: row.get(0)?,
+            bytes: row.get(1)?,
+        })
+    }
 }
 
 /// Whatever is older than this moment does not fit into `bytes`; none while everything fits.
@@ -113,84 +122,53 @@ pub async fn find(reader: &Reader, kind: Kind, before: Timestamp) -> Result<Vec<
 }
 
 /// Freed pages are overwritten from here on, until [`stop_erasing`].
-pub async fn start_erasing(tx: &mut SqliteConnection) -> Result<(), StoreError> {
-    sqlx::query("PRAGMA secure_delete = ON").execute(tx).await?;
-    Ok(())
+pub fn start_erasing(tx: &Connection) -> Result<(), StoreError> {
+    Ok(tx.pragma_update(None, "secure_delete", true)?)
 }
 
 /// Ends what [`start_erasing`] began: the hot path does not pay for it.
-pub async fn stop_erasing(tx: &mut SqliteConnection) -> Result<(), StoreError> {
-    sqlx::query("PRAGMA secure_delete = OFF")
-        .execute(tx)
-        .await?;
-    Ok(())
+pub fn stop_erasing(tx: &Connection) -> Result<(), StoreError> {
+    Ok(tx.pragma_update(None, "secure_delete", false)?)
 }
 
 /// Removes one thing; nothing when it is gone already or may not go any more.
-pub async fn remove(
-    tx: &mut SqliteConnection,
-    item: &Item,
-    now: Timestamp,
-) -> Result<Vec<Gone>, StoreError> {
-    let gone: Option<(String, i64)> = match item {
-        Item::Request(id) => return Ok(empty(tx, *id, now).await?.into_iter().collect()),
-        Item::Spans(piece) => return span_retention::remove(tx, piece).await,
-        Item::Receipt([ws, agent, request, decision, stage]) => {
-            sqlx::query_as(
-                "DELETE FROM receipts WHERE ws = ? AND agent = ? AND request_id = ?
+pub fn remove(tx: &Connection, item: &Item, now: Timestamp) -> Result<Vec<Gone>, StoreError> {
+    let gone = match item {
+        Item::Request(id) => empty(tx, *id, now)?,
+        Item::Spans(piece) => return span_retention::remove(tx, piece),
+        Item::Receipt(key) => {
+            let delete = "DELETE FROM receipts WHERE ws = ? AND agent = ? AND request_id = ?
                  AND decision_id = ? AND stage = ?
-                 RETURNING ws || '/' || agent || '/' || request_id, length(detail)",
-            )
-            .bind(ws)
-            .bind(agent)
-            .bind(request)
-            .bind(decision)
-            .bind(stage)
-            .fetch_optional(tx)
-            .await?
+                 RETURNING ws || '/' || agent || '/' || request_id, length(detail)";
+            sql::first(tx, delete, key.each_ref(), Gone::read)?
         }
         Item::Quarantined(id) => {
-            sqlx::query_as(
-                "DELETE FROM quarantine WHERE id = ?
-                 RETURNING stream || '/' || stream_seq, length(raw)",
-            )
-            .bind(id)
-            .fetch_optional(tx)
-            .await?
+            let delete = "DELETE FROM quarantine WHERE id = ?
+                 RETURNING stream || '/' || stream_seq, length(raw)";
+            sql::first(tx, delete, [id], Gone::read)?
         }
     };
-    let gone = gone.map(|(name, bytes)| Gone { name, bytes });
     Ok(gone.into_iter().collect())
 }
 
-async fn empty(
-    tx: &mut SqliteConnection,
-    id: i64,
-    now: Timestamp,
-) -> Result<Option<Gone>, StoreError> {
-    let found: Option<(String, i64)> = sqlx::query_as(
+fn empty(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<Gone>, StoreError> {
+    let gone = sql::first(
+        tx,
         "SELECT iif(ws = '', request_id, ws || '/' || agent || '/' || request_id), length(raw)
          FROM requests WHERE id = ?
          AND state IN ('decided', 'expired', 'withdrawn', 'rejected', 'void')
          AND NOT EXISTS (SELECT 1 FROM removed WHERE request = requests.id)",
-    )
-    .bind(id)
-    .fetch_optional(&mut *tx)
-    .await?;
-    let Some((name, bytes)) = found else {
-        return Ok(None);
-    };
-    sqlx::query("UPDATE requests SET raw = x'', title = NULL WHERE id = ?")
-        .bind(id)
-        .execute(&mut *tx)
-        .await?;
-    search_index::remove(tx, id).await?;
-    sqlx::query("INSERT INTO removed(request, at) VALUES (?, ?)")
-        .bind(id)
-        .bind(now.0)
-        .execute(&mut *tx)
-        .await?;
-    Ok(Some(Gone { name, bytes }))
+        [id],
+        Gone::read,
+    )?;
+    if gone.is_some() {
+        let empty = "UPDATE requests SET raw = x'', title = NULL WHERE id = ?";
+        sql::change(tx, empty, [id])?;
+        search_index::remove(tx, id)?;
+        let note = "INSERT INTO removed(request, at) VALUES (?, ?)";
+        sql::change(tx, note, [id, now.0])?;
+    }
+    Ok(gone)
 }
 
 /// When the payload of a request was removed, and the digest that it had; none while it is here.

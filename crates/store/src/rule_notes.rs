@@ -1,8 +1,8 @@
 //! Table `rule_notes`: what rules said without deciding: in the shadow, or with trouble.
 
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
-use super::StoreError;
+use super::{StoreError, sql};
 use crate::domain::Timestamp;
 
 /// What a rule said of a request without deciding it.
@@ -27,20 +27,21 @@ pub struct RuleNote {
 }
 
 /// Adds a note; false when it is there already.
-pub async fn insert(tx: &mut SqliteConnection, note: &RuleNote) -> Result<bool, StoreError> {
-    let done = sqlx::query(
+pub fn insert(tx: &Connection, note: &RuleNote) -> Result<bool, StoreError> {
+    let added = sql::change(
+        tx,
         "INSERT INTO rule_notes(request, ws, rule_id, rule_version, kind, detail, policy_digest, at)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-    )
-    .bind(note.request)
-    .bind(&note.ws)
-    .bind(&note.rule_id)
-    .bind(note.rule_version)
-    .bind(note.kind)
-    .bind(&note.detail)
-    .bind(&note.policy_digest)
-    .bind(note.at.0)
-    .execute(tx)
-    .await?;
-    Ok(done.rows_affected() == 1)
+        params![
+            note.request,
+            note.ws,
+            note.rule_id,
+            note.rule_version,
+            note.kind,
+            note.detail,
+            note.policy_digest,
+            note.at.0,
+        ],
+    )?;
+    Ok(added == 1)
 }

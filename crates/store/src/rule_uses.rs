@@ -1,10 +1,8 @@
 //! Table `rule_uses`: what rules and setup keys decided.
 
-use rusqlite::params;
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
-use super::StoreError;
-use super::direct::WriteConnection;
+use super::{StoreError, sql};
 use crate::domain::Timestamp;
 
 /// Calls whose amounts a sum adds up; with more in its window the rule asks.
@@ -30,61 +28,46 @@ pub struct RuleUse {
 }
 
 /// Notes decisions that are on their way; what was refused has left nothing there.
-pub async fn insert(tx: &mut WriteConnection, uses: &[RuleUse]) -> Result<(), StoreError> {
-    if uses.is_empty() {
-        return Ok(());
+pub fn insert(tx: &Connection, uses: &[RuleUse]) -> Result<(), StoreError> {
+    let mut insert = tx.prepare_cached(
+        "INSERT OR REPLACE INTO rule_uses(request, ws, rule_id, rule_version, origin, verdict,
+         decision_id, at)
+         SELECT request, ?2, ?3, ?4, ?5, ?6, decision_id, ?7 FROM outbox
+         WHERE request = ?1 AND state = 'queued'",
+    )?;
+    for of in uses {
+        insert.execute(params![
+            of.request,
+            of.ws,
+            of.rule_id,
+            of.rule_version,
+            of.origin,
+            of.verdict,
+            of.at.0
+        ])?;
     }
-    tx.direct(|sqlite| {
-        let mut insert = sqlite.prepare_cached(
-            "INSERT OR REPLACE INTO rule_uses(request, ws, rule_id, rule_version, origin, verdict,
-             decision_id, at)
-             SELECT request, ?2, ?3, ?4, ?5, ?6, decision_id, ?7 FROM outbox
-             WHERE request = ?1 AND state = 'queued'",
-        )?;
-        for of in uses {
-            insert.execute(params![
-                of.request,
-                of.ws,
-                of.rule_id,
-                of.rule_version,
-                of.origin,
-                of.verdict,
-                of.at.0
-            ])?;
-        }
-        Ok(())
-    })
-    .await
+    Ok(())
 }
 
 /// Notes what the stream says of these requests, whichever console decided them.
-pub async fn take_up(tx: &mut WriteConnection, requests: &[i64]) -> Result<(), StoreError> {
-    if requests.is_empty() {
-        return Ok(());
+pub fn take_up(tx: &Connection, requests: &[i64]) -> Result<(), StoreError> {
+    let mut insert = tx.prepare_cached(
+        "INSERT OR REPLACE INTO rule_uses(request, ws, rule_id, rule_version, origin, verdict,
+         decision_id, at)
+         SELECT request, ws, rule_id, coalesce(rule_version, 0), origin, verdict, decision_id, stored_at
+         FROM decisions WHERE request = ? AND rule_id IS NOT NULL AND origin IN ('rule', 'setup_key')
+         AND fault IS NULL AND effective = verdict AND decision_id IS NOT NULL",
+    )?;
+    for request in requests {
+        insert.execute([request])?;
     }
-    tx.direct(|sqlite| {
-        let mut insert = sqlite.prepare_cached(
-            "INSERT OR REPLACE INTO rule_uses(request, ws, rule_id, rule_version, origin, verdict,
-             decision_id, at)
-             SELECT request, ws, rule_id, coalesce(rule_version, 0), origin, verdict, decision_id, stored_at
-             FROM decisions WHERE request = ? AND rule_id IS NOT NULL AND origin IN ('rule', 'setup_key')
-             AND fault IS NULL AND effective = verdict AND decision_id IS NOT NULL",
-        )?;
-        for request in requests {
-            insert.execute([request])?;
-        }
-        Ok(())
-    })
-    .await
+    Ok(())
 }
 
 /// Forgets a decision that came too late or lost.
-pub async fn forget(tx: &mut SqliteConnection, decision_id: &str) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM rule_uses WHERE decision_id = ?")
-        .bind(decision_id)
-        .execute(tx)
-        .await?;
-    Ok(())
+pub fn forget(tx: &Connection, decision_id: &str) -> Result<(), StoreError> {
+    let forget = "DELETE FROM rule_uses WHERE decision_id = ?";
+    sql::change(tx, forget, [decision_id]).map(drop)
 }
 
 /// The calls that a rule has approved after a moment, or would have approved where it is one in the shadow.
@@ -109,30 +92,24 @@ pub struct Approvals<'a> {
 }
 
 /// How many calls a rule has approved.
-pub async fn approved(tx: &mut SqliteConnection, of: Approvals<'_>) -> Result<u64, StoreError> {
-    let sql = format!("SELECT count(*) {APPROVED}");
-    let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
-        .bind(of.ws)
-        .bind(of.rule_id)
-        .bind(of.since.0)
-        .bind(of.shadow)
-        .fetch_one(tx)
-        .await?;
+pub fn approved(tx: &Connection, of: Approvals<'_>) -> Result<u64, StoreError> {
+    let count: i64 = sql::value(
+        tx,
+        &format!("SELECT count(*) {APPROVED}"),
+        params![of.ws, of.rule_id, of.since.0, of.shadow],
+    )?;
     Ok(u64::try_from(count).unwrap_or(0))
 }
 
 /// The rows of the calls that a rule has approved, the newest first, at most `limit`.
-pub async fn approved_calls(
-    tx: &mut SqliteConnection,
+pub fn approved_calls(
+    tx: &Connection,
     of: Approvals<'_>,
     limit: i64,
 ) -> Result<Vec<i64>, StoreError> {
-    let sql = format!("SELECT request {APPROVED} ORDER BY at DESC LIMIT ?5");
-    let calls = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
-        .bind(of.ws)
-        .bind(of.rule_id)
-        .bind(of.since.0)
-        .bind(of.shadow)
-        .bind(limit);
-    Ok(calls.fetch_all(tx).await?)
+    sql::column(
+        tx,
+        &format!("SELECT request {APPROVED} ORDER BY at DESC LIMIT ?5"),
+        params![of.ws, of.rule_id, of.since.0, of.shadow, limit],
+    )
 }

@@ -3,12 +3,9 @@
 //! It is not written together with its requests: the words cost more than the rows. It follows them in steps, and each
 //! one records its progress in its own transaction.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use sqlx::SqliteConnection;
-
-use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, meta, sql};
 use crate::domain::search::{self, Term, TextQuery};
 
 /// Key in `meta` of the last request whose words are in the index.
@@ -62,39 +59,35 @@ pub struct Step {
     again: Option<i64>,
 }
 
-fn place(sqlite: &Connection, key: &str) -> rusqlite::Result<i64> {
+fn place(tx: &Connection, key: &str) -> Result<i64, StoreError> {
     let sql = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?";
-    let value = sqlite.query_row(sql, [key], |row| row.get(0)).optional()?;
-    Ok(value.unwrap_or(0))
+    Ok(sql::first(tx, sql, [key], |row| row.get(0))?.unwrap_or(0))
 }
 
 /// What comes next, at most `limit` of each kind.
-pub async fn next(tx: &mut WriteConnection, limit: usize) -> Result<Step, StoreError> {
-    tx.direct(|sqlite| {
-        let mut step = Step::default();
-        let indexed = place(sqlite, REQUESTS)?;
-        step.more = read(sqlite, limit, (indexed, i64::MAX), &mut step.unread)?;
-        step.requests = step.unread.last().map(|last| last.id);
-        later(sqlite, limit, &mut step)?;
-        step.outdated = indexed > 0 && place(sqlite, VERSION)? != search::VERSION;
-        if step.outdated && step.unread.is_empty() && step.later.is_empty() {
-            let again = place(sqlite, AGAIN)?;
-            step.outdated = read(sqlite, limit, (again, indexed), &mut step.unread)?;
-            step.again = step.unread.last().map(|last| last.id);
-        }
-        Ok(step)
-    })
-    .await
+pub fn next(tx: &Connection, limit: usize) -> Result<Step, StoreError> {
+    let mut step = Step::default();
+    let indexed = place(tx, REQUESTS)?;
+    step.more = read(tx, limit, (indexed, i64::MAX), &mut step.unread)?;
+    step.requests = step.unread.last().map(|last| last.id);
+    later(tx, limit, &mut step)?;
+    step.outdated = indexed > 0 && place(tx, VERSION)? != search::VERSION;
+    if step.outdated && step.unread.is_empty() && step.later.is_empty() {
+        let again = place(tx, AGAIN)?;
+        step.outdated = read(tx, limit, (again, indexed), &mut step.unread)?;
+        step.again = step.unread.last().map(|last| last.id);
+    }
+    Ok(step)
 }
 
 /// Requests after one and up to another. Returns whether there are more of them.
 fn read(
-    sqlite: &Connection,
+    tx: &Connection,
     limit: usize,
     (after, to): (i64, i64),
     unread: &mut Vec<Unread>,
-) -> rusqlite::Result<bool> {
-    let mut select = sqlite.prepare(
+) -> Result<bool, StoreError> {
+    let mut select = tx.prepare_cached(
         "SELECT r.id, r.raw, d.message, t.hay FROM requests r LEFT JOIN decisions d ON d.request = r.id
          LEFT JOIN request_text t ON t.request = r.id WHERE r.id > ? AND r.id <= ? ORDER BY r.id",
     )?;
@@ -116,12 +109,12 @@ fn read(
     Ok(false)
 }
 
-fn later(sqlite: &Connection, limit: usize, step: &mut Step) -> rusqlite::Result<()> {
-    let mut select = sqlite.prepare(
+fn later(tx: &Connection, limit: usize, step: &mut Step) -> Result<(), StoreError> {
+    let mut select = tx.prepare_cached(
         "SELECT d.id, d.request, t.hay, d.message FROM decisions d
          LEFT JOIN request_text t ON t.request = d.request WHERE d.id > ? ORDER BY d.id",
     )?;
-    let mut rows = select.query([place(sqlite, DECISIONS)?])?;
+    let mut rows = select.query([place(tx, DECISIONS)?])?;
     let mut seen = 0;
     while let Some(row) = rows.next()? {
         if seen >= limit {
@@ -152,61 +145,50 @@ pub struct Hay {
 }
 
 /// Puts words into the index and notes that `step` is done.
-pub async fn put(tx: &mut WriteConnection, step: &Step, hays: &[Hay]) -> Result<(), StoreError> {
-    tx.direct(|sqlite| {
-        let mut text = sqlite.prepare(
-            "INSERT INTO request_text(request, hay) VALUES (?, ?)
-             ON CONFLICT(request) DO UPDATE SET hay = excluded.hay",
-        )?;
-        let mut drop = sqlite.prepare(
-            "INSERT INTO requests_fts(requests_fts, rowid, hay) VALUES ('delete', ?, ?)",
-        )?;
-        let mut add = sqlite.prepare("INSERT INTO requests_fts(rowid, hay) VALUES (?, ?)")?;
-        for hay in hays {
-            // The index ignores case: it has these words.
-            if hay
-                .before
-                .as_ref()
-                .is_some_and(|before| before.eq_ignore_ascii_case(&hay.now))
-            {
-                continue;
-            }
-            if let Some(before) = &hay.before {
-                drop.execute(params![hay.id, before])?;
-            }
-            text.execute(params![hay.id, hay.now])?;
-            add.execute(params![hay.id, hay.now])?;
+pub fn put(tx: &Connection, step: &Step, hays: &[Hay]) -> Result<(), StoreError> {
+    let mut text = tx.prepare_cached(
+        "INSERT INTO request_text(request, hay) VALUES (?, ?)
+         ON CONFLICT(request) DO UPDATE SET hay = excluded.hay",
+    )?;
+    let mut drop = tx.prepare_cached(
+        "INSERT INTO requests_fts(requests_fts, rowid, hay) VALUES ('delete', ?, ?)",
+    )?;
+    let mut add = tx.prepare_cached("INSERT INTO requests_fts(rowid, hay) VALUES (?, ?)")?;
+    for hay in hays {
+        // The index ignores case: it has these words.
+        if hay
+            .before
+            .as_ref()
+            .is_some_and(|before| before.eq_ignore_ascii_case(&hay.now))
+        {
+            continue;
         }
-        let mut note = sqlite.prepare(
-            "INSERT INTO meta(key, value) VALUES (?, ?)
-             ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-        )?;
-        let version = (!step.outdated).then_some(search::VERSION);
-        for (key, place) in [
-            (REQUESTS, step.requests),
-            (DECISIONS, step.decisions),
-            (AGAIN, if step.outdated { step.again } else { Some(0) }),
-            (VERSION, version),
-        ] {
-            if let Some(place) = place {
-                note.execute(params![key, place.to_string()])?;
-            }
+        if let Some(before) = &hay.before {
+            drop.execute(params![hay.id, before])?;
         }
-        Ok(())
-    })
-    .await
+        text.execute(params![hay.id, hay.now])?;
+        add.execute(params![hay.id, hay.now])?;
+    }
+    let version = (!step.outdated).then_some(search::VERSION);
+    for (key, place) in [
+        (REQUESTS, step.requests),
+        (DECISIONS, step.decisions),
+        (AGAIN, if step.outdated { step.again } else { Some(0) }),
+        (VERSION, version),
+    ] {
+        if let Some(place) = place {
+            meta::put(tx, key, &place.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 /// Takes the words of a request out of the index.
-pub async fn remove(tx: &mut SqliteConnection, id: i64) -> Result<(), StoreError> {
-    let sql = "INSERT INTO requests_fts(requests_fts, rowid, hay)
-               SELECT 'delete', request, hay FROM request_text WHERE request = ?";
-    sqlx::query(sql).bind(id).execute(&mut *tx).await?;
-    sqlx::query("DELETE FROM request_text WHERE request = ?")
-        .bind(id)
-        .execute(tx)
-        .await?;
-    Ok(())
+pub fn remove(tx: &Connection, id: i64) -> Result<(), StoreError> {
+    let remove = "INSERT INTO requests_fts(requests_fts, rowid, hay)
+                  SELECT 'delete', request, hay FROM request_text WHERE request = ?";
+    sql::change(tx, remove, [id])?;
+    sql::change(tx, "DELETE FROM request_text WHERE request = ?", [id]).map(drop)
 }
 
 /// Rows whose words hold what is asked for ([`expression`]).

@@ -2,11 +2,11 @@
 //!
 //! A block is removed only when the last write of all its rows is old enough.
 
-use sqlx::SqliteConnection;
+use rusqlite::Connection;
 
 use super::block_times::BLOCK;
 use super::retention::Gone;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// Row numbers removed in one transaction, at most: a divisor of a block.
@@ -69,31 +69,23 @@ pub async fn find(
 
 /// Removes a piece, and its block's times with the last of them; nothing when a span of the block was
 /// written meanwhile. Each span is named by its trace.
-pub async fn remove(tx: &mut SqliteConnection, piece: &SpanPiece) -> Result<Vec<Gone>, StoreError> {
-    let block = piece.first / BLOCK;
-    let gone: Vec<(String, i64)> = sqlx::query_as(
+pub fn remove(tx: &Connection, piece: &SpanPiece) -> Result<Vec<Gone>, StoreError> {
+    let (block, before) = (piece.first / BLOCK, piece.before.0);
+    let gone = sql::all(
+        tx,
         "DELETE FROM spans WHERE id >= ? AND id < ?
          AND EXISTS (SELECT 1 FROM span_times WHERE block = ? AND last_at < ?)
          RETURNING trace_id, length(body)",
-    )
-    .bind(piece.first)
-    .bind(piece.first + PIECE)
-    .bind(block)
-    .bind(piece.before.0)
-    .fetch_all(&mut *tx)
-    .await?;
-    sqlx::query(
+        [piece.first, piece.first + PIECE, block, before],
+        Gone::read,
+    )?;
+    sql::change(
+        tx,
         "DELETE FROM span_times WHERE block = ?1 AND last_at < ?2
          AND NOT EXISTS (SELECT 1 FROM spans WHERE id >= ?3 AND id < ?4)",
-    )
-    .bind(block)
-    .bind(piece.before.0)
-    .bind(block * BLOCK)
-    .bind((block + 1) * BLOCK)
-    .execute(tx)
-    .await?;
-    let gone = gone.into_iter().map(|(name, bytes)| Gone { name, bytes });
-    Ok(gone.collect())
+        [block, before, block * BLOCK, (block + 1) * BLOCK],
+    )?;
+    Ok(gone)
 }
 
 #[cfg(test)]
@@ -102,7 +94,7 @@ mod tests {
     use super::super::{Writer, temporary};
     use super::*;
 
-    async fn put(writer: &mut Writer, numbers: std::ops::Range<i64>, seq: i64, at: i64) {
+    fn put(writer: &mut Writer, numbers: std::ops::Range<i64>, seq: i64, at: i64) {
         let spans: Vec<NewSpan> = numbers
             .map(|number| NewSpan {
                 agent: "acme/bot".parse().unwrap(),
@@ -122,20 +114,20 @@ mod tests {
             })
             .collect();
         let spans: Vec<&NewSpan> = spans.iter().collect();
-        let mut tx = writer.begin().await.unwrap();
-        spans::upsert(&mut tx, "e", &spans).await.unwrap();
-        tx.commit().await.unwrap();
+        let tx = writer.begin().unwrap();
+        spans::upsert(&tx, "e", &spans).unwrap();
+        tx.commit().unwrap();
     }
 
-    async fn remove_all(writer: &mut Writer, pieces: &[SpanPiece]) -> usize {
-        let mut tx = writer.begin().await.unwrap();
+    fn remove_all(writer: &mut Writer, pieces: &[SpanPiece]) -> usize {
+        let tx = writer.begin().unwrap();
         let mut count = 0;
         for piece in pieces {
-            let gone = remove(&mut tx, piece).await.unwrap();
+            let gone = remove(&tx, piece).unwrap();
             assert!(gone.len() <= usize::try_from(PIECE).unwrap());
             count += gone.len();
         }
-        tx.commit().await.unwrap();
+        tx.commit().unwrap();
         count
     }
 
@@ -148,30 +140,30 @@ mod tests {
     async fn a_block_goes_whole_once_its_last_write_is_old_enough() {
         let (_folder, mut writer, reader) = temporary().await;
         // Rows 1 to 1,023 are the first block, 1,024 to 2,047 the second, the rest the third.
-        put(&mut writer, 0..1_023, 1, 100).await;
-        put(&mut writer, 1_023..2_047, 1, 200).await;
-        put(&mut writer, 2_047..2_500, 1, 300).await;
+        put(&mut writer, 0..1_023, 1, 100);
+        put(&mut writer, 1_023..2_047, 1, 200);
+        put(&mut writer, 2_047..2_500, 1, 300);
         let found = async |before| find(&reader, Timestamp(before), 10_000).await.unwrap();
         assert!(found(100).await.is_empty());
         let old = found(101).await;
         assert_eq!(old.len(), 8);
         // One of them is written again: the block stays, whatever was found before.
-        put(&mut writer, 5..6, 9_000, 250).await;
-        assert_eq!(remove_all(&mut writer, &old).await, 0);
+        put(&mut writer, 5..6, 9_000, 250);
+        assert_eq!(remove_all(&mut writer, &old), 0);
         assert_eq!(left(&reader).await, (2_500, 250, 3));
-        assert_eq!(remove_all(&mut writer, &found(201).await).await, 1_024);
-        assert_eq!(remove_all(&mut writer, &found(251).await).await, 1_023);
+        assert_eq!(remove_all(&mut writer, &found(201).await), 1_024);
+        assert_eq!(remove_all(&mut writer, &found(251).await), 1_023);
         assert_eq!(left(&reader).await, (453, 46, 1));
-        assert_eq!(remove_all(&mut writer, &found(301).await).await, 453);
+        assert_eq!(remove_all(&mut writer, &found(301).await), 453);
         assert_eq!(left(&reader).await, (0, 0, 0));
     }
 
     #[tokio::test]
     async fn the_oldest_blocks_go_until_the_rest_has_the_size() {
         let (_folder, mut writer, reader) = temporary().await;
-        put(&mut writer, 0..1_023, 1, 100).await;
-        put(&mut writer, 1_023..2_047, 1, 200).await;
-        put(&mut writer, 2_047..2_500, 1, 300).await;
+        put(&mut writer, 0..1_023, 1, 100);
+        put(&mut writer, 1_023..2_047, 1, 200);
+        put(&mut writer, 2_047..2_500, 1, 300);
         for (bytes, before) in [
             (250_000, None),
             (249_999, Some(101)),

@@ -1,12 +1,9 @@
 //! Table `spans`: what agents did, the last state of each span.
 
 use countersign_wire::AgentKey;
-use rusqlite::{OptionalExtension, params};
-use sqlx::{QueryBuilder, Sqlite};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::block_times::{Of, Times};
-use super::bulk::pieces;
-use super::direct::WriteConnection;
 use super::{Reader, StoreError, traces};
 use crate::domain::Timestamp;
 
@@ -120,49 +117,40 @@ const UPSERT: &str =
     RETURNING id";
 
 /// Keeps spans; of one span the later in the stream replaces the earlier (protocol, section 6).
-pub async fn upsert(
-    tx: &mut WriteConnection,
-    epoch: &str,
-    rows: &[&NewSpan],
-) -> Result<(), StoreError> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    tx.direct(|sqlite| {
-        let mut upsert = sqlite.prepare_cached(UPSERT)?;
-        let mut times = Times::default();
-        for row in rows {
-            let written = upsert
-                .query_row(
-                    params![
-                        row.agent.workspace.as_ref(),
-                        row.agent.agent.as_ref(),
-                        row.trace_id,
-                        row.span_id,
-                        row.parent_span_id,
-                        row.name,
-                        row.kind,
-                        row.status,
-                        row.started_at,
-                        row.ended_at,
-                        row.request_id,
-                        row.call_id,
-                        epoch,
-                        row.stream_seq,
-                        row.body,
-                    ],
-                    |row| row.get(0),
-                )
-                .optional()?;
-            // None where a later one is stored already.
-            if let Some(id) = written {
-                times.add(id, row.stored_at);
-            }
+pub fn upsert(tx: &Connection, epoch: &str, rows: &[&NewSpan]) -> Result<(), StoreError> {
+    let mut upsert = tx.prepare_cached(UPSERT)?;
+    let mut times = Times::default();
+    for row in rows {
+        let written = upsert
+            .query_row(
+                params![
+                    row.agent.workspace.as_ref(),
+                    row.agent.agent.as_ref(),
+                    row.trace_id,
+                    row.span_id,
+                    row.parent_span_id,
+                    row.name,
+                    row.kind,
+                    row.status,
+                    row.started_at,
+                    row.ended_at,
+                    row.request_id,
+                    row.call_id,
+                    epoch,
+                    row.stream_seq,
+                    row.body,
+                ],
+                |row| row.get(0),
+            )
+            .optional()?;
+        // None where a later one is stored already.
+        if let Some(id) = written {
+            times.add(id, row.stored_at);
         }
-        times.note(sqlite, Of::Spans)?;
-        traces::touch(sqlite, rows.iter().map(|row| row.trace_id.as_str()))
-    })
-    .await
+    }
+    times.note(tx, Of::Spans)?;
+    traces::touch(tx, rows.iter().map(|row| row.trace_id.as_str()))?;
+    Ok(())
 }
 
 /// The spans of a trace, earliest first, at most `limit`. Agents share trace ids.
@@ -251,20 +239,9 @@ pub async fn trace_of_request(reader: &Reader, id: i64) -> Result<Option<String>
 
 /// The bodies of these rows, as received, with their row numbers.
 pub async fn bodies(reader: &Reader, ids: &[i64]) -> Result<Vec<(i64, Vec<u8>)>, StoreError> {
-    let mut found = Vec::with_capacity(ids.len());
-    for piece in pieces(ids) {
-        let mut query = QueryBuilder::<Sqlite>::new("SELECT id, body FROM spans WHERE id IN (");
-        let mut list = query.separated(", ");
-        for id in piece {
-            list.push_bind(*id);
-        }
-        query.push(")");
-        found.extend(
-            query
-                .build_query_as::<(i64, Vec<u8>)>()
-                .fetch_all(&reader.0)
-                .await?,
-        );
-    }
-    Ok(found)
+    let sql = "SELECT id, body FROM spans WHERE id IN (SELECT value FROM json_each(?))";
+    Ok(sqlx::query_as(sql)
+        .bind(serde_json::Value::from(ids).to_string())
+        .fetch_all(&reader.0)
+        .await?)
 }

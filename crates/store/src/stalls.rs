@@ -1,9 +1,8 @@
 //! Table `stalls`: answers whose next rung is awaited, and those that are overdue.
 
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::StoreError;
-use super::bulk::{pieces, with_values};
+use super::{StoreError, sql};
 use crate::domain::{Delivery, Stall, State, Timestamp};
 
 /// An answer and what is known of its way.
@@ -41,205 +40,140 @@ pub struct Watched {
     pub alarmed: Option<Stall>,
 }
 
-#[derive(sqlx::FromRow)]
-struct WatchedRow {
-    id: i64,
-    ws: String,
-    agent: String,
-    request_id: String,
-    state: String,
-    delivery: String,
-    verdict: Option<String>,
-    kind: Option<String>,
-    deadline_at: i64,
-    queued_at: Option<i64>,
-    stored_at: Option<i64>,
-    received_at: Option<i64>,
-    last_seen: Option<i64>,
-    alive_since: Option<i64>,
-    code: Option<String>,
-}
-
-impl WatchedRow {
-    fn into_watched(self) -> Result<Watched, StoreError> {
-        let corrupt =
-            |column: &str| StoreError::corrupt(format!("an unknown {column} in requests"));
-        Ok(Watched {
-            request: self.id,
-            state: self.state.parse().map_err(|_| corrupt("state"))?,
-            delivery: Delivery::from_word(&self.delivery).ok_or_else(|| corrupt("delivery"))?,
-            ws: self.ws,
-            agent: self.agent,
-            request_id: self.request_id,
-            verdict: self.verdict,
-            is_call: self.kind.as_deref() == Some("tool_call"),
-            deadline_at: Timestamp(self.deadline_at),
-            queued_at: self.queued_at.map(Timestamp),
-            stored_at: self.stored_at.map(Timestamp),
-            received_at: self.received_at.map(Timestamp),
-            heard_at: self.last_seen.map(Timestamp),
-            alive_since: self.alive_since.map(Timestamp),
-            alarmed: self.code.as_deref().and_then(Stall::from_code),
-        })
-    }
+fn watched(row: &Row<'_>) -> Result<Watched, StoreError> {
+    let corrupt = |column: &str| StoreError::corrupt(format!("an unknown {column} in requests"));
+    let word = |place: usize| row.get::<_, String>(place);
+    let word_or_null = |place: usize| row.get::<_, Option<String>>(place);
+    let time = |place: usize| Ok::<_, StoreError>(row.get::<_, Option<i64>>(place)?.map(Timestamp));
+    Ok(Watched {
+        request: row.get(0)?,
+        ws: row.get(1)?,
+        agent: row.get(2)?,
+        request_id: row.get(3)?,
+        state: word(4)?.parse().map_err(|_| corrupt("state"))?,
+        delivery: Delivery::from_word(&word(5)?).ok_or_else(|| corrupt("delivery"))?,
+        verdict: row.get(6)?,
+        is_call: word_or_null(7)?.as_deref() == Some("tool_call"),
+        deadline_at: Timestamp(row.get(8)?),
+        queued_at: time(9)?,
+        stored_at: time(10)?,
+        received_at: time(11)?,
+        heard_at: time(12)?,
+        alive_since: time(13)?,
+        alarmed: word_or_null(14)?.as_deref().and_then(Stall::from_code),
+    })
 }
 
 /// What is known of these requests' answers.
-pub async fn look_up(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<Watched>, StoreError> {
+pub fn look_up(tx: &Connection, ids: &[i64]) -> Result<Vec<Watched>, StoreError> {
+    let mut select = tx.prepare_cached(
+        "SELECT r.id, r.ws, r.agent, r.request_id, r.state, r.delivery, r.verdict, r.kind, r.deadline_at,
+           o.release_at, d.stored_at,
+           (SELECT min(c.at) FROM receipts c WHERE c.ws = r.ws AND c.agent = r.agent
+             AND c.request_id = r.request_id AND c.decision_id = d.decision_id
+             AND c.stage = 'received'),
+           a.last_seen, a.alive_since, s.code
+         FROM requests r
+         LEFT JOIN outbox o ON o.request = r.id AND o.state = 'queued'
+         LEFT JOIN decisions d ON d.request = r.id
+         LEFT JOIN agents a ON a.ws = r.ws AND a.name = r.agent
+         LEFT JOIN stalls s ON s.request = r.id
+         WHERE r.id = ?",
+    )?;
     let mut found = Vec::with_capacity(ids.len());
-    for piece in pieces(ids) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(query, "wanted(id)", piece, |values, id| {
-            values.push_bind(*id);
-        });
-        query.push(
-            "SELECT r.id, r.ws, r.agent, r.request_id, r.state, r.delivery, r.verdict, r.kind, r.deadline_at,
-               o.release_at AS queued_at, d.stored_at,
-               (SELECT min(c.at) FROM receipts c WHERE c.ws = r.ws AND c.agent = r.agent
-                 AND c.request_id = r.request_id AND c.decision_id = d.decision_id
-                 AND c.stage = 'received') AS received_at,
-               a.last_seen, a.alive_since, s.code
-             FROM wanted CROSS JOIN requests r ON r.id = wanted.id
-             LEFT JOIN outbox o ON o.request = r.id AND o.state = 'queued'
-             LEFT JOIN decisions d ON d.request = r.id
-             LEFT JOIN agents a ON a.ws = r.ws AND a.name = r.agent
-             LEFT JOIN stalls s ON s.request = r.id",
-        );
-        let rows: Vec<WatchedRow> = query.build_query_as().fetch_all(&mut *tx).await?;
-        for row in rows {
-            found.push(row.into_watched()?);
+    for id in ids {
+        let mut rows = select.query([id])?;
+        if let Some(row) = rows.next()? {
+            found.push(watched(row)?);
         }
     }
     Ok(found)
 }
 
 /// Looks at an answer again at `look_at`; no alarm is raised for it.
-pub async fn park(
-    tx: &mut SqliteConnection,
-    request: i64,
-    look_at: Timestamp,
-) -> Result<(), StoreError> {
-    put(tx, request, None, look_at).await
+pub fn park(tx: &Connection, request: i64, look_at: Timestamp) -> Result<(), StoreError> {
+    put(tx, request, None, look_at)
 }
 
 /// Notes that an alarm is raised for an answer.
-pub async fn mark(
-    tx: &mut SqliteConnection,
-    request: i64,
-    stall: Stall,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    put(tx, request, Some(stall.code()), at).await
+pub fn mark(tx: &Connection, request: i64, stall: Stall, at: Timestamp) -> Result<(), StoreError> {
+    put(tx, request, Some(stall.code()), at)
 }
 
-async fn put(
-    tx: &mut SqliteConnection,
+fn put(
+    tx: &Connection,
     request: i64,
     code: Option<&str>,
     look_at: Timestamp,
 ) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO stalls(request, code, look_at) VALUES (?1, ?2, ?3)
-         ON CONFLICT DO UPDATE SET code = ?2, look_at = ?3",
-    )
-    .bind(request)
-    .bind(code)
-    .bind(look_at.0)
-    .execute(tx)
-    .await?;
-    Ok(())
+    let put = "INSERT INTO stalls(request, code, look_at) VALUES (?1, ?2, ?3)
+         ON CONFLICT DO UPDATE SET code = ?2, look_at = ?3";
+    sql::change(tx, put, params![request, code, look_at.0]).map(drop)
 }
 
 /// Watches an answer no longer.
-pub async fn forget(tx: &mut SqliteConnection, request: i64) -> Result<(), StoreError> {
-    sqlx::query("DELETE FROM stalls WHERE request = ?")
-        .bind(request)
-        .execute(tx)
-        .await?;
-    Ok(())
+pub fn forget(tx: &Connection, request: i64) -> Result<(), StoreError> {
+    sql::change(tx, "DELETE FROM stalls WHERE request = ?", [request]).map(drop)
 }
 
 /// Those of these requests that are watched.
-pub async fn watched_of(tx: &mut SqliteConnection, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
+pub fn watched_of(tx: &Connection, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
+    let mut select = tx.prepare_cached("SELECT request FROM stalls WHERE request = ?")?;
     let mut found = Vec::new();
-    for piece in pieces(ids) {
-        let mut query = QueryBuilder::<Sqlite>::new("");
-        with_values!(query, "wanted(id)", piece, |values, id| {
-            values.push_bind(*id);
-        });
-        query.push("SELECT s.request FROM wanted CROSS JOIN stalls s ON s.request = wanted.id");
-        found.extend(
-            query
-                .build_query_scalar::<i64>()
-                .fetch_all(&mut *tx)
-                .await?,
-        );
+    for id in ids {
+        let watched = select.query_row([id], |row| row.get::<_, i64>(0));
+        found.extend(watched.optional()?);
     }
     Ok(found)
 }
 
 /// Requests to be looked at by now, the longest overdue first.
-pub async fn due(
-    tx: &mut SqliteConnection,
-    now: Timestamp,
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
+pub fn due(tx: &Connection, now: Timestamp, limit: i64) -> Result<Vec<i64>, StoreError> {
+    sql::column(
+        tx,
         "SELECT request FROM stalls WHERE code IS NULL AND look_at <= ? ORDER BY look_at LIMIT ?",
+        [now.0, limit],
     )
-    .bind(now.0)
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
 }
 
 /// Requests whose decision is signed since before `since` and still in the outbox, without an alarm.
-pub async fn unsent(
-    tx: &mut SqliteConnection,
-    since: Timestamp,
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
+pub fn unsent(tx: &Connection, since: Timestamp, limit: i64) -> Result<Vec<i64>, StoreError> {
+    sql::column(
+        tx,
         "SELECT request FROM outbox WHERE state = 'queued' AND release_at <= ?
          AND NOT EXISTS (SELECT 1 FROM stalls s WHERE s.request = outbox.request)
          ORDER BY release_at, decision_id LIMIT ?",
+        [since.0, limit],
     )
-    .bind(since.0)
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
 }
 
 /// When the oldest decision in the outbox was signed.
-pub async fn oldest_unsent(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
-    let oldest: Option<i64> = sqlx::query_scalar(
+pub fn oldest_unsent(tx: &Connection) -> Result<Option<Timestamp>, StoreError> {
+    sql::first(
+        tx,
         "SELECT release_at FROM outbox WHERE state = 'queued'
          AND NOT EXISTS (SELECT 1 FROM stalls s WHERE s.request = outbox.request)
          ORDER BY release_at, decision_id LIMIT 1",
+        [],
+        |row| Ok(Timestamp(row.get(0)?)),
     )
-    .fetch_optional(tx)
-    .await?;
-    Ok(oldest.map(Timestamp))
 }
 
 /// The earliest time at which an answer is to be looked at.
-pub async fn next_look(tx: &mut SqliteConnection) -> Result<Option<Timestamp>, StoreError> {
-    let earliest: Option<i64> =
-        sqlx::query_scalar("SELECT min(look_at) FROM stalls WHERE code IS NULL")
-            .fetch_one(tx)
-            .await?;
-    Ok(earliest.map(Timestamp))
+pub fn next_look(tx: &Connection) -> Result<Option<Timestamp>, StoreError> {
+    let earliest = "SELECT min(look_at) FROM stalls WHERE code IS NULL";
+    Ok(sql::value::<Option<i64>>(tx, earliest, [])?.map(Timestamp))
 }
 
 /// How many answers are watched, and for how many an alarm is raised.
-pub async fn counts(tx: &mut SqliteConnection) -> Result<(i64, i64), StoreError> {
-    Ok(sqlx::query_as("SELECT count(*), count(code) FROM stalls")
-        .fetch_one(tx)
-        .await?)
+pub fn counts(tx: &Connection) -> Result<(i64, i64), StoreError> {
+    let counts = "SELECT count(*), count(code) FROM stalls";
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    Ok(tx.prepare_cached(counts)?.query_row([], read)?)
 }
 
 /// A stored decision that no sweep has passed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unswept {
     /// Row of the decision.
     pub id: i64,
@@ -252,19 +186,21 @@ pub struct Unswept {
 }
 
 /// Decisions after row `after`, in the order of their arrival.
-pub async fn unswept(
-    tx: &mut SqliteConnection,
-    after: i64,
-    limit: i64,
-) -> Result<Vec<Unswept>, StoreError> {
-    Ok(sqlx::query_as(
+pub fn unswept(tx: &Connection, after: i64, limit: i64) -> Result<Vec<Unswept>, StoreError> {
+    sql::all(
+        tx,
         "SELECT d.id, d.request, d.stored_at,
-           coalesce(r.state = 'decided' AND r.delivery IN ('on_bus', 'received'), 0) AS waits
+           coalesce(r.state = 'decided' AND r.delivery IN ('on_bus', 'received'), 0)
          FROM decisions d LEFT JOIN requests r ON r.id = d.request
          WHERE d.id > ? ORDER BY d.id LIMIT ?",
+        [after, limit],
+        |row| {
+            Ok(Unswept {
+                id: row.get(0)?,
+                request: row.get(1)?,
+                stored_at: row.get(2)?,
+                waits: row.get(3)?,
+            })
+        },
     )
-    .bind(after)
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
 }

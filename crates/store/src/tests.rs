@@ -14,7 +14,7 @@ use super::request_list::{self, Filter};
 use super::request_states::{self, StateChange};
 use super::requests::{self, NewRequest};
 use super::tool_record::ToolCall;
-use super::{Writer, agents, alarms, bus_stream, meta, tool_record, unanswered};
+use super::{Writer, agents, alarms, bus_stream, meta, sql, tool_record, unanswered};
 use crate::domain::{Delivery, State, Timestamp};
 
 fn key(id: &str) -> RequestKey {
@@ -68,7 +68,7 @@ fn bot(before: i64) -> ToolCall<'static> {
 }
 
 /// Calls of a tool by another agent.
-async fn others(writer: &mut Writer, tool: &str, seqs: std::ops::RangeInclusive<i64>) {
+fn others(writer: &mut Writer, tool: &str, seqs: std::ops::RangeInclusive<i64>) {
     let rows: Vec<NewRequest<'_>> = seqs
         .map(|seq| NewRequest {
             agent: "evil".into(),
@@ -76,19 +76,28 @@ async fn others(writer: &mut Writer, tool: &str, seqs: std::ops::RangeInclusive<
             ..row(&format!("r{seq}"), seq, 10_000 - seq)
         })
         .collect();
-    let mut tx = writer.begin().await.unwrap();
-    requests::insert(&mut tx, &rows).await.unwrap();
-    tx.commit().await.unwrap();
+    let tx = writer.begin().unwrap();
+    requests::insert(&tx, &rows).unwrap();
+    tx.commit().unwrap();
 }
 
-async fn filled(writer: &mut Writer, count: i64) -> Vec<i64> {
+fn filled(writer: &mut Writer, count: i64) -> Vec<i64> {
     let rows: Vec<NewRequest<'_>> = (1..=count)
         .map(|seq| row(&format!("r{seq}"), seq, 10_000 - seq))
         .collect();
-    let mut tx = writer.begin().await.unwrap();
-    let ids = requests::insert(&mut tx, &rows).await.unwrap();
-    tx.commit().await.unwrap();
+    let tx = writer.begin().unwrap();
+    let ids = requests::insert(&tx, &rows).unwrap();
+    tx.commit().unwrap();
     ids.into_iter().map(|(id, _)| id).collect()
+}
+
+/// How SQLite looks for what a statement asks, step by step.
+pub(crate) fn plan(sqlite: &rusqlite::Connection, sql: &str) -> Vec<String> {
+    let explain = format!("EXPLAIN QUERY PLAN {sql}");
+    let mut explain = sqlite.prepare(&explain).unwrap();
+    // Its parameters are left open.
+    let steps = explain.raw_query().mapped(|row| row.get("detail"));
+    steps.map(Result::unwrap).collect()
 }
 
 fn outgoing(request: i64, decision_id: &str, state: &str, release_at: i64) -> OutboxRow {
@@ -108,20 +117,20 @@ fn outgoing(request: i64, decision_id: &str, state: &str, release_at: i64) -> Ou
 
 #[tokio::test]
 async fn the_schema_is_the_one_that_was_agreed() {
-    let (_folder, mut writer, _reader) = temporary().await;
-    let tables: Vec<String> = sqlx::query_scalar(
+    let (_folder, writer, _reader) = temporary().await;
+    let tables: Vec<String> = sql::column(
+        &writer,
         "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE '_sqlx%'
          ORDER BY type, name",
+        [],
     )
-    .fetch_all(&mut *writer.connection)
-    .await
     .unwrap();
     insta::assert_snapshot!(tables.join(";\n"));
 }
 
 #[tokio::test]
 async fn what_grows_without_end_is_searched_by_an_index() {
-    let (_folder, mut writer, _reader) = temporary().await;
+    let (_folder, writer, _reader) = temporary().await;
     for (sql, index) in [
         (
             "SELECT seq FROM audit WHERE subject = ? AND action IN (?, ?)
@@ -148,12 +157,8 @@ async fn what_grows_without_end_is_searched_by_an_index() {
             "requests_by_call",
         ),
     ] {
-        let plan: Vec<(i64, i64, i64, String)> =
-            sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
-                .fetch_all(&mut *writer.connection)
-                .await
-                .unwrap();
-        let [(.., step)] = plan.as_slice() else {
+        let plan = plan(&writer, sql);
+        let [step] = plan.as_slice() else {
             panic!("{sql}: more than a search: {plan:?}");
         };
         assert!(
@@ -166,29 +171,25 @@ async fn what_grows_without_end_is_searched_by_an_index() {
 #[tokio::test]
 async fn rows_get_numbers_in_the_order_of_arrival_and_a_taken_key_is_left_out() {
     let (_folder, mut writer, _reader) = temporary().await;
-    let ids = filled(&mut writer, 130).await;
+    let ids = filled(&mut writer, 130);
     assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
-    let mut tx = writer.begin().await.unwrap();
+    let tx = writer.begin().unwrap();
     let again = [row("r1", 500, 1), row("new", 501, 1), row("other", 1, 1)];
-    let inserted = requests::insert(&mut tx, &again).await.unwrap();
+    let inserted = requests::insert(&tx, &again).unwrap();
     assert_eq!(
         inserted.iter().map(|(_, seq)| *seq).collect::<Vec<_>>(),
         [501]
     );
-    let found = requests::records(&mut tx, &[key("r7"), key("nobody"), key("r8")])
-        .await
-        .unwrap();
+    let found = requests::records(&tx, &[key("r7"), key("nobody"), key("r8")]).unwrap();
     assert_eq!(found.len(), 2);
-    let waiting = super::agents_waiting::waiting_by_agent(&mut tx)
-        .await
-        .unwrap();
+    let waiting = super::agents_waiting::waiting_by_agent(&tx).unwrap();
     assert_eq!(waiting, [("acme".to_owned(), "bot".to_owned(), 131)]);
 }
 
 #[tokio::test]
 async fn the_inbox_is_in_the_order_of_deadlines_and_history_in_that_of_arrival() {
     let (_folder, mut writer, reader) = temporary().await;
-    filled(&mut writer, 5).await;
+    filled(&mut writer, 5);
     let names = |rows: Vec<request_list::RequestSummary>| -> Vec<String> {
         rows.into_iter().map(|row| row.request_id).collect()
     };
@@ -266,36 +267,21 @@ async fn the_inbox_is_in_the_order_of_deadlines_and_history_in_that_of_arrival()
 #[tokio::test]
 async fn only_the_first_tighten_counts_and_none_lengthens() {
     let (_folder, mut writer, _reader) = temporary().await;
-    let ids = filled(&mut writer, 2).await;
-    let mut tx = writer.begin().await.unwrap();
+    let ids = filled(&mut writer, 2);
+    let tx = writer.begin().unwrap();
     let at = Timestamp(1);
-    assert!(
-        requests::tighten(&mut tx, ids[0], Timestamp(99_999), at)
-            .await
-            .unwrap()
-    );
-    assert!(
-        !requests::tighten(&mut tx, ids[0], Timestamp(5), at)
-            .await
-            .unwrap()
-    );
-    assert!(
-        requests::tighten(&mut tx, ids[1], Timestamp(5), at)
-            .await
-            .unwrap()
-    );
-    let overdue = requests::overdue(&mut tx, Timestamp(5), 10).await.unwrap();
+    assert!(requests::tighten(&tx, ids[0], Timestamp(99_999), at).unwrap());
+    assert!(!requests::tighten(&tx, ids[0], Timestamp(5), at).unwrap());
+    assert!(requests::tighten(&tx, ids[1], Timestamp(5), at).unwrap());
+    let overdue = requests::overdue(&tx, Timestamp(5), 10).unwrap();
     assert_eq!(overdue, [ids[1]]);
-    assert_eq!(
-        requests::next_deadline(&mut tx).await.unwrap(),
-        Some(Timestamp(5))
-    );
+    assert_eq!(requests::next_deadline(&tx).unwrap(), Some(Timestamp(5)));
 }
 
 #[tokio::test]
 async fn many_rows_change_their_state_at_once_and_no_other_row_does() {
     let (_folder, mut writer, reader) = temporary().await;
-    let ids = filled(&mut writer, 100).await;
+    let ids = filled(&mut writer, 100);
     let changes: Vec<StateChange> = ids[..70]
         .iter()
         .map(|id| StateChange {
@@ -307,62 +293,48 @@ async fn many_rows_change_their_state_at_once_and_no_other_row_does() {
             delivery: Delivery::Stored,
         })
         .collect();
-    let mut tx = writer.begin().await.unwrap();
-    request_states::change_states(&mut tx, &changes)
-        .await
-        .unwrap();
-    let all = unanswered::page(&mut tx, unanswered::EndedCursor::default(), 1_000);
-    let (all, end) = all.await.unwrap();
+    let tx = writer.begin().unwrap();
+    request_states::change_states(&tx, &changes).unwrap();
+    let all = unanswered::page(&tx, unanswered::EndedCursor::default(), 1_000);
+    let (all, end) = all.unwrap();
     assert_eq!((all.len(), end), (70, None));
     let (mut paged, mut at) = (Vec::new(), Some(unanswered::EndedCursor::default()));
     while let Some(place) = at {
-        let (page, next) = unanswered::page(&mut tx, place, 30).await.unwrap();
+        let (page, next) = unanswered::page(&tx, place, 30).unwrap();
         assert!(page.len() <= 30);
         paged.extend(page);
         at = next;
     }
     assert_eq!(paged, all, "each once");
-    outbox::insert(&mut tx, &[outgoing(ids[0], "d", "queued", 0)], &[])
-        .await
-        .unwrap();
-    let rest = unanswered::page(&mut tx, unanswered::EndedCursor::default(), 1_000);
-    assert_eq!(rest.await.unwrap().0.len(), 69);
-    tx.commit().await.unwrap();
+    outbox::insert(&tx, &[outgoing(ids[0], "d", "queued", 0)], &[]).unwrap();
+    let rest = unanswered::page(&tx, unanswered::EndedCursor::default(), 1_000);
+    assert_eq!(rest.unwrap().0.len(), 69);
+    tx.commit().unwrap();
     assert_eq!(requests::counts(&reader).await.unwrap(), (30, 0));
 }
 
 #[tokio::test]
 async fn an_outgoing_decision_is_stored_if_it_is_ours_and_lost_if_it_is_not() {
     let (_folder, mut writer, reader) = temporary().await;
-    let ids = filled(&mut writer, 4).await;
-    let mut tx = writer.begin().await.unwrap();
+    let ids = filled(&mut writer, 4);
+    let tx = writer.begin().unwrap();
     let rows = [
         outgoing(ids[0], "ours", "queued", 0),
         outgoing(ids[1], "other", "queued", 0),
         outgoing(ids[2], "held", "holding", 50),
         outgoing(ids[3], "late", "queued", 0),
     ];
-    outbox::insert(&mut tx, &rows, &[]).await.unwrap();
-    assert_eq!(
-        outbox::next_release(&mut tx).await.unwrap(),
-        Some(Timestamp(50))
-    );
-    assert!(
-        outbox::due(&mut tx, Timestamp(49))
-            .await
-            .unwrap()
-            .is_empty()
-    );
-    assert_eq!(outbox::due(&mut tx, Timestamp(50)).await.unwrap().len(), 1);
-    outbox::release(&mut tx, &[("held".into(), "sig".into())])
-        .await
-        .unwrap();
+    outbox::insert(&tx, &rows, &[]).unwrap();
+    assert_eq!(outbox::next_release(&tx).unwrap(), Some(Timestamp(50)));
+    assert!(outbox::due(&tx, Timestamp(49)).unwrap().is_empty());
+    assert_eq!(outbox::due(&tx, Timestamp(50)).unwrap().len(), 1);
+    outbox::release(&tx, &[("held".into(), "sig".into())]).unwrap();
     let on_stream = [(ids[0], "ours".to_owned()), (ids[1], "theirs".to_owned())];
-    outbox::settle(&mut tx, &on_stream, &[]).await.unwrap();
-    assert!(outbox::close_late(&mut tx, "late").await.unwrap());
-    assert!(!outbox::close_late(&mut tx, "ours").await.unwrap());
-    outbox::clear_failed(&mut tx, ids[3]).await.unwrap();
-    tx.commit().await.unwrap();
+    outbox::settle(&tx, &on_stream, &[]).unwrap();
+    assert!(outbox::close_late(&tx, "late").unwrap());
+    assert!(!outbox::close_late(&tx, "ours").unwrap());
+    outbox::clear_failed(&tx, ids[3]).unwrap();
+    tx.commit().unwrap();
     let mut states = Vec::new();
     for id in ids {
         states.push(
@@ -389,14 +361,12 @@ async fn a_repeated_receipt_is_left_out() {
         detail: b"{}".to_vec(),
         stream_seq: seq,
     };
-    let mut tx = writer.begin().await.unwrap();
+    let tx = writer.begin().unwrap();
     assert_eq!(
-        receipts::insert(&mut tx, &[receipt(1), receipt(2)])
-            .await
-            .unwrap(),
+        receipts::insert(&tx, &[receipt(1), receipt(2)]).unwrap(),
         [1]
     );
-    tx.commit().await.unwrap();
+    tx.commit().unwrap();
     assert_eq!(
         receipts::of_request(&reader, &key("r1"))
             .await
@@ -410,29 +380,19 @@ async fn a_repeated_receipt_is_left_out() {
 async fn small_tables_keep_what_they_are_given() {
     let (_folder, mut writer, reader) = temporary().await;
     let agent: AgentKey = "acme/bot".parse().unwrap();
-    let mut tx = writer.begin().await.unwrap();
-    meta::put(&mut tx, meta::REALM, "a").await.unwrap();
-    meta::put(&mut tx, meta::REALM, "b").await.unwrap();
-    bus_stream::advance(&mut tx, "CS_REQUESTS", "e", 7, Timestamp(3))
-        .await
-        .unwrap();
-    agents::enroll(&mut tx, &agent, "U1", Timestamp(1))
-        .await
-        .unwrap();
+    let tx = writer.begin().unwrap();
+    meta::put(&tx, meta::REALM, "a").unwrap();
+    meta::put(&tx, meta::REALM, "b").unwrap();
+    bus_stream::advance(&tx, "CS_REQUESTS", "e", 7, Timestamp(3)).unwrap();
+    agents::enroll(&tx, &agent, "U1", Timestamp(1)).unwrap();
     for at in [Timestamp(9), Timestamp(5)] {
-        agents::note_alive(&mut tx, &[(agent.clone(), at)])
-            .await
-            .unwrap();
+        agents::note_alive(&tx, &[(agent.clone(), at)]).unwrap();
     }
-    alarms::raise(&mut tx, "void_decision", "a/b/c", Timestamp(1))
-        .await
-        .unwrap();
-    alarms::raise(&mut tx, "void_decision", "a/b/c", Timestamp(2))
-        .await
-        .unwrap();
-    assert!(agents::revoke(&mut tx, &agent, Timestamp(2)).await.unwrap());
-    assert!(!agents::revoke(&mut tx, &agent, Timestamp(2)).await.unwrap());
-    tx.commit().await.unwrap();
+    alarms::raise(&tx, "void_decision", "a/b/c", Timestamp(1)).unwrap();
+    alarms::raise(&tx, "void_decision", "a/b/c", Timestamp(2)).unwrap();
+    assert!(agents::revoke(&tx, &agent, Timestamp(2)).unwrap());
+    assert!(!agents::revoke(&tx, &agent, Timestamp(2)).unwrap());
+    tx.commit().unwrap();
     assert_eq!(
         meta::get(&reader, meta::REALM).await.unwrap().as_deref(),
         Some("b")

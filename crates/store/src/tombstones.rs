@@ -1,9 +1,10 @@
 //! Table `tombstones`: a withdraw or a tighten that came before its request.
 
 use countersign_wire::RequestKey;
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
-use super::StoreError;
+use super::requests::parts;
+use super::{StoreError, sql};
 use crate::domain::Timestamp;
 
 /// What came first.
@@ -34,62 +35,46 @@ pub struct Tombstone {
 }
 
 /// Keeps a message for a request that is not here yet; the first of its kind counts.
-pub async fn insert(
-    tx: &mut SqliteConnection,
+pub fn insert(
+    tx: &Connection,
     key: &RequestKey,
     kind: TombstoneKind,
     tombstone: &Tombstone,
 ) -> Result<(), StoreError> {
-    sqlx::query(
+    let [ws, agent, request_id] = parts(key);
+    let (raw, at) = (&tombstone.raw, tombstone.at.0);
+    let insert =
         "INSERT INTO tombstones(ws, agent, request_id, kind, raw, at) VALUES (?, ?, ?, ?, ?, ?)
-         ON CONFLICT DO NOTHING",
-    )
-    .bind(key.workspace.as_ref())
-    .bind(key.agent.as_ref())
-    .bind(key.request_id.as_ref())
-    .bind(kind.as_str())
-    .bind(&tombstone.raw)
-    .bind(tombstone.at.0)
-    .execute(tx)
-    .await?;
-    Ok(())
+         ON CONFLICT DO NOTHING";
+    let values = params![ws, agent, request_id, kind.as_str(), raw, at];
+    sql::change(tx, insert, values).map(drop)
 }
 
 /// What came before this request.
-pub async fn get(
-    tx: &mut SqliteConnection,
+pub fn get(
+    tx: &Connection,
     key: &RequestKey,
     kind: TombstoneKind,
 ) -> Result<Option<Tombstone>, StoreError> {
-    let row: Option<(Vec<u8>, i64)> = sqlx::query_as(
-        "SELECT raw, at FROM tombstones WHERE ws = ? AND agent = ? AND request_id = ? AND kind = ?",
-    )
-    .bind(key.workspace.as_ref())
-    .bind(key.agent.as_ref())
-    .bind(key.request_id.as_ref())
-    .bind(kind.as_str())
-    .fetch_optional(tx)
-    .await?;
-    Ok(row.map(|(raw, at)| Tombstone {
-        raw,
-        at: Timestamp(at),
-    }))
+    let [ws, agent, request_id] = parts(key);
+    let get =
+        "SELECT raw, at FROM tombstones WHERE ws = ? AND agent = ? AND request_id = ? AND kind = ?";
+    sql::first(tx, get, [ws, agent, request_id, kind.as_str()], |row| {
+        Ok(Tombstone {
+            raw: row.get(0)?,
+            at: Timestamp(row.get(1)?),
+        })
+    })
 }
 
 /// How many messages wait for their request.
-pub async fn count(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
-    Ok(sqlx::query_scalar("SELECT count(*) FROM tombstones")
-        .fetch_one(tx)
-        .await?)
+pub fn count(tx: &Connection) -> Result<i64, StoreError> {
+    sql::value(tx, "SELECT count(*) FROM tombstones", [])
 }
 
 /// Drops what has found its request. Returns how many there were.
-pub async fn drop_used(tx: &mut SqliteConnection, key: &RequestKey) -> Result<i64, StoreError> {
-    let done = sqlx::query("DELETE FROM tombstones WHERE ws = ? AND agent = ? AND request_id = ?")
-        .bind(key.workspace.as_ref())
-        .bind(key.agent.as_ref())
-        .bind(key.request_id.as_ref())
-        .execute(tx)
-        .await?;
-    Ok(i64::try_from(done.rows_affected()).unwrap_or(0))
+pub fn drop_used(tx: &Connection, key: &RequestKey) -> Result<i64, StoreError> {
+    let used = "DELETE FROM tombstones WHERE ws = ? AND agent = ? AND request_id = ?";
+    let dropped = sql::change(tx, used, parts(key))?;
+    Ok(i64::try_from(dropped).unwrap_or(0))
 }

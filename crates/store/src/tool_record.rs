@@ -117,7 +117,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_pace_of_people_is_that_of_decisions_since_then_and_never_of_a_rule() {
-        let (_folder, mut writer, reader) = temporary().await;
+        let (_folder, writer, reader) = temporary().await;
         for (seq, state, origin, decided) in [
             (1, "decided", "operator", 1_500),
             (2, "decided", "operator", 2_002),
@@ -128,20 +128,14 @@ mod tests {
             // A stamp before the one of its request takes no time.
             (1_450, "decided", "operator", 2_400),
         ] {
-            sqlx::query(
+            let put =
                 "INSERT INTO requests(ws, agent, request_id, risk, allowed, approvals_required,
                    request_digest, stream_epoch, stream_seq, stored_at, received_at, lifetime,
                    deadline_at, state, verdict, origin, decided_at, delivery, raw)
                  VALUES ('acme', 'bot', ?1, 'low', '[]', 1, 'd', 'e', ?1, 1000 + ?1, 0, 0, 0, ?2,
-                   'approve', ?3, ?4, 'on_bus', x'')",
-            )
-            .bind(seq)
-            .bind(state)
-            .bind(origin)
-            .bind(decided)
-            .execute(&mut *writer.connection)
-            .await
-            .unwrap();
+                   'approve', ?3, ?4, 'on_bus', x'')";
+            let values = rusqlite::params![seq, state, origin, decided];
+            writer.execute(put, values).unwrap();
         }
         let found = async |since: i64, limit: i64| {
             let took = people_took(&reader, Timestamp(since), limit).await;

@@ -3,8 +3,7 @@
 use countersign_wire::{AgentKey, ToolDefinition};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::direct::WriteConnection;
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// A tool of an agent.
@@ -69,91 +68,77 @@ pub struct Definitions<'a> {
 
 /// Replaces the tools of the previous hello. What is not listed any more is remembered: a tool that comes back otherwise
 /// is a changed one. Returns what changed since it was approved. To be called before the hello is noted with its agent.
-pub async fn replace(
-    tx: &mut WriteConnection,
+pub fn replace(
+    tx: &Connection,
     agent: &AgentKey,
     definitions: &Definitions<'_>,
 ) -> Result<Vec<Changed>, StoreError> {
-    tx.direct(|sqlite| {
-        let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
-        let at = definitions.at.0;
-        let before: Option<(Option<i64>, Option<i64>)> = sqlite
-            .prepare_cached(
-                "SELECT hello_at, tools_unknown_at FROM agents WHERE ws = ?1 AND name = ?2",
-            )?
-            .query_row(params![ws, name], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        let (hello_at, was_unknown_at) = before.unwrap_or_default();
-        let mut unknown_at = was_unknown_at;
-        if definitions.missed {
-            unknown_at = match hello_at {
-                None => Some(at),
-                Some(_) => unknown_at.or(Some(0)),
-            };
-        }
-        let mut changed = Vec::new();
-        if let Some(all) = definitions.all {
-            sqlite
-                .prepare_cached("UPDATE tools SET place = NULL WHERE ws = ?1 AND agent = ?2")?
-                .execute(params![ws, name])?;
-            // A tool that is not known may have been defined otherwise before.
-            let unknown = unknown_at.map(|_| at);
-            changed = define(sqlite, (ws, name), (all, at), unknown)?;
-        }
-        // The stream went back: whether the agent has gone back, too, is not known.
-        let older = hello_at.is_some_and(|known| at < known);
-        let missed = definitions.missed && hello_at.is_some_and(|known| known != at);
-        if older {
-            redefine_all(sqlite, (ws, name), definitions.now.0)?;
-            unknown_at = Some(definitions.now.0);
-        } else if definitions.unread || (missed && definitions.all.is_none()) {
-            redefine_all(sqlite, (ws, name), at)?;
-        } else if missed {
-            redefine_unlisted(sqlite, (ws, name), at)?;
-        }
-        let forgotten = sqlite
-            .prepare_cached(
-                "DELETE FROM tools WHERE id IN (SELECT id FROM tools
-                   WHERE ws = ?1 AND agent = ?2 AND place IS NULL
-                   AND approved_digest IS NULL AND call_approved_at IS NULL
-                   ORDER BY changed_at DESC, id DESC LIMIT -1 OFFSET ?3)",
-            )?
-            .execute(params![ws, name, UNLISTED_MAX])?;
-        if definitions.unread || forgotten > 0 {
-            unknown_at = Some(at);
-        }
-        if unknown_at != was_unknown_at {
-            note_unknown(sqlite, (ws, name), unknown_at)?;
-        }
-        Ok(changed)
-    })
-    .await
+    let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
+    let at = definitions.at.0;
+    let before = "SELECT hello_at, tools_unknown_at FROM agents WHERE ws = ?1 AND name = ?2";
+    let before: Option<(Option<i64>, Option<i64>)> =
+        sql::first(tx, before, [ws, name], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (hello_at, was_unknown_at) = before.unwrap_or_default();
+    let mut unknown_at = was_unknown_at;
+    if definitions.missed {
+        unknown_at = match hello_at {
+            None => Some(at),
+            Some(_) => unknown_at.or(Some(0)),
+        };
+    }
+    let mut changed = Vec::new();
+    if let Some(all) = definitions.all {
+        let unlist = "UPDATE tools SET place = NULL WHERE ws = ?1 AND agent = ?2";
+        sql::change(tx, unlist, [ws, name])?;
+        // A tool that is not known may have been defined otherwise before.
+        let unknown = unknown_at.map(|_| at);
+        changed = define(tx, (ws, name), (all, at), unknown)?;
+    }
+    // The stream went back: whether the agent has gone back, too, is not known.
+    let older = hello_at.is_some_and(|known| at < known);
+    let missed = definitions.missed && hello_at.is_some_and(|known| known != at);
+    if older {
+        redefine_all(tx, (ws, name), definitions.now.0)?;
+        unknown_at = Some(definitions.now.0);
+    } else if definitions.unread || (missed && definitions.all.is_none()) {
+        redefine_all(tx, (ws, name), at)?;
+    } else if missed {
+        redefine_unlisted(tx, (ws, name), at)?;
+    }
+    let forgotten = sql::change(
+        tx,
+        "DELETE FROM tools WHERE id IN (SELECT id FROM tools
+           WHERE ws = ?1 AND agent = ?2 AND place IS NULL
+           AND approved_digest IS NULL AND call_approved_at IS NULL
+           ORDER BY changed_at DESC, id DESC LIMIT -1 OFFSET ?3)",
+        params![ws, name, UNLISTED_MAX],
+    )?;
+    if definitions.unread || forgotten > 0 {
+        unknown_at = Some(at);
+    }
+    if unknown_at != was_unknown_at {
+        note_unknown(tx, (ws, name), unknown_at)?;
+    }
+    Ok(changed)
 }
 
 /// Notes that nothing could be read of a hello: it may define any tool otherwise.
-pub async fn note_unread(
-    tx: &mut WriteConnection,
-    agent: &AgentKey,
-    at: Timestamp,
-) -> Result<(), StoreError> {
-    tx.direct(|sqlite| {
-        let agent = (agent.workspace.as_ref(), agent.agent.as_ref());
-        redefine_all(sqlite, agent, at.0)?;
-        note_unknown(sqlite, agent, Some(at.0))
-    })
-    .await
+pub fn note_unread(tx: &Connection, agent: &AgentKey, at: Timestamp) -> Result<(), StoreError> {
+    let agent = (agent.workspace.as_ref(), agent.agent.as_ref());
+    redefine_all(tx, agent, at.0)?;
+    note_unknown(tx, agent, Some(at.0))
 }
 
 fn define(
-    sqlite: &Connection,
+    tx: &Connection,
     (ws, name): (&str, &str),
     (all, at): (&[ToolDefinition], i64),
     unknown: Option<i64>,
-) -> rusqlite::Result<Vec<Changed>> {
-    let mut known = sqlite.prepare_cached(
+) -> Result<Vec<Changed>, StoreError> {
+    let mut known = tx.prepare_cached(
         "SELECT def_digest, approved_digest FROM tools WHERE ws = ?1 AND agent = ?2 AND name = ?3",
     )?;
-    let mut upsert = sqlite.prepare_cached(
+    let mut upsert = tx.prepare_cached(
         "INSERT INTO tools(ws, agent, name, place, def, def_digest, changed_at, redefined_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
          ON CONFLICT(ws, agent, name) DO UPDATE SET place = ?4, def = ?5, def_digest = ?6,
@@ -191,85 +176,66 @@ fn define(
     Ok(changed)
 }
 
-fn redefine_all(sqlite: &Connection, (ws, name): (&str, &str), at: i64) -> rusqlite::Result<()> {
-    sqlite
-        .prepare_cached(
-            "UPDATE tools SET redefined_at = ?3 WHERE ws = ?1 AND agent = ?2 AND def_digest IS NOT NULL",
-        )?
-        .execute(params![ws, name, at])?;
-    Ok(())
+fn redefine_all(tx: &Connection, (ws, name): (&str, &str), at: i64) -> Result<(), StoreError> {
+    let redefine = "UPDATE tools SET redefined_at = ?3 WHERE ws = ?1 AND agent = ?2 AND def_digest IS NOT NULL";
+    sql::change(tx, redefine, params![ws, name, at]).map(drop)
 }
 
 /// What this hello does not list a missed one may have defined otherwise.
-fn redefine_unlisted(
-    sqlite: &Connection,
-    (ws, name): (&str, &str),
-    at: i64,
-) -> rusqlite::Result<()> {
-    sqlite
-        .prepare_cached(
-            "UPDATE tools SET redefined_at = ?3
-             WHERE ws = ?1 AND agent = ?2 AND place IS NULL AND def_digest IS NOT NULL",
-        )?
-        .execute(params![ws, name, at])?;
-    Ok(())
+fn redefine_unlisted(tx: &Connection, (ws, name): (&str, &str), at: i64) -> Result<(), StoreError> {
+    let redefine = "UPDATE tools SET redefined_at = ?3
+         WHERE ws = ?1 AND agent = ?2 AND place IS NULL AND def_digest IS NOT NULL";
+    sql::change(tx, redefine, params![ws, name, at]).map(drop)
 }
 
 fn note_unknown(
-    sqlite: &Connection,
+    tx: &Connection,
     (ws, name): (&str, &str),
     at: Option<i64>,
-) -> rusqlite::Result<()> {
-    sqlite
-        .prepare_cached(
-            "INSERT INTO agents(ws, name, tools_unknown_at) VALUES (?1, ?2, ?3)
-             ON CONFLICT(ws, name) DO UPDATE SET tools_unknown_at = ?3",
-        )?
-        .execute(params![ws, name, at])?;
-    Ok(())
+) -> Result<(), StoreError> {
+    let note = "INSERT INTO agents(ws, name, tools_unknown_at) VALUES (?1, ?2, ?3)
+         ON CONFLICT(ws, name) DO UPDATE SET tools_unknown_at = ?3";
+    sql::change(tx, note, params![ws, name, at]).map(drop)
 }
 
 /// Notes that a person approved these calls, each with the server's stamp of the decision: their tools are approved as
 /// they are described. A hello that came after a call was asked is not approved by it: the person may have seen the one
 /// before.
-pub async fn note_approved(
-    tx: &mut WriteConnection,
-    calls: &[(i64, Timestamp)],
-) -> Result<(), StoreError> {
-    if calls.is_empty() {
-        return Ok(());
+pub fn note_approved(tx: &Connection, calls: &[(i64, Timestamp)]) -> Result<(), StoreError> {
+    let mut call = tx.prepare_cached(
+        "SELECT ws, agent, tool, tool_digest, stored_at FROM requests WHERE id = ? AND tool IS NOT NULL",
+    )?;
+    // Most approvals change nothing: no row is written for them.
+    let mut approve = tx.prepare_cached(
+        "INSERT INTO tools(ws, agent, name, call_digest, call_approved_at, call_request)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT(ws, agent, name) DO UPDATE SET call_digest = ?4, call_approved_at = ?5, call_request = ?6
+         WHERE (call_approved_at IS NULL OR call_digest IS NOT ?4) AND coalesce(call_approved_at, 0) <= ?5",
+    )?;
+    let mut accept = tx.prepare_cached(
+        "UPDATE tools SET approved_def = def, approved_digest = def_digest, approved_at = ?5
+         WHERE ws = ?1 AND agent = ?2 AND name = ?3 AND changed_at <= ?4
+           AND approved_digest IS NOT def_digest AND coalesce(approved_at, 0) <= ?5",
+    )?;
+    for (id, at) in calls {
+        let found: Option<(String, String, String, Option<String>, i64)> = call
+            .query_row([id], |row| {
+                Ok((
+                    row.get(0)?,
+                    row.get(1)?,
+                    row.get(2)?,
+                    row.get(3)?,
+                    row.get(4)?,
+                ))
+            })
+            .optional()?;
+        let Some((ws, agent, tool, digest, stored_at)) = found else {
+            continue;
+        };
+        approve.execute(params![ws, agent, tool, digest, at.0, id])?;
+        accept.execute(params![ws, agent, tool, stored_at, at.0])?;
     }
-    tx.direct(|sqlite| {
-        let mut call = sqlite.prepare_cached(
-            "SELECT ws, agent, tool, tool_digest, stored_at FROM requests WHERE id = ? AND tool IS NOT NULL",
-        )?;
-        // Most approvals change nothing: no row is written for them.
-        let mut approve = sqlite.prepare_cached(
-            "INSERT INTO tools(ws, agent, name, call_digest, call_approved_at, call_request)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
-             ON CONFLICT(ws, agent, name) DO UPDATE SET call_digest = ?4, call_approved_at = ?5, call_request = ?6
-             WHERE (call_approved_at IS NULL OR call_digest IS NOT ?4) AND coalesce(call_approved_at, 0) <= ?5",
-        )?;
-        let mut accept = sqlite.prepare_cached(
-            "UPDATE tools SET approved_def = def, approved_digest = def_digest, approved_at = ?5
-             WHERE ws = ?1 AND agent = ?2 AND name = ?3 AND changed_at <= ?4
-               AND approved_digest IS NOT def_digest AND coalesce(approved_at, 0) <= ?5",
-        )?;
-        for (id, at) in calls {
-            let found: Option<(String, String, String, Option<String>, i64)> = call
-                .query_row([id], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-                })
-                .optional()?;
-            let Some((ws, agent, tool, digest, stored_at)) = found else {
-                continue;
-            };
-            approve.execute(params![ws, agent, tool, digest, at.0, id])?;
-            accept.execute(params![ws, agent, tool, stored_at, at.0])?;
-        }
-        Ok(())
-    })
-    .await
+    Ok(())
 }
 
 /// The tools of all agents, in the order of their hellos; last those that no hello lists and a person approved.

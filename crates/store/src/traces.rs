@@ -150,11 +150,11 @@ mod tests {
         span
     }
 
-    async fn store(writer: &mut Writer, spans: &[NewSpan]) {
-        let mut tx = writer.begin().await.unwrap();
+    fn store(writer: &mut Writer, spans: &[NewSpan]) {
+        let tx = writer.begin().unwrap();
         let spans: Vec<&NewSpan> = spans.iter().collect();
-        spans::upsert(&mut tx, "e", &spans).await.unwrap();
-        tx.commit().await.unwrap();
+        spans::upsert(&tx, "e", &spans).unwrap();
+        tx.commit().unwrap();
     }
 
     async fn listed(reader: &Reader, before: Option<i64>, limit: i64) -> Vec<String> {
@@ -170,7 +170,7 @@ mod tests {
             span("b", 1, |_| {}),
             span("c", 1, |_| {}),
         ];
-        store(&mut writer, &first).await;
+        store(&mut writer, &first);
         assert_eq!(listed(&reader, None, 9).await, ["c", "b", "a"]);
         store(
             &mut writer,
@@ -179,8 +179,7 @@ mod tests {
                 span("c", 2, |_| {}),
                 span("a", 3, |_| {}),
             ],
-        )
-        .await;
+        );
         assert_eq!(listed(&reader, None, 9).await, ["a", "c", "b"]);
         let mut paged = Vec::new();
         let mut before = None;
@@ -211,7 +210,7 @@ mod tests {
                 span.ended_at = Some(9_000);
             }),
         ];
-        store(&mut writer, &spans).await;
+        store(&mut writer, &spans);
         let figures = figures(&reader, "t").await.unwrap().unwrap();
         assert_eq!(figures.name, "the root");
         assert_eq!(
@@ -229,7 +228,7 @@ mod tests {
         let many: Vec<NewSpan> = (0..LOOKED_AT + 50)
             .map(|number| span("t", number, |_| {}))
             .collect();
-        store(&mut writer, &many).await;
+        store(&mut writer, &many);
         let figures = figures(&reader, "t").await.unwrap().unwrap();
         assert_eq!(figures.spans, LOOKED_AT + 1);
     }
@@ -237,15 +236,10 @@ mod tests {
     #[tokio::test]
     async fn a_trace_goes_with_its_last_span() {
         let (_folder, mut writer, reader) = temporary().await;
-        store(&mut writer, &[span("a", 1, |_| {}), span("a", 2, |_| {})]).await;
+        store(&mut writer, &[span("a", 1, |_| {}), span("a", 2, |_| {})]);
         for (span, left) in [("s1", 1), ("s2", 0)] {
-            let mut tx = writer.begin().await.unwrap();
-            sqlx::query("DELETE FROM spans WHERE span_id = ?")
-                .bind(span)
-                .execute(&mut **tx)
-                .await
-                .unwrap();
-            tx.commit().await.unwrap();
+            let gone = writer.execute("DELETE FROM spans WHERE span_id = ?", [span]);
+            gone.unwrap();
             assert_eq!(listed(&reader, None, 9).await.len(), left, "{span}");
         }
     }

@@ -1,9 +1,9 @@
 //! Table `typed_targets`: which argument of a tool is typed before a critical call of it is approved.
 
 use countersign_wire::AgentKey;
-use sqlx::SqliteConnection;
+use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// A choice of an operator.
@@ -46,27 +46,27 @@ pub async fn all(reader: &Reader) -> Result<Vec<TypedTargetRow>, StoreError> {
 }
 
 /// Writes a choice in the place of the one before; none takes it away. Returns whether anything changed.
-pub async fn put(
-    tx: &mut SqliteConnection,
+pub fn put(
+    tx: &Connection,
     (agent, tool): (&AgentKey, &str),
     pointer: Option<&str>,
     (by, at): (&str, Timestamp),
 ) -> Result<bool, StoreError> {
-    let sql = match pointer {
-        Some(_) => {
+    let (ws, agent) = (agent.workspace.as_ref(), agent.agent.as_ref());
+    let changed = match pointer {
+        Some(pointer) => sql::change(
+            tx,
             "INSERT INTO typed_targets(ws, agent, tool, pointer, chosen_by, chosen_at)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT(ws, agent, tool) DO UPDATE SET pointer = ?4, chosen_by = ?5, chosen_at = ?6
-             WHERE pointer IS NOT ?4"
-        }
-        None => "DELETE FROM typed_targets WHERE ws = ?1 AND agent = ?2 AND tool = ?3",
+             WHERE pointer IS NOT ?4",
+            params![ws, agent, tool, pointer, by, at.0],
+        ),
+        None => sql::change(
+            tx,
+            "DELETE FROM typed_targets WHERE ws = ?1 AND agent = ?2 AND tool = ?3",
+            [ws, agent, tool],
+        ),
     };
-    let mut query = sqlx::query(sql)
-        .bind(agent.workspace.as_ref())
-        .bind(agent.agent.as_ref())
-        .bind(tool);
-    if let Some(pointer) = pointer {
-        query = query.bind(pointer).bind(by).bind(at.0);
-    }
-    Ok(query.execute(tx).await?.rows_affected() > 0)
+    Ok(changed? > 0)
 }

@@ -1,8 +1,8 @@
 //! Table `ui_state`: what the window remembers.
 
-use sqlx::SqliteConnection;
+use rusqlite::Connection;
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
 
 /// Reads one value.
 pub async fn get(reader: &Reader, key: &str) -> Result<Option<String>, StoreError> {
@@ -15,14 +15,8 @@ pub async fn get(reader: &Reader, key: &str) -> Result<Option<String>, StoreErro
 }
 
 /// Writes one value in the place of the one before.
-pub async fn put(tx: &mut SqliteConnection, key: &str, value: &str) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO ui_state(key, value) VALUES (?, ?)
-         ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-    )
-    .bind(key)
-    .bind(value)
-    .execute(tx)
-    .await?;
-    Ok(())
+pub fn put(tx: &Connection, key: &str, value: &str) -> Result<(), StoreError> {
+    let put = "INSERT INTO ui_state(key, value) VALUES (?, ?)
+         ON CONFLICT(key) DO UPDATE SET value = excluded.value";
+    sql::change(tx, put, [key, value]).map(drop)
 }

@@ -1,10 +1,10 @@
 //! Table `votes`: the operators' votes as they are stored on the bus, whether or not the request is here.
 
 use countersign_wire::RequestKey;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use rusqlite::{Connection, Row, params};
 
-use super::bulk::{pieces, wanted};
-use super::{Reader, StoreError};
+use super::requests::parts;
+use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// A vote as it came from the stream, with what this console makes of it.
@@ -50,7 +50,7 @@ pub struct VoteBody {
 }
 
 /// A vote as other parts read it.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredVote {
     /// Row number.
     pub id: i64,
@@ -96,130 +96,110 @@ impl StoredVote {
     }
 }
 
-const COLUMNS: &str = "v.id, v.ws, v.agent, v.request_id, v.key, v.vote_id, v.verdict, v.args_digest, \
-    v.name, v.payload, v.signer, v.sig, v.stream_seq, v.at, v.stands, v.mine";
+const SELECT: &str = "SELECT id, ws, agent, request_id, key, vote_id, verdict, args_digest, name, payload, \
+    signer, sig, stream_seq, at, stands, mine FROM votes WHERE ";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<StoredVote> {
+    Ok(StoredVote {
+        id: row.get(0)?,
+        ws: row.get(1)?,
+        agent: row.get(2)?,
+        request_id: row.get(3)?,
+        key: row.get(4)?,
+        vote_id: row.get(5)?,
+        verdict: row.get(6)?,
+        args_digest: row.get(7)?,
+        name: row.get(8)?,
+        payload: row.get(9)?,
+        signer: row.get(10)?,
+        sig: row.get(11)?,
+        stream_seq: row.get(12)?,
+        at: row.get(13)?,
+        stands: row.get(14)?,
+        mine: row.get(15)?,
+    })
+}
 
 /// Inserts rows; a second vote of one key on one request is left out. Returns the stream sequences of
 /// what was inserted.
-pub async fn insert(tx: &mut SqliteConnection, rows: &[NewVote]) -> Result<Vec<i64>, StoreError> {
+pub fn insert(tx: &Connection, rows: &[NewVote]) -> Result<Vec<i64>, StoreError> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO votes(request, ws, agent, request_id, key, vote_id, verdict, args_digest, name,
+         payload, signer, sig, stream_epoch, stream_seq, at, stands, mine)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+    )?;
     let mut inserted = Vec::with_capacity(rows.len());
-    for piece in pieces(rows) {
-        let mut query = QueryBuilder::<Sqlite>::new(
-            "INSERT INTO votes(request, ws, agent, request_id, key, vote_id, verdict, args_digest, name,
-             payload, signer, sig, stream_epoch, stream_seq, at, stands, mine) ",
-        );
-        query.push_values(piece, |mut values, row| {
-            values
-                .push_bind(row.request)
-                .push_bind(row.key.workspace.as_ref())
-                .push_bind(row.key.agent.as_ref())
-                .push_bind(row.key.request_id.as_ref())
-                .push_bind(row.voter.as_str())
-                .push_bind(row.body.vote_id.as_deref())
-                .push_bind(row.body.verdict.as_deref())
-                .push_bind(row.body.args_digest.as_deref())
-                .push_bind(row.body.name.as_deref())
-                .push_bind(row.payload.as_slice())
-                .push_bind(row.signer.as_deref())
-                .push_bind(row.sig.as_deref())
-                .push_bind(row.stream_epoch.as_str())
-                .push_bind(row.stream_seq)
-                .push_bind(row.at.0)
-                .push_bind(row.stands)
-                .push_bind(row.mine);
-        });
-        query.push(" ON CONFLICT DO NOTHING RETURNING stream_seq");
-        inserted.extend(
-            query
-                .build_query_scalar::<i64>()
-                .fetch_all(&mut *tx)
-                .await?,
-        );
+    for row in rows {
+        let added = insert.execute(params![
+            row.request,
+            row.key.workspace.as_ref(),
+            row.key.agent.as_ref(),
+            row.key.request_id.as_ref(),
+            row.voter,
+            row.body.vote_id,
+            row.body.verdict,
+            row.body.args_digest,
+            row.body.name,
+            row.payload,
+            row.signer,
+            row.sig,
+            row.stream_epoch,
+            row.stream_seq,
+            row.at.0,
+            row.stands,
+            row.mine,
+        ])?;
+        if added == 1 {
+            inserted.push(row.stream_seq);
+        }
     }
     Ok(inserted)
 }
 
-/// Votes that came before these requests.
-pub async fn orphans(
-    tx: &mut SqliteConnection,
-    keys: &[RequestKey],
-) -> Result<Vec<StoredVote>, StoreError> {
+/// Votes that came before these requests, in the order of the stream.
+pub fn orphans(tx: &Connection, keys: &[RequestKey]) -> Result<Vec<StoredVote>, StoreError> {
+    let sql = format!("{SELECT} ws = ? AND agent = ? AND request_id = ? AND request IS NULL");
+    let mut select = tx.prepare_cached(&sql)?;
     let mut found = Vec::new();
-    for piece in pieces(keys) {
-        let mut query = wanted(piece);
-        query.push("SELECT ");
-        query.push(COLUMNS);
-        query.push(
-            " FROM wanted CROSS JOIN votes v ON v.ws = wanted.ws AND v.agent = wanted.agent
-             AND v.request_id = wanted.request_id WHERE v.request IS NULL ORDER BY v.stream_seq",
-        );
-        found.extend(
-            query
-                .build_query_as::<StoredVote>()
-                .fetch_all(&mut *tx)
-                .await?,
-        );
+    for key in keys {
+        for vote in select.query_map(parts(key), read)? {
+            found.push(vote?);
+        }
     }
+    found.sort_by_key(|vote| vote.stream_seq);
     Ok(found)
 }
 
 /// How many votes wait for their request.
-pub async fn count_orphans(tx: &mut SqliteConnection) -> Result<i64, StoreError> {
-    Ok(
-        sqlx::query_scalar("SELECT count(*) FROM votes WHERE request IS NULL")
-            .fetch_one(tx)
-            .await?,
-    )
+pub fn count_orphans(tx: &Connection) -> Result<i64, StoreError> {
+    sql::value(tx, "SELECT count(*) FROM votes WHERE request IS NULL", [])
 }
 
 /// Joins a vote to its request.
-pub async fn adopt(
-    tx: &mut SqliteConnection,
-    id: i64,
-    request: i64,
-    stands: bool,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE votes SET request = ?2, stands = ?3 WHERE id = ?1 AND request IS NULL")
-        .bind(id)
-        .bind(request)
-        .bind(stands)
-        .execute(tx)
-        .await?;
-    Ok(())
+pub fn adopt(tx: &Connection, id: i64, request: i64, stands: bool) -> Result<(), StoreError> {
+    let adopt = "UPDATE votes SET request = ?2, stands = ?3 WHERE id = ?1 AND request IS NULL";
+    sql::change(tx, adopt, params![id, request, stands]).map(drop)
 }
 
 /// The valid votes on a request, in the order of the stream.
-pub async fn standing(
-    tx: &mut SqliteConnection,
-    request: i64,
-) -> Result<Vec<StoredVote>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT ");
-    query.push(COLUMNS);
-    query.push(" FROM votes v WHERE v.request = ");
-    query.push_bind(request);
-    query.push(" AND v.stands = 1 ORDER BY v.stream_seq");
-    Ok(query.build_query_as().fetch_all(tx).await?)
+pub fn standing(tx: &Connection, request: i64) -> Result<Vec<StoredVote>, StoreError> {
+    let sql = format!("{SELECT} request = ? AND stands = 1 ORDER BY stream_seq");
+    sql::all(tx, &sql, [request], read)
 }
 
 /// The same, outside a transaction.
 pub async fn of_request(reader: &Reader, request: i64) -> Result<Vec<StoredVote>, StoreError> {
-    standing(&mut *reader.0.acquire().await?, request).await
+    reader.direct(move |sqlite| standing(sqlite, request)).await
 }
 
 /// Rows of waiting requests behind `after` with valid votes, at most `limit`.
-pub async fn undecided(
-    tx: &mut SqliteConnection,
-    after: i64,
-    limit: i64,
-) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
+pub fn undecided(tx: &Connection, after: i64, limit: i64) -> Result<Vec<i64>, StoreError> {
+    sql::column(
+        tx,
         "SELECT r.id FROM requests r WHERE r.state <> 'decided' AND r.state IN ('pending', 'holding')
          AND (r.approvals_required > 1 OR r.approvals_needed > 1) AND r.id > ?
          AND EXISTS (SELECT 1 FROM votes v WHERE v.request = r.id AND v.stands = 1)
          ORDER BY r.id LIMIT ?",
+        [after, limit],
     )
-    .bind(after)
-    .bind(limit)
-    .fetch_all(tx)
-    .await?)
 }

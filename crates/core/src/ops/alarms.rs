@@ -26,26 +26,24 @@ pub enum Acknowledged {
 }
 
 /// Raises an alarm of this console's own.
-pub(super) async fn raise(
+pub(super) fn raise(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     code: AlarmCode,
     subject: &str,
 ) -> Result<(), StoreError> {
     let auto = writer.identity.auto_key().to_string();
-    batch.alarm(&auto, code, subject).await
+    batch.alarm(&auto, code, subject)
 }
 
 /// Somebody sends what no client can read: raised once, however often it comes.
-pub(super) async fn raise_unreadable(
+pub(super) fn raise_unreadable(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     sender: &str,
 ) -> Result<(), StoreError> {
     let auto = writer.identity.auto_key().to_string();
-    batch
-        .alarm_unseen(&auto, AlarmCode::UnreadableMessage, sender)
-        .await
+    batch.alarm_unseen(&auto, AlarmCode::UnreadableMessage, sender)
 }
 
 /// Raises the new alarms of a code and ends those that are over, for checks that run again and again. Active alarms
@@ -66,41 +64,37 @@ pub(super) async fn keep_to(shared: &Shared, code: AlarmCode, now: &[String]) ->
 }
 
 /// Ends an alarm whose cause is gone.
-pub(super) async fn lower(
+pub(super) fn lower(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     code: AlarmCode,
     subject: &str,
 ) -> Result<(), StoreError> {
     let auto = writer.identity.auto_key().to_string();
-    batch.clear_alarm(&auto, code, subject).await
+    batch.clear_alarm(&auto, code, subject)
 }
 
 /// Notes that this console's operator has seen an alarm.
-pub(super) async fn acknowledge(
+pub(super) fn acknowledge(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     id: i64,
     done: oneshot::Sender<Acknowledged>,
 ) -> Result<(), StoreError> {
     let me = writer.identity.human_key().to_string();
-    let seen = acknowledge_as(batch, &me, id).await?;
+    let seen = acknowledge_as(batch, &me, id)?;
     batch.answer(done, seen);
     Ok(())
 }
 
-async fn acknowledge_as(
-    batch: &mut Tx<'_>,
-    operator: &str,
-    id: i64,
-) -> Result<Acknowledged, StoreError> {
-    let Some(alarm) = alarms::get(batch.tx, id).await? else {
+fn acknowledge_as(batch: &mut Tx<'_>, operator: &str, id: i64) -> Result<Acknowledged, StoreError> {
+    let Some(alarm) = alarms::get(batch.tx, id)? else {
         return Ok(Acknowledged::Unknown);
     };
     if AlarmCode::from_word(&alarm.code).is_some_and(AlarmCode::lasts) {
         return Ok(Acknowledged::Lasts(alarm));
     }
-    if alarms::acknowledge(batch.tx, id, operator, batch.now).await? {
+    if alarms::acknowledge(batch.tx, id, operator, batch.now)? {
         let detail = json!({ "code": alarm.code });
         batch.record(
             operator,
@@ -110,7 +104,7 @@ async fn acknowledge_as(
         );
         batch.effects.status = true;
     }
-    let now = alarms::get(batch.tx, id).await?;
+    let now = alarms::get(batch.tx, id)?;
     Ok(now.map_or(Acknowledged::Unknown, Acknowledged::Done))
 }
 

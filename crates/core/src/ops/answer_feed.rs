@@ -15,12 +15,12 @@ use crate::store::{StoreError, meta};
 const REQUEST_COMES_MS: i64 = 60_000;
 
 /// Records how far the exporter has come.
-pub(super) async fn note_exported(
+pub(super) fn note_exported(
     batch: &mut Tx<'_>,
     row: i64,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    meta::put(batch.tx, meta::ANSWERS_EXPORTED, &row.to_string()).await?;
+    meta::put(batch.tx, meta::ANSWERS_EXPORTED, &row.to_string())?;
     batch.answer(done, ());
     Ok(())
 }

@@ -28,12 +28,12 @@ use crate::store::requests::{self, NewRequest};
 use crate::store::tombstones::{self, TombstoneKind};
 
 /// Stores a batch of the stream with its position.
-pub(crate) async fn apply(
+pub(crate) fn apply(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingRequest],
 ) -> Result<(), StoreError> {
-    let Some(unread) = writer.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages)? else {
         return Ok(());
     };
     let mut rows = Vec::with_capacity(unread.len());
@@ -46,8 +46,7 @@ pub(crate) async fn apply(
                 // While the past is read, most are decided already: what still waits is looked at when it is known.
                 if writer.caught_up && row.state == State::Pending {
                     let (habits, agent) = (&mut writer.habits, parsed.key.agent_key());
-                    let found =
-                        habits::look(habits, batch.tx, batch.now, &agent, &parsed.request).await?;
+                    let found = habits::look(habits, batch.tx, batch.now, &agent, &parsed.request)?;
                     row.findings = Some(found.text());
                     row.effect = found.effect;
                 }
@@ -62,22 +61,22 @@ pub(crate) async fn apply(
                 let why = "the subject names no request";
                 let kept = (at, message.subject.as_str(), &raw[..]);
                 let stream = (Stream::Requests, unread.epoch.as_str());
-                batch.set_aside(stream, kept, ("bad_subject", why)).await?;
+                batch.set_aside(stream, kept, ("bad_subject", why))?;
             }
         }
     }
-    insert(writer, batch, rows).await?;
+    insert(writer, batch, rows)?;
     for message in follow {
         let (raw, at) = (&message.raw, message.at.stamp);
         match &message.what {
-            RequestMessage::Withdraw(key) => withdraw(writer, batch, key, raw, at).await?,
+            RequestMessage::Withdraw(key) => withdraw(writer, batch, key, raw, at)?,
             RequestMessage::Tighten(key, body) => {
-                tighten(writer, batch, key, body.as_ref(), raw, at).await?;
+                tighten(writer, batch, key, body.as_ref(), raw, at)?;
             }
             _ => {}
         }
     }
-    writer.projected(batch, unread).await
+    writer.projected(batch, unread)
 }
 
 fn row_of_request<'m>(
@@ -205,7 +204,7 @@ fn subject_of(row: &NewRequest<'_>) -> String {
 /// The subject, the row, and what was read where it could be.
 type Arrival<'m> = (&'m str, NewRequest<'m>, Option<&'m Arc<ParsedRequest>>);
 
-async fn insert(
+fn insert(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     arrived: Vec<Arrival<'_>>,
@@ -218,8 +217,7 @@ async fn insert(
         rows.push(row);
         sources.push((subject, parsed));
     }
-    let ids: HashMap<i64, i64> = requests::insert(batch.tx, &rows)
-        .await?
+    let ids: HashMap<i64, i64> = requests::insert(batch.tx, &rows)?
         .into_iter()
         .map(|(id, seq)| (seq, id))
         .collect();
@@ -228,7 +226,7 @@ async fn insert(
     for (row, (subject, parsed)) in rows.into_iter().zip(sources) {
         let name = subject_of(&row);
         let Some(id) = ids.get(&row.stream_seq) else {
-            conflict(writer, batch, row, subject, name).await?;
+            conflict(writer, batch, row, subject, name)?;
             continue;
         };
         batch.effects.touched.push(*id);
@@ -272,17 +270,17 @@ async fn insert(
             keys.push(key);
         }
     }
-    let answered = follow_up(writer, batch, &keys).await?;
+    let answered = follow_up(writer, batch, &keys)?;
     rejected.retain(|id| !answered.contains(id));
     if writer.caught_up {
-        automatic_answers::answer(writer, batch, &rejected).await?;
+        automatic_answers::answer(writer, batch, &rejected)?;
     }
     Ok(())
 }
 
 /// Applies what came before its request, a rejected one too: first what moves the deadline, then votes and a
 /// decision, then a withdraw. Returns the rows that have a decision.
-async fn follow_up(
+fn follow_up(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
@@ -291,32 +289,32 @@ async fn follow_up(
     if writer.counts.tombstones > 0 {
         for key in keys {
             let kind = TombstoneKind::Tighten;
-            if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
+            if let Some(stone) = tombstones::get(batch.tx, key, kind)? {
                 let body = countersign_wire::parse_tighten(&tighten_subject(key), &stone.raw).ok();
-                tighten(writer, batch, key, body.as_ref(), &stone.raw, stone.at).await?;
+                tighten(writer, batch, key, body.as_ref(), &stone.raw, stone.at)?;
             }
             let kind = TombstoneKind::Withdraw;
-            if let Some(stone) = tombstones::get(batch.tx, key, kind).await? {
+            if let Some(stone) = tombstones::get(batch.tx, key, kind)? {
                 withdrawn.push((key, stone));
             }
-            writer.counts.tombstones -= tombstones::drop_used(batch.tx, key).await?;
+            writer.counts.tombstones -= tombstones::drop_used(batch.tx, key)?;
         }
     }
     if writer.counts.orphaned_votes > 0 {
-        votes::join_orphans(writer, batch, keys).await?;
+        votes::join_orphans(writer, batch, keys)?;
     }
     let answered = match writer.counts.orphans {
         0 => HashSet::new(),
-        _ => join_orphans(writer, batch, keys).await?,
+        _ => join_orphans(writer, batch, keys)?,
     };
     for (key, stone) in withdrawn {
-        withdraw(writer, batch, key, &stone.raw, stone.at).await?;
+        withdraw(writer, batch, key, &stone.raw, stone.at)?;
     }
     Ok(answered)
 }
 
 /// A second message where only one can be: kept, audited, left unanswered; the first one counts.
-async fn conflict(
+fn conflict(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     row: NewRequest<'_>,
@@ -329,7 +327,7 @@ async fn conflict(
         writer.counts.closed(&key.agent_key());
     }
     // Published again by its agent, or read again: it keeps the deadline that it had.
-    if requests::moved(batch.tx, &row).await? {
+    if requests::moved(batch.tx, &row)? {
         return Ok(());
     }
     let at = At {
@@ -339,9 +337,7 @@ async fn conflict(
     let digest = row.request_digest.clone();
     let why = "another request has this id";
     let stream = (Stream::Requests, row.stream_epoch.as_str());
-    batch
-        .set_aside(stream, (at, subject, row.raw), (CONFLICT, why))
-        .await?;
+    batch.set_aside(stream, (at, subject, row.raw), (CONFLICT, why))?;
     let actor = format!("{}/{}", row.ws, row.agent);
     batch.record(
         actor,

@@ -96,14 +96,14 @@ impl Judge {
 }
 
 /// Judges what came, what is owed, and what other consoles were left and did not decide.
-pub(crate) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+pub(crate) fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let judge = &mut writer.judge;
     judge.amounts.begin();
     if !writer.projects || !writer.caught_up || writer.read_only.is_some() || writer.bus.is_none() {
         judge.forget();
         return Ok(());
     }
-    probes::deny(writer, batch).await?;
+    probes::deny(writer, batch)?;
     let judge = &mut writer.judge;
     let generation = judge.policies.generation();
     let bypassed = writer.controls.read().bypasses(batch.now).next().is_some();
@@ -113,7 +113,7 @@ pub(crate) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<
         judge.owed = None;
         judge.generation = generation;
         if gone {
-            quorum::forget(writer, batch).await?;
+            quorum::forget(writer, batch)?;
         }
         return Ok(());
     }
@@ -151,13 +151,13 @@ pub(crate) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<
         ids.extend(turns.due(batch.now, at_once));
     }
     if let Some(after) = judge.owed {
-        let page = pending_evaluation::waiting(batch.tx, after, AT_ONCE).await?;
+        let page = pending_evaluation::waiting(batch.tx, after, AT_ONCE)?;
         judge.owed = page.last().copied().filter(|_| page.len() >= at_once);
         ids.extend(page);
     }
     ids.sort_unstable();
     ids.dedup();
-    decide(writer, batch, &ids, &arrived).await?;
+    decide(writer, batch, &ids, &arrived)?;
     let judge = &writer.judge;
     let next = judge
         .turns
@@ -172,7 +172,7 @@ pub(crate) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<
     Ok(())
 }
 
-async fn decide(
+fn decide(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     ids: &[i64],
@@ -181,10 +181,10 @@ async fn decide(
     let mut decided: Vec<Decided> = Vec::new();
     // What rules approve in this transaction, beside what the store knows.
     let mut in_hand: HashMap<(String, String), Used> = HashMap::new();
-    let records = requests::records_by_id(batch.tx, ids).await?;
+    let records = requests::records_by_id(batch.tx, ids)?;
     let unread = |id: i64| (id, !arrived.contains_key(&id));
     let rows: Vec<_> = records.iter().map(|record| unread(record.id)).collect();
-    let rows = pending_evaluation::read(batch.tx, &rows).await?;
+    let rows = pending_evaluation::read(batch.tx, &rows)?;
     for (mut record, row) in records.into_iter().zip(rows) {
         let open = record.state == State::Pending && batch.now < record.deadline_at;
         let bypassed = is_bypassed(writer, &record, batch.now);
@@ -194,8 +194,8 @@ async fn decide(
         let replaced = in_force.as_ref().is_some_and(|of| of.replaced.is_some());
         let Some(in_force) = in_force.filter(judged) else {
             match (open, replaced) {
-                (true, true) => quorum::look(writer, batch, &mut record).await?,
-                (true, false) => quorum::note(writer, batch, &mut record, None).await?,
+                (true, true) => quorum::look(writer, batch, &mut record)?,
+                (true, false) => quorum::note(writer, batch, &mut record, None)?,
                 (false, _) => {}
             }
             settled(writer, record.id);
@@ -213,16 +213,16 @@ async fn decide(
             tool_changed_at: row.redefined_at,
             ..Asked::of(&parsed)
         };
-        let mut judged = judge(writer, batch, &record, &asked, &in_force, &in_hand).await?;
+        let mut judged = judge(writer, batch, &record, &asked, &in_force, &in_hand)?;
         if judged.approves() {
             // Looked for now: what was kept with the request may be older than the last decision of a person.
-            let stops = habits::stops(writer, batch, &parsed).await?;
+            let stops = habits::stops(writer, batch, &parsed)?;
             if !stops.is_empty() {
                 let asked = Asked {
                     stops: &stops,
                     ..asked
                 };
-                judged = judge(writer, batch, &record, &asked, &in_force, &in_hand).await?;
+                judged = judge(writer, batch, &record, &asked, &in_force, &in_hand)?;
             }
         }
         if judged.reads_on {
@@ -232,12 +232,12 @@ async fn decide(
         }
         let found = judged.found;
         if in_force.replaced.is_some() && !matches!(found.outcome, Outcome::Deny(_)) {
-            quorum::look(writer, batch, &mut record).await?;
+            quorum::look(writer, batch, &mut record)?;
             settled(writer, record.id);
             continue;
         }
-        rule_notes::keep(writer, batch, &record, &in_force, &found).await?;
-        quorum::note(writer, batch, &mut record, Some((&in_force, &found))).await?;
+        rule_notes::keep(writer, batch, &record, &in_force, &found)?;
+        quorum::note(writer, batch, &mut record, Some((&in_force, &found)))?;
         let Some(one) = decision(writer, &record, &parsed, (&in_force, &found), batch.now) else {
             settled(writer, record.id);
             continue;
@@ -248,7 +248,7 @@ async fn decide(
             settled(writer, record.id);
             continue;
         }
-        if one.verdict == Verdict::Approve && !knows_hellos(writer, batch, one.id).await? {
+        if one.verdict == Verdict::Approve && !knows_hellos(writer, batch, one.id)? {
             continue;
         }
         let rank = writer.peers.rank(&record.key, batch.now, |_| true);
@@ -278,19 +278,15 @@ async fn decide(
         settled(writer, record.id);
         decided.push(one);
     }
-    enqueue(writer, batch, decided).await
+    enqueue(writer, batch, decided)
 }
 
 /// Whether every hello is known that was stored before this request: one of them may define its tool otherwise. Where
 /// not, it is judged again when they are.
-async fn knows_hellos(
-    writer: &mut WriterState,
-    batch: &mut Tx<'_>,
-    id: i64,
-) -> Result<bool, StoreError> {
+fn knows_hellos(writer: &mut WriterState, batch: &mut Tx<'_>, id: i64) -> Result<bool, StoreError> {
     let as_of = match writer.judge.unsure.get(&id) {
         Some(as_of) => *as_of,
-        None => writer.place(batch.tx, Stream::Requests).await?.1,
+        None => writer.place(batch.tx, Stream::Requests)?.1,
     };
     let bus = writer.bus.as_ref();
     let known = bus.is_some_and(|bus| bus.hellos.reach(as_of));
@@ -309,7 +305,7 @@ fn settled(writer: &mut WriterState, id: i64) {
 }
 
 /// Takes what was decided into the outbox.
-async fn enqueue(
+fn enqueue(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     decided: Vec<Decided>,
@@ -322,7 +318,7 @@ async fn enqueue(
         let digest = *one.in_force.set.digest();
         let name = digest.to_string();
         if !writer.judge.kept.contains(&name) {
-            policy_versions::keep(batch.tx, &name, one.in_force.set.body(), batch.now).await?;
+            policy_versions::keep(batch.tx, &name, one.in_force.set.body(), batch.now)?;
             writer.judge.kept.insert(name);
         }
         let command = DecideCommand {
@@ -341,7 +337,7 @@ async fn enqueue(
         commands.push((Box::new(command), reply));
     }
     let settlements = writer.settlements.clone();
-    decide::apply(writer, batch, &settlements, commands).await?;
+    decide::apply(writer, batch, &settlements, commands)?;
     let uses: Vec<RuleUse> = decided
         .into_iter()
         .map(|one| RuleUse {
@@ -354,5 +350,5 @@ async fn enqueue(
             at: batch.now,
         })
         .collect();
-    rule_uses::insert(batch.tx, &uses).await
+    rule_uses::insert(batch.tx, &uses)
 }

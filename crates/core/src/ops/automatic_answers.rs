@@ -33,7 +33,7 @@ fn draft_for(state: State) -> Option<Draft> {
 /// Queues the answer of each of these rows, as their state asks for, where it is this console's turn.
 /// The others are looked at again when their turn comes; all of them, while the policy is not known or this
 /// console's key does not count.
-pub(crate) async fn answer(
+pub(crate) fn answer(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     ids: &[i64],
@@ -56,7 +56,7 @@ pub(crate) async fn answer(
         return Ok(());
     }
     let mut rows = Vec::new();
-    for record in requests::records_by_id(batch.tx, ids).await? {
+    for record in requests::records_by_id(batch.tx, ids)? {
         let Some(mut draft) = draft_for(record.state) else {
             continue;
         };
@@ -67,7 +67,7 @@ pub(crate) async fn answer(
         }
         if record.state == State::Rejected {
             // Only the author of the agent can fix it.
-            draft.message = unanswered::why(batch.tx, record.id).await?;
+            draft.message = unanswered::why(batch.tx, record.id)?;
         }
         let written = write(&writer.identity, &record, draft, batch.now).and_then(|unsigned| {
             let (key, subject) = (unsigned.key.as_str(), unsigned.subject.as_str());
@@ -81,7 +81,7 @@ pub(crate) async fn answer(
                 continue;
             }
         };
-        outbox::clear_failed(batch.tx, record.id).await?;
+        outbox::clear_failed(batch.tx, record.id)?;
         batch.record(
             writer.identity.auto_key().to_string(),
             "answer",
@@ -104,15 +104,12 @@ pub(crate) async fn answer(
         batch.effects.outgoing.push(outgoing);
         rows.push(row);
     }
-    outbox::insert(batch.tx, &rows, &[]).await
+    outbox::insert(batch.tx, &rows, &[])
 }
 
 /// Answers a page of what ended while nobody could: after a restart, while the policy was not known, or read again
 /// from the streams. Returns when to go on; none at the end, and while this console's key does not count.
-async fn catch_up(
-    writer: &mut WriterState,
-    batch: &mut Tx<'_>,
-) -> Result<Option<Timestamp>, StoreError> {
+fn catch_up(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
     let Some(place) = writer.answers_owed else {
         return Ok(None);
     };
@@ -123,25 +120,25 @@ async fn catch_up(
         return Ok(None);
     }
     if place == EndedCursor::default() {
-        close::catch_up(writer, batch).await?;
+        close::catch_up(writer, batch)?;
     }
-    let (ids, next) = unanswered::page(batch.tx, place, AT_ONCE).await?;
+    let (ids, next) = unanswered::page(batch.tx, place, AT_ONCE)?;
     writer.answers_owed = next;
-    answer(writer, batch, &ids).await?;
+    answer(writer, batch, &ids)?;
     Ok(writer.answers_owed.map(|_| batch.now))
 }
 
 /// Gives the answers whose turn has come, unless something is stored by now, and those that could not
 /// be given before. Returns when to look next.
-pub(crate) async fn look_again(
+pub(crate) fn look_again(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
-    let owed = catch_up(writer, batch).await?;
+    let owed = catch_up(writer, batch)?;
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
     let due = writer.turns.due(batch.now, at_once);
-    let open = unanswered::of(batch.tx, &due).await?;
-    answer(writer, batch, &open).await?;
+    let open = unanswered::of(batch.tx, &due)?;
+    answer(writer, batch, &open)?;
     writer.turns.forget(&due);
     Ok(writer.turns.next().into_iter().chain(owed).min())
 }

@@ -145,7 +145,7 @@ impl App {
         self.copy(&unfinished, progress)
             .await
             .map_err(|error| match error {
-                StoreError::Sqlite(error) => cannot(&error),
+                StoreError::Sqlite { why, .. } => cannot(&why),
                 damaged => damaged.into(),
             })?;
         let head = backup::inspect(part).await?;

@@ -27,7 +27,7 @@ use crate::store::requests;
 use crate::store::{StoreError, findings, vote_outbox};
 
 /// Checks and queues verdicts; each caller is answered when all are committed.
-pub(crate) async fn apply(
+pub(crate) fn apply(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     settlements: &Settlements,
@@ -40,20 +40,20 @@ pub(crate) async fn apply(
         .iter()
         .map(|(command, _)| command.key.clone())
         .collect();
-    let mut records = requests::records_by_key(batch.tx, &keys).await?;
+    let mut records = requests::records_by_key(batch.tx, &keys)?;
     let mut taken = Taken::default();
     for (command, reply) in commands {
         let answer = match records.get_mut(&command.key) {
             None => Err(Refused::NotFound),
             Some(record) => {
                 let taken = &mut taken;
-                take_verdict(writer, batch, settlements, record, *command, taken).await?
+                take_verdict(writer, batch, settlements, record, *command, taken)?
             }
         };
         batch.answer(reply, answer);
     }
-    looked::keep(batch.tx, &taken.looked).await?;
-    outbox::insert(batch.tx, &taken.rows, &taken.changes).await
+    looked::keep(batch.tx, &taken.looked)?;
+    outbox::insert(batch.tx, &taken.rows, &taken.changes)
 }
 
 /// What the verdicts of a batch write.
@@ -64,7 +64,7 @@ struct Taken {
     looked: Vec<Looked>,
 }
 
-async fn take_verdict(
+fn take_verdict(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     settlements: &Settlements,
@@ -77,13 +77,13 @@ async fn take_verdict(
         Err(refused) => return Ok(Err(refused)),
     };
     if command.authority == Authority::Operator && verdict.lets_it_run() {
-        quorum::look(writer, batch, record).await?;
+        quorum::look(writer, batch, record)?;
     }
     match is_vote(record, verdict, command.authority) {
         Err(refusal) => Ok(Err(Refused::Domain(refusal))),
         Ok(false) => {
             let looked = match command.automatic.is_none() && command.origin == Origin::Operator {
-                true => Some(looked_at(batch, record.id, &command.look).await?),
+                true => Some(looked_at(batch, record.id, &command.look)?),
                 false => None,
             };
             let given = (verdict, realm, command, looked);
@@ -104,7 +104,7 @@ async fn take_verdict(
                 },
                 Err(refused) => return Ok(Err(refused)),
             };
-            cast(writer, batch, settlements, record, choice).await
+            cast(writer, batch, settlements, record, choice)
         }
     }
 }
@@ -115,8 +115,8 @@ struct LookedAt {
     findings: Option<Vec<ShownFinding>>,
 }
 
-async fn looked_at(batch: &mut Tx<'_>, request: i64, look: &Look) -> Result<LookedAt, StoreError> {
-    let stored = findings::of(batch.tx, request).await?;
+fn looked_at(batch: &mut Tx<'_>, request: i64, look: &Look) -> Result<LookedAt, StoreError> {
+    let stored = findings::of(batch.tx, request)?;
     let found: Option<Vec<Finding>> = stored.and_then(|text| serde_json::from_str(&text).ok());
     let findings: Option<Vec<_>> =
         found.map(|found| found.iter().map(ShownFinding::from).collect());
@@ -384,51 +384,48 @@ pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String)
 }
 
 /// Takes a held approval back, and says so.
-pub(super) async fn undo(
+pub(super) fn undo(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     reply: oneshot::Sender<Result<(), Refused>>,
 ) -> Result<(), StoreError> {
-    let answer = undo_hold(writer, batch, key).await?;
+    let answer = undo_hold(writer, batch, key)?;
     batch.answer(reply, answer);
     Ok(())
 }
 
-async fn undo_hold(
+fn undo_hold(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
 ) -> Result<Result<(), Refused>, StoreError> {
-    let Some(record) = requests::records(batch.tx, std::slice::from_ref(key))
-        .await?
-        .pop()
-    else {
+    let Some(record) = requests::records(batch.tx, std::slice::from_ref(key))?.pop() else {
         return Ok(Err(Refused::NotFound));
     };
     if record.state != State::Holding {
         let refusal = crate::domain::DecideRefusal::AlreadyDecided(record.state);
         return Ok(Err(Refused::Domain(refusal)));
     }
-    release_hold(batch, &record, writer.identity.human_key().as_str(), "undo").await?;
+    release_hold(batch, &record, writer.identity.human_key().as_str(), "undo")?;
     Ok(Ok(()))
 }
 
 /// Back to pending: undone by the operator, or dropped because the console stopped.
-pub(super) async fn release_hold(
+pub(super) fn release_hold(
     batch: &mut Tx<'_>,
     record: &RequestRecord,
     actor: &str,
     action: &'static str,
 ) -> Result<(), StoreError> {
     // Also where the request is held no longer: such a row would be found again for ever.
-    outbox::delete_held(batch.tx, record.id).await?;
-    vote_outbox::delete_held(batch.tx, record.id).await?;
+    outbox::delete_held(batch.tx, record.id)?;
+    vote_outbox::delete_held(batch.tx, record.id)?;
     let Ok(state) = next(record.state, Step::Undo) else {
         return Ok(());
     };
     let change = StateChange::waits_again(record, state);
-    request_states::change_states(batch.tx, &[change]).await?;
+    request_states::change_states(batch.tx, &[change])?;
     batch.effects.touched.push(record.id);
     batch.record(actor, action, record.key.to_string(), json!({}));
     Ok(())

@@ -30,17 +30,16 @@ use crate::store::requests;
 use crate::store::{findings, outbox, rule_uses, unanswered, vote_outbox};
 
 /// Stores a batch of the stream with its position.
-pub(crate) async fn apply(
+pub(crate) fn apply(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingDecision],
 ) -> Result<(), StoreError> {
-    let Some(unread) = writer.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages)? else {
         return Ok(());
     };
     let keys: Vec<RequestKey> = unread.iter().filter_map(|m| m.key.clone()).collect();
-    let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
-        .await?
+    let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)?
         .into_iter()
         .map(|record| (record.key.clone(), record))
         .collect();
@@ -51,7 +50,7 @@ pub(crate) async fn apply(
             // Votes share the stream; anything else on it is nobody's decision.
             match &message.vote {
                 Some(vote) => given.push((message, vote)),
-                None => set_aside(batch, &unread.epoch, message, "bad_subject").await?,
+                None => set_aside(batch, &unread.epoch, message, "bad_subject")?,
             }
             continue;
         };
@@ -67,20 +66,20 @@ pub(crate) async fn apply(
         });
         rows.push((message, key, stored_at, reading));
     }
-    insert(writer, batch, &unread.epoch, rows, &records).await?;
-    votes::apply(writer, batch, &unread.epoch, &given).await?;
+    insert(writer, batch, &unread.epoch, rows, &records)?;
+    votes::apply(writer, batch, &unread.epoch, &given)?;
     writer.sweep_at(
         unread
             .last
             .stamp
             .plus_ms(ladder::first_look_ms(&writer.stall_limits)),
     );
-    writer.projected(batch, unread).await
+    writer.projected(batch, unread)
 }
 
 type Row<'m> = (&'m IncomingDecision, RequestKey, StoredAt, Option<Reading>);
 
-async fn insert(
+fn insert(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     epoch: &str,
@@ -106,7 +105,7 @@ async fn insert(
                 .map(DecisionFault::as_str),
         })
         .collect();
-    let inserted = decisions::insert(batch.tx, &new).await?;
+    let inserted = decisions::insert(batch.tx, &new)?;
     let keys: Vec<RequestKey> = new.into_iter().map(|row| row.key).collect();
     let mut changes = Vec::new();
     let mut settled = Vec::new();
@@ -128,13 +127,13 @@ async fn insert(
             epoch,
             seq: message.at.seq,
         };
-        if !is_new && let Some(first) = republish::moved(batch.tx, again).await? {
+        if !is_new && let Some(first) = republish::moved(batch.tx, again)? {
             attested::compare(batch, &key, &stored_at, first);
             continue;
         }
         if !is_new {
             let detail = json!({ "payload_digest": digest, "stream_seq": message.at.seq });
-            set_aside(batch, epoch, message, CONFLICT).await?;
+            set_aside(batch, epoch, message, CONFLICT)?;
             batch.record(actor, "conflict", key.to_string(), detail);
             // Its delivery is watched no longer.
             batch
@@ -164,7 +163,7 @@ async fn insert(
             origin: message.body.origin.as_deref(),
             stored_at: stored_at.at,
         };
-        changes.extend(settle(writer, batch, answer).await?);
+        changes.extend(settle(writer, batch, answer)?);
         let here = [writer.identity.auto_key(), writer.identity.human_key()];
         let is_ours = here
             .iter()
@@ -185,10 +184,10 @@ async fn insert(
             message.body.decision_id.clone().unwrap_or_default(),
         ));
     }
-    outbox::settle(batch.tx, &settled, &changes).await?;
-    rule_uses::take_up(batch.tx, &by_rules).await?;
-    findings::forget(batch.tx, &elsewhere).await?;
-    execution::take_up(writer, batch, &keys).await
+    outbox::settle(batch.tx, &settled, &changes)?;
+    rule_uses::take_up(batch.tx, &by_rules)?;
+    findings::forget(batch.tx, &elsewhere)?;
+    execution::take_up(writer, batch, &keys)
 }
 
 /// Answers who waits for a decision of this process, once its place on the stream is committed.
@@ -227,7 +226,7 @@ struct Answer<'a> {
 }
 
 /// What it changes of its request; none where that is over already.
-async fn settle(
+fn settle(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     answer: Answer<'_>,
@@ -242,14 +241,14 @@ async fn settle(
         let key = record.key.to_string();
         let actor = writer.identity.auto_key().to_string();
         tracing::error!(request = %key, fault = fault.as_str(), "a stored decision does not verify");
-        batch.alarm(&actor, AlarmCode::VoidDecision, &key).await?;
+        batch.alarm(&actor, AlarmCode::VoidDecision, &key)?;
     }
-    put_back_deadline(writer, batch, record, stored_at).await?;
+    put_back_deadline(writer, batch, record, stored_at)?;
     let Ok(state) = next(record.state_on_the_bus(), Step::Stored(reading.stored_as)) else {
         return Ok(None);
     };
     if record.refused_here && state != State::Rejected {
-        unanswered::forgive(batch.tx, record.id).await?;
+        unanswered::forgive(batch.tx, record.id)?;
     }
     if origin == Some(Origin::Operator.as_str()) && lets_run(&reading.effective) {
         batch.effects.approved.push((record.id, stored_at));
@@ -259,7 +258,7 @@ async fn settle(
     }
     if record.approvals_needed > 1 {
         // A vote that is held or on its way is of no use any more.
-        vote_outbox::close_of(batch.tx, record.id).await?;
+        vote_outbox::close_of(batch.tx, record.id)?;
     }
     if origin == Some(Origin::Operator.as_str()) && state == State::Decided {
         writer.habits.decided(record.id);
@@ -276,7 +275,7 @@ async fn settle(
 }
 
 /// A tighten that was stored after the decision and read before it: it moved a deadline that was kept.
-async fn put_back_deadline(
+fn put_back_deadline(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &RequestRecord,
@@ -285,7 +284,7 @@ async fn put_back_deadline(
     if record.tightened_at.is_none_or(|at| at <= stored_at) {
         return Ok(());
     }
-    request_states::loosen(batch.tx, record).await?;
+    request_states::loosen(batch.tx, record)?;
     let actor = writer.identity.auto_key().to_string();
     let detail = json!({ "code": AFTER_DECISION, "deadline_ms": record.first_deadline_at.0 });
     batch.record(actor, IGNORED, record.key.to_string(), detail);
@@ -298,15 +297,15 @@ fn lets_run(effective: &str) -> bool {
 }
 
 /// Judges a decision again: a withdraw or a tighten that was stored before it came later on its stream.
-pub(super) async fn judge_again(
+pub(super) fn judge_again(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
 ) -> Result<(), StoreError> {
-    let Some(stored) = decisions::stored(batch.tx, key).await? else {
+    let Some(stored) = decisions::stored(batch.tx, key)? else {
         return Ok(());
     };
-    let record = requests::records(batch.tx, std::slice::from_ref(key)).await?;
+    let record = requests::records(batch.tx, std::slice::from_ref(key))?;
     let Some(record) = record.first() else {
         return Ok(());
     };
@@ -325,7 +324,7 @@ pub(super) async fn judge_again(
         return Ok(());
     }
     let fault = reading.fault.map(DecisionFault::as_str);
-    decisions::change_effective(batch.tx, stored.id, &reading.effective, fault).await?;
+    decisions::change_effective(batch.tx, stored.id, &reading.effective, fault)?;
     let actor = writer.identity.auto_key().to_string();
     let detail = json!({ "effective": reading.effective, "stream_seq": stored.stream_seq });
     batch.record(actor, "judged_again", key.to_string(), detail);
@@ -335,24 +334,23 @@ pub(super) async fn judge_again(
         origin: stored.origin.as_deref(),
         stored_at,
     };
-    if let Some(change) = settle(writer, batch, answer).await? {
-        request_states::change_states(batch.tx, &[change]).await?;
+    if let Some(change) = settle(writer, batch, answer)? {
+        request_states::change_states(batch.tx, &[change])?;
     }
-    execution::review(writer, batch, std::slice::from_ref(key)).await
+    execution::review(writer, batch, std::slice::from_ref(key))
 }
 
 /// Joins decisions that came before their requests. Returns the requests' rows.
-pub(super) async fn join_orphans(
+pub(super) fn join_orphans(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<HashSet<i64>, StoreError> {
-    let orphans = decisions::orphans(batch.tx, keys).await?;
+    let orphans = decisions::orphans(batch.tx, keys)?;
     if orphans.is_empty() {
         return Ok(HashSet::new());
     }
-    let records: HashMap<String, RequestRecord> = requests::records(batch.tx, keys)
-        .await?
+    let records: HashMap<String, RequestRecord> = requests::records(batch.tx, keys)?
         .into_iter()
         .map(|record| (record.key.to_string(), record))
         .collect();
@@ -390,21 +388,21 @@ pub(super) async fn join_orphans(
             origin: orphan.origin.as_deref(),
             stored_at,
         };
-        changes.extend(settle(writer, batch, answer).await?);
+        changes.extend(settle(writer, batch, answer)?);
     }
-    decisions::adopt(batch.tx, &adopted).await?;
-    outbox::settle(batch.tx, &settled, &changes).await?;
+    decisions::adopt(batch.tx, &adopted)?;
+    outbox::settle(batch.tx, &settled, &changes)?;
     let judged: Vec<i64> = adopted.iter().map(|row| row.request).collect();
-    rule_uses::take_up(batch.tx, &judged).await?;
-    findings::forget(batch.tx, &judged).await?;
+    rule_uses::take_up(batch.tx, &judged)?;
+    findings::forget(batch.tx, &judged)?;
     for row in &adopted {
-        ladder::found_late(writer, batch, row.id, row.request).await?;
+        ladder::found_late(writer, batch, row.id, row.request)?;
     }
-    execution::review(writer, batch, keys).await?;
+    execution::review(writer, batch, keys)?;
     Ok(adopted.into_iter().map(|row| row.request).collect())
 }
 
-async fn set_aside(
+fn set_aside(
     batch: &mut Tx<'_>,
     epoch: &str,
     message: &IncomingDecision,
@@ -412,5 +410,5 @@ async fn set_aside(
 ) -> Result<(), StoreError> {
     let stream = Stream::Decisions;
     let kept = (message.at, message.subject.as_str(), &message.raw[..]);
-    batch.set_aside((stream, epoch), kept, (code, "")).await
+    batch.set_aside((stream, epoch), kept, (code, ""))
 }

@@ -21,13 +21,13 @@ const REFERENCES: Duration = Duration::from_secs(2);
 const AUDIT_ROWS: i64 = 200;
 
 /// Keeps a value of the window.
-pub(super) async fn keep(
+pub(super) fn keep(
     batch: &mut Tx<'_>,
     key: &'static str,
     value: &str,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    ui_state::put(batch.tx, key, value).await?;
+    ui_state::put(batch.tx, key, value)?;
     batch.answer(done, ());
     Ok(())
 }

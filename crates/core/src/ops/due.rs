@@ -36,32 +36,32 @@ const LONGEST_ASKED_MS: i64 = 2_000;
 const NEVER: Timestamp = Timestamp(i64::MAX);
 
 /// Does everything that is due, and notes when to look again.
-pub(crate) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+pub(crate) fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if !writer.projects || writer.read_only.is_some() {
         writer.next_due = Some(NEVER);
         return Ok(());
     }
     if !writer.caught_up {
         // A decision that the bus does not take is reported also while the bus is away.
-        let sweep = ladder::sweep(writer, batch).await?;
+        let sweep = ladder::sweep(writer, batch)?;
         writer.next_due = Some(sweep.unwrap_or(NEVER));
         return Ok(());
     }
-    release(writer, batch).await?;
-    cast::release(writer, batch).await?;
-    let overdue = overdue(writer, batch).await?;
-    expire(writer, batch, &overdue).await?;
-    let stop = stopped::deny(writer, batch).await?;
-    let answer = automatic_answers::look_again(writer, batch).await?;
-    let closing = close::look_again(writer, batch).await?;
-    let (release, vote) = next_releases(batch).await?;
-    let deadline = requests::next_deadline(batch.tx).await?;
+    release(writer, batch)?;
+    cast::release(writer, batch)?;
+    let overdue = overdue(writer, batch)?;
+    expire(writer, batch, &overdue)?;
+    let stop = stopped::deny(writer, batch)?;
+    let answer = automatic_answers::look_again(writer, batch)?;
+    let closing = close::look_again(writer, batch)?;
+    let (release, vote) = next_releases(batch)?;
+    let deadline = requests::next_deadline(batch.tx)?;
     let deadline = deadline.map(|deadline| match writer.overdue {
         Some((since, _)) => deadline.max(batch.now.plus_ms(look_again_in(since.elapsed()))),
         None => deadline,
     });
-    let look = execution::look_again(writer, batch).await?;
-    let sweep = ladder::sweep(writer, batch).await?;
+    let look = execution::look_again(writer, batch)?;
+    let sweep = ladder::sweep(writer, batch)?;
     let waits = [deadline, release, vote, look, sweep, answer, closing, stop];
     let next = waits.into_iter().flatten().min();
     writer.next_due = Some(next.unwrap_or(NEVER));
@@ -70,8 +70,8 @@ pub(crate) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<
 
 /// The requests whose deadline has passed, also by a clock that was asked after they came: the server's may have been
 /// set back since it was asked before, and an answer is final.
-async fn overdue(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
-    let mut overdue = requests::overdue(batch.tx, batch.now, AT_ONCE).await?;
+fn overdue(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
+    let mut overdue = requests::overdue(batch.tx, batch.now, AT_ONCE)?;
     let Some(last) = overdue.iter().max() else {
         writer.overdue = None;
         return Ok(overdue);
@@ -93,25 +93,23 @@ fn look_again_in(asked: Duration) -> i64 {
 
 /// When the next held approval and the next held vote are released. What was held by a clock that ran ahead and was
 /// set back since is held as long as anything may be, from now on.
-async fn next_releases(
-    batch: &mut Tx<'_>,
-) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
+fn next_releases(batch: &mut Tx<'_>) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
     let longest = batch.now.plus_ms(LONGEST_HOLD_MS);
-    let mut release = outbox::next_release(batch.tx).await?;
+    let mut release = outbox::next_release(batch.tx)?;
     if release > Some(longest) {
-        outbox::shorten_holds(batch.tx, batch.now, LONGEST_HOLD_MS).await?;
-        release = outbox::next_release(batch.tx).await?;
+        outbox::shorten_holds(batch.tx, batch.now, LONGEST_HOLD_MS)?;
+        release = outbox::next_release(batch.tx)?;
     }
-    let mut vote = vote_outbox::next_release(batch.tx).await?;
+    let mut vote = vote_outbox::next_release(batch.tx)?;
     if vote > Some(longest) {
-        vote_outbox::shorten_holds(batch.tx, batch.now, LONGEST_HOLD_MS).await?;
-        vote = vote_outbox::next_release(batch.tx).await?;
+        vote_outbox::shorten_holds(batch.tx, batch.now, LONGEST_HOLD_MS)?;
+        vote = vote_outbox::next_release(batch.tx)?;
     }
     Ok((release, vote))
 }
 
-async fn release(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    let due = outbox::due(batch.tx, batch.now).await?;
+fn release(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    let due = outbox::due(batch.tx, batch.now)?;
     if due.is_empty() {
         return Ok(());
     }
@@ -124,17 +122,17 @@ async fn release(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreEr
         .collect();
     let mut signed = Vec::new();
     let mut changes = Vec::new();
-    for mut record in requests::records(batch.tx, &keys).await? {
+    for mut record in requests::records(batch.tx, &keys)? {
         let Some(row) = due.iter().find(|row| row.request == record.id) else {
             continue;
         };
-        quorum::look(writer, batch, &mut record).await?;
+        quorum::look(writer, batch, &mut record)?;
         let may = writer.may_release(&row.key, &record, batch.now);
         // Rules that came while it was held may ask for others too: then it is decided again, as a vote.
         let alone = record.approvals_needed <= 1;
         if !may || !alone {
             let actor = writer.identity.auto_key().to_string();
-            release_hold(batch, &record, &actor, "hold_dropped").await?;
+            release_hold(batch, &record, &actor, "hold_dropped")?;
             continue;
         }
         let (Ok(state), Ok(sig), Ok(decision_id)) = (
@@ -160,8 +158,8 @@ async fn release(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreEr
         batch.effects.outgoing.push(outgoing);
         signed.push((row.decision_id.clone(), sig));
     }
-    outbox::release(batch.tx, &signed).await?;
-    request_states::change_states(batch.tx, &changes).await
+    outbox::release(batch.tx, &signed)?;
+    request_states::change_states(batch.tx, &changes)
 }
 
 fn released(
@@ -182,16 +180,12 @@ fn released(
     }
 }
 
-async fn expire(
-    writer: &mut WriterState,
-    batch: &mut Tx<'_>,
-    overdue: &[i64],
-) -> Result<(), StoreError> {
+fn expire(writer: &mut WriterState, batch: &mut Tx<'_>, overdue: &[i64]) -> Result<(), StoreError> {
     if overdue.is_empty() {
         return Ok(());
     }
     let mut changes = Vec::new();
-    for record in requests::records_by_id(batch.tx, overdue).await? {
+    for record in requests::records_by_id(batch.tx, overdue)? {
         let Ok(state) = next(record.state, Step::Expire) else {
             continue;
         };
@@ -208,8 +202,8 @@ async fn expire(
         changes.push(expired(record.id, state, record.delivery, batch.now));
         batch.effects.touched.push(record.id);
     }
-    request_states::change_states(batch.tx, &changes).await?;
-    automatic_answers::answer(writer, batch, overdue).await
+    request_states::change_states(batch.tx, &changes)?;
+    automatic_answers::answer(writer, batch, overdue)
 }
 
 fn expired(id: i64, state: State, delivery: Delivery, now: Timestamp) -> StateChange {
@@ -224,18 +218,18 @@ fn expired(id: i64, state: State, delivery: Delivery, now: Timestamp) -> StateCh
 }
 
 /// A queued decision missed the deadline before anything of it was stored: it expired.
-pub(crate) async fn late(
+pub(crate) fn late(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     decision_id: &str,
     request: i64,
 ) -> Result<(), StoreError> {
     // Beside a console, the console finds the row and lets it expire.
-    if !writer.projects || !outbox::close_late(batch.tx, decision_id).await? {
+    if !writer.projects || !outbox::close_late(batch.tx, decision_id)? {
         return Ok(());
     }
-    rule_uses::forget(batch.tx, decision_id).await?;
-    let Some(record) = requests::records_by_id(batch.tx, &[request]).await?.pop() else {
+    rule_uses::forget(batch.tx, decision_id)?;
+    let Some(record) = requests::records_by_id(batch.tx, &[request])?.pop() else {
         return Ok(());
     };
     let Ok(state) = next(record.state, Step::Late) else {
@@ -252,10 +246,9 @@ pub(crate) async fn late(
     request_states::change_states(
         batch.tx,
         &[expired(request, state, Delivery::Stored, batch.now)],
-    )
-    .await?;
+    )?;
     batch.effects.touched.push(request);
-    automatic_answers::answer(writer, batch, &[request]).await
+    automatic_answers::answer(writer, batch, &[request])
 }
 
 #[cfg(test)]

@@ -31,14 +31,14 @@ const LOGIN_LOOK: Duration = Duration::from_millis(50);
 pub const LOCAL_AGENT: &str = "local";
 
 /// Keeps an agent's new login key.
-pub(super) async fn note_enrolled(
+pub(super) fn note_enrolled(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
     key: &str,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    agents::enroll(batch.tx, agent, key, batch.now).await?;
+    agents::enroll(batch.tx, agent, key, batch.now)?;
     let me = writer.identity.human_key().to_string();
     batch.record(me, "enroll", agent.to_string(), json!({ "key": key }));
     batch.answer(done, ());
@@ -46,13 +46,13 @@ pub(super) async fn note_enrolled(
 }
 
 /// Forgets an agent's login key; answered with whether it had one.
-pub(super) async fn note_revoked(
+pub(super) fn note_revoked(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
     done: oneshot::Sender<bool>,
 ) -> Result<(), StoreError> {
-    let had_one = agents::revoke(batch.tx, agent, batch.now).await?;
+    let had_one = agents::revoke(batch.tx, agent, batch.now)?;
     if had_one {
         let me = writer.identity.human_key().to_string();
         batch.record(me, "revoke", agent.to_string(), json!({}));
@@ -62,8 +62,8 @@ pub(super) async fn note_revoked(
 }
 
 /// Keeps the fingerprint of the keys that the embedded server has loaded.
-pub(super) async fn note_in_force(batch: &mut Tx<'_>, fingerprint: &str) -> Result<(), StoreError> {
-    meta::put(batch.tx, meta::AGENTS_IN_FORCE, fingerprint).await?;
+pub(super) fn note_in_force(batch: &mut Tx<'_>, fingerprint: &str) -> Result<(), StoreError> {
+    meta::put(batch.tx, meta::AGENTS_IN_FORCE, fingerprint)?;
     Ok(())
 }
 

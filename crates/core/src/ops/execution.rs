@@ -31,7 +31,7 @@ pub(super) fn patience(at: Timestamp) -> Timestamp {
 }
 
 /// Compares one execution with the decision that is here.
-pub(super) async fn compare(
+pub(super) fn compare(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
@@ -39,26 +39,26 @@ pub(super) async fn compare(
     standing: &Outcome,
 ) -> Result<(), StoreError> {
     match incident(execution, Some(&standing.standing())) {
-        Some(found) => raise(writer, batch, key, found, execution.at).await,
+        Some(found) => raise(writer, batch, key, found, execution.at),
         None => Ok(()),
     }
 }
 
 /// Looks again at executions whose patience is over; returns when to look next.
-pub(super) async fn look_again(
+pub(super) fn look_again(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     if writer.counts.early == 0 {
         return Ok(None);
     }
-    let keys = receipts_before_decision::due(batch.tx, batch.now).await?;
-    review(writer, batch, &keys).await?;
-    receipts_before_decision::next_look(batch.tx).await
+    let keys = receipts_before_decision::due(batch.tx, batch.now)?;
+    review(writer, batch, &keys)?;
+    receipts_before_decision::next_look(batch.tx)
 }
 
 /// Takes up the receipts that came before these requests' decisions.
-pub(super) async fn take_up(
+pub(super) fn take_up(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
@@ -66,28 +66,28 @@ pub(super) async fn take_up(
     if writer.counts.early == 0 {
         return Ok(());
     }
-    let early = receipts_before_decision::take(batch.tx, keys).await?;
+    let early = receipts_before_decision::take(batch.tx, keys)?;
     writer.counts.early -= i64::try_from(early.len()).unwrap_or(0);
-    review(writer, batch, &early).await
+    review(writer, batch, &early)
 }
 
 /// Compares everything that was reported about these requests with what is known now: raises their rungs, raises
 /// alarms, and takes back those that came too early.
-pub(super) async fn review(
+pub(super) fn review(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<(), StoreError> {
     let mut reported: HashMap<String, Vec<Reported>> = HashMap::new();
-    for row in receipts::of_requests(batch.tx, keys).await? {
+    for row in receipts::of_requests(batch.tx, keys)? {
         let name = format!("{}/{}/{}", row.ws, row.agent, row.request_id);
         reported.entry(name).or_default().push(row);
     }
     if reported.is_empty() {
         return Ok(());
     }
-    let standing: HashMap<String, Outcome> = by_name(decisions::outcomes(batch.tx, keys).await?);
-    let records = requests::records(batch.tx, keys).await?;
+    let standing: HashMap<String, Outcome> = by_name(decisions::outcomes(batch.tx, keys)?);
+    let records = requests::records(batch.tx, keys)?;
     let mut raised = Vec::new();
     for key in keys {
         let name = key.to_string();
@@ -100,8 +100,8 @@ pub(super) async fn review(
             .collect();
         for one in INCIDENTS {
             match found.get(&one) {
-                Some(at) => raise(writer, batch, key, one, *at).await?,
-                None => take_back(writer, batch, key, one).await?,
+                Some(at) => raise(writer, batch, key, one, *at)?,
+                None => take_back(writer, batch, key, one)?,
             }
         }
         let Some(record) = records.iter().find(|record| record.key == *key) else {
@@ -123,7 +123,7 @@ pub(super) async fn review(
             batch.effects.touched.push(record.id);
         }
     }
-    request_states::change_delivery(batch.tx, &raised).await
+    request_states::change_delivery(batch.tx, &raised)
 }
 
 /// Decisions by `WS/AGENT/ID`.
@@ -148,7 +148,7 @@ fn judge(key: &RequestKey, row: &Reported, standing: Option<&Outcome>) -> Option
     incident(&execution, standing.map(Outcome::standing).as_ref())
 }
 
-async fn raise(
+fn raise(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
@@ -157,20 +157,18 @@ async fn raise(
 ) -> Result<(), StoreError> {
     let actor = writer.identity.auto_key().to_string();
     let code = found.code();
-    if let Some(about) = batch.alarm_of_request(actor, code, key, at).await? {
+    if let Some(about) = batch.alarm_of_request(actor, code, key, at)? {
         tracing::error!(about, code, "an agent ran what was not approved");
     }
     Ok(())
 }
 
-async fn take_back(
+fn take_back(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     one: Incident,
 ) -> Result<(), StoreError> {
     let actor = writer.identity.auto_key().to_string();
-    batch
-        .clear_alarm(&actor, AlarmCode::Executed(one), &key.to_string())
-        .await
+    batch.clear_alarm(&actor, AlarmCode::Executed(one), &key.to_string())
 }

@@ -28,7 +28,7 @@ impl Gate {
 }
 
 /// Keeps it. An open gate is an alarm until it holds again.
-pub(super) async fn keep(
+pub(super) fn keep(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
@@ -36,11 +36,11 @@ pub(super) async fn keep(
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
     let (auto, subject) = (writer.identity.auto_key().to_string(), agent.to_string());
-    agents::note_gate(batch.tx, agent, open, batch.now).await?;
+    agents::note_gate(batch.tx, agent, open, batch.now)?;
     let code = AlarmCode::GateOpen;
     match open {
-        Some(_) => batch.alarm_unseen(&auto, code, &subject).await?,
-        None => batch.clear_alarm(&auto, code, &subject).await?,
+        Some(_) => batch.alarm_unseen(&auto, code, &subject)?,
+        None => batch.clear_alarm(&auto, code, &subject)?,
     }
     batch.answer(done, ());
     Ok(())

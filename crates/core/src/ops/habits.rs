@@ -19,7 +19,7 @@ use super::writer_state::{Tx, WriterState};
 use crate::domain::Timestamp;
 use crate::policy::Stop;
 use crate::store::findings::{self, Waiting};
-use crate::store::{StoreError, WriteConnection};
+use crate::store::{Connection, StoreError};
 
 /// How many waiting calls are looked at in one transaction: about 2 ms.
 const AT_ONCE: i64 = 100;
@@ -86,9 +86,9 @@ impl Found {
 }
 
 /// Looks at a call with what people decided on the agent's tool so far.
-pub(super) async fn look(
+pub(super) fn look(
     habits: &mut Habits,
-    tx: &mut WriteConnection,
+    tx: &Connection,
     now: Timestamp,
     agent: &AgentKey,
     request: &ApprovalRequest,
@@ -99,7 +99,7 @@ pub(super) async fn look(
             effect: None,
         });
     };
-    let past = habits.pasts.of(tx, now, &tool_of(agent, &call)).await?;
+    let past = habits.pasts.of(tx, now, &tool_of(agent, &call))?;
     Ok(Found {
         findings: examine(&call, past),
         effect: effect(&call, past),
@@ -107,7 +107,7 @@ pub(super) async fn look(
 }
 
 /// What keeps a call from being approved automatically.
-pub(super) async fn stops(
+pub(super) fn stops(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     parsed: &ParsedRequest,
@@ -117,7 +117,7 @@ pub(super) async fn stops(
     };
     let tool = tool_of(&parsed.key.agent_key(), &call);
     let pasts = &mut writer.habits.pasts;
-    let past = pasts.of(batch.tx, batch.now, &tool).await?;
+    let past = pasts.of(batch.tx, batch.now, &tool)?;
     Ok(stops_of(&examine(&call, past), &parsed.request))
 }
 
@@ -132,17 +132,17 @@ fn tool_of(agent: &AgentKey, call: &Call<'_>) -> ToolName {
 }
 
 /// Learns what people decided, and looks again at what waits.
-pub(super) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+pub(super) fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if !writer.projects {
         return Ok(());
     }
-    anew::notice(&mut writer.habits, batch.tx).await?;
+    anew::notice(&mut writer.habits, batch.tx)?;
     let decided = std::mem::take(&mut writer.habits.decided);
     let mut failed = std::mem::take(&mut writer.habits.failed);
-    learn::decided(writer, batch, &decided).await?;
+    learn::decided(writer, batch, &decided)?;
     // What was not learned is not taken back.
     failed.retain(|request| !decided.contains(request));
-    learn::failed(writer, batch, failed).await?;
+    learn::failed(writer, batch, failed)?;
     if !writer.caught_up {
         return Ok(());
     }
@@ -156,14 +156,14 @@ pub(super) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<
     }
     let mut left = AT_ONCE;
     if let Some(after) = writer.habits.unmade {
-        let waiting = findings::not_made(batch.tx, after, left).await?;
-        writer.habits.unmade = look_again(writer, batch, &waiting, &mut left).await?;
+        let waiting = findings::not_made(batch.tx, after, left)?;
+        writer.habits.unmade = look_again(writer, batch, &waiting, &mut left)?;
     }
     while left > 0
         && let Some((tool, after)) = writer.habits.again.next()
     {
-        let waiting = findings::of_tool(batch.tx, tool.parts(), after, left).await?;
-        if let Some(after) = look_again(writer, batch, &waiting, &mut left).await? {
+        let waiting = findings::of_tool(batch.tx, tool.parts(), after, left)?;
+        if let Some(after) = look_again(writer, batch, &waiting, &mut left)? {
             writer.habits.again.go_on(tool, after);
         }
     }
@@ -181,7 +181,7 @@ pub(super) async fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<
 }
 
 /// Looks at waiting calls, and keeps what has changed. Returns the last of them where there may be more.
-async fn look_again(
+fn look_again(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     waiting: &[Waiting],
@@ -194,14 +194,14 @@ async fn look_again(
         let (Some(agent), Some(request)) = (agent, request) else {
             continue;
         };
-        let found = look(&mut writer.habits, batch.tx, batch.now, &agent, &request).await?;
+        let found = look(&mut writer.habits, batch.tx, batch.now, &agent, &request)?;
         let text = found.text();
         if row.findings.as_ref() != Some(&text) {
             kept.push((row.id, text, found.effect));
             batch.effects.touched.push(row.id);
         }
     }
-    findings::keep(batch.tx, &kept).await?;
+    findings::keep(batch.tx, &kept)?;
     let read = i64::try_from(waiting.len()).unwrap_or(i64::MAX);
     let more = read >= *left;
     *left -= read;

@@ -92,9 +92,9 @@ impl Heartbeats {
 }
 
 /// Notes who was heard.
-pub(super) async fn note(batch: &mut Tx<'_>, heard: &HeardHeartbeats) -> Result<(), StoreError> {
-    agents::note_alive(batch.tx, &heard.agents).await?;
-    batch.effects.status |= agent_instances::note(batch.tx, &heard.copies).await?;
+pub(super) fn note(batch: &mut Tx<'_>, heard: &HeardHeartbeats) -> Result<(), StoreError> {
+    agents::note_alive(batch.tx, &heard.agents)?;
+    batch.effects.status |= agent_instances::note(batch.tx, &heard.copies)?;
     Ok(())
 }
 

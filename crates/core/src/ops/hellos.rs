@@ -71,12 +71,12 @@ fn has_gap(next: i64, mut sequences: impl Iterator<Item = i64>) -> bool {
 }
 
 /// Stores a batch of the stream with its position.
-pub(crate) async fn apply(
+pub(crate) fn apply(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingHello],
 ) -> Result<(), StoreError> {
-    let Some(unread) = writer.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages)? else {
         return Ok(());
     };
     let mut heard: HashMap<&AgentKey, AgentHellos<'_>> = HashMap::new();
@@ -101,7 +101,7 @@ pub(crate) async fn apply(
             }
             Err((agent, why)) => {
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
-                set_aside(batch, Stream::Agents, &unread.epoch, place, why).await?;
+                set_aside(batch, Stream::Agents, &unread.epoch, place, why)?;
                 if let Some(agent) = agent {
                     heard.entry(agent).or_default().unread(message, why);
                 }
@@ -110,26 +110,26 @@ pub(crate) async fn apply(
     }
     for (agent, said) in heard {
         if let Some(at) = said.unread_at {
-            tools::note_unread(batch.tx, agent, at).await?;
+            tools::note_unread(batch.tx, agent, at)?;
         }
         let count = said.readable.len();
         for (place, hello) in said.readable.into_iter().enumerate() {
             let after_others = said.left_out && place + 1 == count;
-            introduce(writer, batch, agent, hello, after_others).await?;
+            introduce(writer, batch, agent, hello, after_others)?;
             let declared = hello.1.hello.setup_schema.as_ref();
             let declared = declared.map(ToString::to_string);
             writer.judge.policies.declared(agent, declared.as_deref());
         }
         if let (Some(why), Some(at)) = (said.unreadable, said.unread_at) {
-            agents::note_unreadable(batch.tx, agent, why, at).await?;
+            agents::note_unreadable(batch.tx, agent, why, at)?;
         }
     }
-    writer.projected(batch, unread).await?;
+    writer.projected(batch, unread)?;
     batch.effects.status = true;
     Ok(())
 }
 
-async fn introduce(
+fn introduce(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
@@ -149,7 +149,7 @@ async fn introduce(
                 .is_none_or(|bus| message.at.seq <= bus.hellos_stored),
         unread: report.tools_unread || after_others,
     };
-    for change in tools::replace(batch.tx, agent, &definitions).await? {
+    for change in tools::replace(batch.tx, agent, &definitions)? {
         let detail = json!({ "approved_digest": change.approved, "def_digest": change.now });
         batch.record(agent.to_string(), "tool_changed", agent.to_string(), detail);
     }
@@ -166,7 +166,7 @@ async fn introduce(
         credentials,
         at,
     };
-    agents::note_hello(batch.tx, agent, &new).await?;
+    agents::note_hello(batch.tx, agent, &new)?;
     if hello.one_shot == Some(true) {
         return Ok(());
     }
@@ -175,7 +175,7 @@ async fn introduce(
         instance_id: hello.instance_id.clone().unwrap_or_default(),
         at,
     };
-    agent_instances::note(batch.tx, &[heard]).await?;
+    agent_instances::note(batch.tx, &[heard])?;
     Ok(())
 }
 

@@ -32,7 +32,7 @@ pub(super) fn first_look_ms(limits: &StallLimits) -> i64 {
 }
 
 /// Looks at what is due; returns when to look next.
-pub(super) async fn sweep(
+pub(super) fn sweep(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
@@ -51,20 +51,20 @@ pub(super) async fn sweep(
             return Ok(writer.next_sweep);
         }
     }
-    let mut due = stalls::unsent(batch.tx, now.plus_ms(-limits.on_bus_ms), AT_ONCE).await?;
+    let mut due = stalls::unsent(batch.tx, now.plus_ms(-limits.on_bus_ms), AT_ONCE)?;
     let mut next_stored = None;
     if writer.reports_known {
-        let (waiting, next) = passed(writer, batch).await?;
+        let (waiting, next) = passed(writer, batch)?;
         next_stored = next;
         due.extend(waiting);
-        due.extend(stalls::due(batch.tx, now, AT_ONCE).await?);
+        due.extend(stalls::due(batch.tx, now, AT_ONCE)?);
     }
     due.sort_unstable();
     due.dedup();
-    judge(writer, batch, &due).await?;
-    let oldest = stalls::oldest_unsent(batch.tx).await?;
+    judge(writer, batch, &due)?;
+    let oldest = stalls::oldest_unsent(batch.tx)?;
     let parked = match writer.reports_known {
-        true => stalls::next_look(batch.tx).await?,
+        true => stalls::next_look(batch.tx)?,
         false => None,
     };
     let next = [
@@ -80,13 +80,13 @@ pub(super) async fn sweep(
 }
 
 /// Moves on along the stored decisions: those with a rung still to come, and when the next is to be looked at.
-async fn passed(
+fn passed(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<(Vec<i64>, Option<Timestamp>), StoreError> {
-    let after = swept(writer, batch).await?;
+    let after = swept(writer, batch)?;
     let wait = first_look_ms(&writer.stall_limits);
-    let rows = stalls::unswept(batch.tx, after, AT_ONCE).await?;
+    let rows = stalls::unswept(batch.tx, after, AT_ONCE)?;
     let due = |stored_at: i64| Timestamp(stored_at).plus_ms(wait);
     let taken = rows
         .iter()
@@ -95,7 +95,7 @@ async fn passed(
     let (taken, later) = rows.split_at(taken);
     if let Some(last) = taken.last() {
         writer.swept = Some(last.id);
-        meta::put(batch.tx, meta::LADDER_SWEPT, &last.id.to_string()).await?;
+        meta::put(batch.tx, meta::LADDER_SWEPT, &last.id.to_string())?;
     }
     let waiting = taken.iter().filter(|row| row.waits);
     // A full page means that more is due at once.
@@ -107,60 +107,55 @@ async fn passed(
     Ok((waiting.filter_map(|row| row.request).collect(), next))
 }
 
-async fn swept(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<i64, StoreError> {
+fn swept(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<i64, StoreError> {
     if let Some(swept) = writer.swept {
         return Ok(swept);
     }
-    let kept = meta::stored(batch.tx, meta::LADDER_SWEPT).await?;
+    let kept = meta::stored(batch.tx, meta::LADDER_SWEPT)?;
     let swept = kept.and_then(|kept| kept.parse().ok()).unwrap_or(0);
     writer.swept = Some(swept);
     Ok(swept)
 }
 
 /// Looks at one decision that found its request after the sweep had passed it.
-pub(super) async fn found_late(
+pub(super) fn found_late(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     decision: i64,
     request: i64,
 ) -> Result<(), StoreError> {
-    if decision > swept(writer, batch).await? {
+    if decision > swept(writer, batch)? {
         return Ok(());
     }
-    stalls::park(batch.tx, request, batch.now).await?;
+    stalls::park(batch.tx, request, batch.now)?;
     writer.counts.watched += 1;
     writer.sweep_at(batch.now);
     Ok(())
 }
 
 /// Looks again at those of the changed rows that are watched: what has moved is an alarm no longer.
-pub(super) async fn moved(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+pub(super) fn moved(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if writer.counts.watched == 0 || batch.effects.touched.is_empty() {
         return Ok(());
     }
     let mut touched = batch.effects.touched.clone();
     touched.sort_unstable();
     touched.dedup();
-    let watched = stalls::watched_of(batch.tx, &touched).await?;
-    judge(writer, batch, &watched).await
+    let watched = stalls::watched_of(batch.tx, &touched)?;
+    judge(writer, batch, &watched)
 }
 
-async fn judge(
-    writer: &mut WriterState,
-    batch: &mut Tx<'_>,
-    ids: &[i64],
-) -> Result<(), StoreError> {
+fn judge(writer: &mut WriterState, batch: &mut Tx<'_>, ids: &[i64]) -> Result<(), StoreError> {
     if ids.is_empty() {
         return Ok(());
     }
-    let (_, mut alarmed) = stalls::counts(batch.tx).await?;
-    for watched in stalls::look_up(batch.tx, ids).await? {
+    let (_, mut alarmed) = stalls::counts(batch.tx)?;
+    for watched in stalls::look_up(batch.tx, ids)? {
         let mut seen = judge_progress(&progress(writer, &watched), &writer.stall_limits, batch.now);
         if let Look::Stalled(stall) = seen
-            && (is_contradicted(batch, &watched).await?
+            && (is_contradicted(batch, &watched)?
                 || stall == Stall::NotExecuted
-                    && (is_script(batch, &watched).await?
-                        || reports_nothing(batch, &watched).await?))
+                    && (is_script(batch, &watched)? || reports_nothing(batch, &watched)?))
         {
             seen = Look::Done;
         }
@@ -172,28 +167,26 @@ async fn judge(
             && !current
         {
             let actor = writer.identity.auto_key().to_string();
-            batch
-                .clear_alarm(&actor, AlarmCode::Stalled(stall), &name(&watched))
-                .await?;
+            batch.clear_alarm(&actor, AlarmCode::Stalled(stall), &name(&watched))?;
             alarmed -= 1;
         }
         match seen {
             Look::Stalled(_) if current => {}
             Look::Stalled(stall) if alarmed < MOST => {
-                raise(writer, batch, &watched, stall).await?;
+                raise(writer, batch, &watched, stall)?;
                 alarmed += 1;
             }
             Look::Stalled(_) => {
-                stalls::park(batch.tx, watched.request, batch.now.plus_ms(TURN_MS)).await?;
+                stalls::park(batch.tx, watched.request, batch.now.plus_ms(TURN_MS))?;
             }
-            Look::Again(at) => stalls::park(batch.tx, watched.request, at).await?,
-            Look::Done => stalls::forget(batch.tx, watched.request).await?,
+            Look::Again(at) => stalls::park(batch.tx, watched.request, at)?,
+            Look::Done => stalls::forget(batch.tx, watched.request)?,
         }
         if let Look::Again(at) = seen {
             writer.sweep_at(at);
         }
     }
-    writer.counts.watched = stalls::counts(batch.tx).await?.0;
+    writer.counts.watched = stalls::counts(batch.tx)?.0;
     Ok(())
 }
 
@@ -219,29 +212,29 @@ fn progress(writer: &WriterState, watched: &Watched) -> Progress {
 }
 
 /// Whether the bus holds another decision: what this console knows of it reaches no agent.
-async fn is_contradicted(batch: &mut Tx<'_>, watched: &Watched) -> Result<bool, StoreError> {
+fn is_contradicted(batch: &mut Tx<'_>, watched: &Watched) -> Result<bool, StoreError> {
     match name(watched).parse::<RequestKey>() {
-        Ok(key) => quarantine::is_contradicted(batch.tx, &decision_subject(&key)).await,
+        Ok(key) => quarantine::is_contradicted(batch.tx, &decision_subject(&key)),
         Err(_) => Ok(false),
     }
 }
 
 /// Whether a shell script was gated: nobody reports what became of the call.
-async fn is_script(batch: &mut Tx<'_>, watched: &Watched) -> Result<bool, StoreError> {
+fn is_script(batch: &mut Tx<'_>, watched: &Watched) -> Result<bool, StoreError> {
     let Ok(key) = name(watched).parse::<RequestKey>() else {
         return Ok(false);
     };
-    let raw = requests::payload(batch.tx, watched.request).await?;
+    let raw = requests::payload(batch.tx, watched.request)?;
     let parsed = parse_request(&request_subject(&key), &raw.unwrap_or_default());
     Ok(parsed.is_ok_and(|parsed| parsed.request.agent.framework.as_deref() == Some(SCRIPT)))
 }
 
 /// Whether its receipt said that nobody will report what became of the call.
-async fn reports_nothing(batch: &mut Tx<'_>, watched: &Watched) -> Result<bool, StoreError> {
+fn reports_nothing(batch: &mut Tx<'_>, watched: &Watched) -> Result<bool, StoreError> {
     let Ok(key) = name(watched).parse::<RequestKey>() else {
         return Ok(false);
     };
-    let receipts = receipts::of_requests(batch.tx, &[key]).await?;
+    let receipts = receipts::of_requests(batch.tx, &[key])?;
     Ok(receipts.iter().any(|receipt| {
         let said = json_value(&receipt.detail).unwrap_or_default();
         let degraded = said["degraded"].as_array().into_iter().flatten();
@@ -253,19 +246,19 @@ fn name(watched: &Watched) -> String {
     format!("{}/{}/{}", watched.ws, watched.agent, watched.request_id)
 }
 
-async fn raise(
+fn raise(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     watched: &Watched,
     stall: Stall,
 ) -> Result<(), StoreError> {
-    stalls::mark(batch.tx, watched.request, stall, batch.now).await?;
+    stalls::mark(batch.tx, watched.request, stall, batch.now)?;
     let Ok(key) = name(watched).parse() else {
         return Ok(());
     };
     let (code, actor) = (stall.code(), writer.identity.auto_key().to_string());
     let raised = batch.alarm_of_request(actor, code, &key, batch.now);
-    if let Some(about) = raised.await? {
+    if let Some(about) = raised? {
         tracing::warn!(about, code, "an answer is stuck");
         batch.effects.touched.push(watched.request);
     }

@@ -49,15 +49,15 @@ pub(super) struct Taken {
 }
 
 /// Keeps a value that was taken over, with what the audit log says of it.
-pub(super) async fn keep(
+pub(super) fn keep(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     row: &PolicyRow,
     entries: Vec<Entry>,
 ) -> Result<(), StoreError> {
     // Another process of this folder may have written it, and said so in the audit log.
-    if policy::put(batch.tx, row).await? {
-        policy_history::add(batch.tx, row).await?;
+    if policy::put(batch.tx, row)? {
+        policy_history::add(batch.tx, row)?;
         batch.effects.audit.extend(entries);
     }
     batch.effects.status = true;

@@ -50,7 +50,7 @@ pub struct OperatorPractice {
 }
 
 /// Writes it. Only the switch is audited: a verdict on a practice card is not a decision.
-pub(super) async fn keep(
+pub(super) fn keep(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     note: PracticeNote,
@@ -58,7 +58,7 @@ pub(super) async fn keep(
     let operator = writer.identity.human_key().to_string();
     match note {
         PracticeNote::Switch(to) => {
-            if practice::set(batch.tx, to).await? {
+            if practice::set(batch.tx, to)? {
                 let detail = json!({ "on": to.on, "one_in": to.one_in });
                 batch.record(operator, "practice", "practice", detail);
             }
@@ -71,7 +71,7 @@ pub(super) async fn keep(
                 outcome: outcome.as_str(),
                 at: batch.now.0,
             };
-            practice::keep(batch.tx, &verdict).await?;
+            practice::keep(batch.tx, &verdict)?;
         }
     }
     Ok(())
@@ -81,13 +81,13 @@ pub(super) async fn keep(
 pub(crate) type Examined = (String, Option<String>);
 
 /// Looks at the call of a card as at one that arrives; nothing of it is kept.
-pub(super) async fn examine(
+pub(super) fn examine(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     (agent, request): &(AgentKey, ApprovalRequest),
     done: oneshot::Sender<Examined>,
 ) -> Result<(), StoreError> {
-    let found = habits::look(&mut writer.habits, batch.tx, batch.now, agent, request).await?;
+    let found = habits::look(&mut writer.habits, batch.tx, batch.now, agent, request)?;
     batch.answer(done, (found.text(), found.effect));
     Ok(())
 }

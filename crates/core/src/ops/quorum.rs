@@ -29,7 +29,7 @@ fn asked_for(in_force: &InForce, found: &Evaluation) -> (u8, Option<usize>) {
 }
 
 /// Keeps what the rules ask for. Once somebody has voted the number only rises.
-pub(super) async fn note(
+pub(super) fn note(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &mut RequestRecord,
@@ -45,7 +45,7 @@ pub(super) async fn note(
         return Ok(());
     }
     let own = needed == record.approvals_required;
-    if !quorum::note(batch.tx, record.id, if own { 1 } else { needed }).await? {
+    if !quorum::note(batch.tx, record.id, if own { 1 } else { needed })? {
         return Ok(());
     }
     record.approvals_needed = needed;
@@ -62,17 +62,17 @@ pub(super) async fn note(
 }
 
 /// The rules are gone.
-pub(super) async fn forget(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    let raised = quorum::raised(batch.tx).await?;
-    for mut record in requests::records_by_id(batch.tx, &raised).await? {
-        note(writer, batch, &mut record, None).await?;
+pub(super) fn forget(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    let raised = quorum::raised(batch.tx)?;
+    for mut record in requests::records_by_id(batch.tx, &raised)? {
+        note(writer, batch, &mut record, None)?;
     }
     Ok(())
 }
 
 /// Looks again by what is known of the rules here, however old that is: before an operator's approval is taken
 /// or signed, and where rules were replaced by what does not count.
-pub(super) async fn look(
+pub(super) fn look(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &mut RequestRecord,
@@ -81,9 +81,7 @@ pub(super) async fn look(
     let Some(in_force) = in_force.filter(|of| of.set.may_raise()) else {
         return Ok(());
     };
-    let row = pending_evaluation::read(batch.tx, &[(record.id, true)])
-        .await?
-        .pop();
+    let row = pending_evaluation::read(batch.tx, &[(record.id, true)])?.pop();
     let Some(row) = row.flatten() else {
         return Ok(());
     };
@@ -97,8 +95,6 @@ pub(super) async fn look(
     };
     let none = std::collections::HashMap::new();
     // A sum that is not known yet counts as too much, and what is not approved asks for more operators, not fewer.
-    let found = judge(writer, batch, record, &asked, &in_force, &none)
-        .await?
-        .found;
-    note(writer, batch, record, Some((&in_force, &found))).await
+    let found = judge(writer, batch, record, &asked, &in_force, &none)?.found;
+    note(writer, batch, record, Some((&in_force, &found)))
 }

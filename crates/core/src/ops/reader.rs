@@ -17,7 +17,7 @@ use crate::store::tool_record::ToolCall;
 use crate::store::{Reader, StoreError};
 
 /// Writes it with its rows of the audit log. A card is drawn anew for marks alone.
-pub(super) async fn keep(
+pub(super) fn keep(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     note: ReaderNote,
@@ -27,10 +27,10 @@ pub(super) async fn keep(
     let (skipped, calls): (Vec<_>, Vec<_>) = note.calls.into_iter().partition(is_skipped);
     if !skipped.is_empty() {
         let rows: Vec<i64> = skipped.iter().map(|call| call.request).collect();
-        reader::skip(batch.tx, &json!(rows).to_string()).await?;
+        reader::skip(batch.tx, &json!(rows).to_string())?;
     }
     for mut call in calls {
-        let kept = reader::keep(batch.tx, &call, batch.now.0).await?;
+        let kept = reader::keep(batch.tx, &call, batch.now.0)?;
         if kept == Reading::Skipped {
             continue;
         }
@@ -45,7 +45,7 @@ pub(super) async fn keep(
     }
     audit.into_iter().for_each(|row| record(writer, batch, row));
     if let Some(state) = &note.state {
-        reader::keep_state(batch.tx, state).await?;
+        reader::keep_state(batch.tx, state)?;
         batch.effects.status = true;
     }
     Ok(())

@@ -110,7 +110,7 @@ fn is_of_a_bypass_that_is_over(
 
 /// Takes a decision out of the outbox that the stream does not hold: its request waits for people again, and for rules
 /// once the pause or stop has ended. An automatic answer is given anew.
-pub(super) async fn take_back(
+pub(super) fn take_back(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     decision_id: &str,
@@ -120,7 +120,7 @@ pub(super) async fn take_back(
     if !writer.projects {
         return Ok(());
     }
-    let Some(record) = requests::records_by_id(batch.tx, &[request]).await?.pop() else {
+    let Some(record) = requests::records_by_id(batch.tx, &[request])?.pop() else {
         return Ok(());
     };
     let waiting = next(record.state, Step::TakeBack);
@@ -132,10 +132,10 @@ pub(super) async fn take_back(
     if waiting.is_err() && !needs_no_person {
         return Ok(());
     }
-    let Some((payload, sig)) = outbox::take_back(batch.tx, decision_id).await? else {
+    let Some((payload, sig)) = outbox::take_back(batch.tx, decision_id)? else {
         return Ok(());
     };
-    rule_uses::forget(batch.tx, decision_id).await?;
+    rule_uses::forget(batch.tx, decision_id)?;
     // Should it arrive all the same, it is read as a stranger's.
     if let Some(sig) = sig {
         writer.own.remove(&sig);
@@ -148,8 +148,8 @@ pub(super) async fn take_back(
     });
     batch.record(auto, "taken_back", record.key.to_string(), detail);
     let Ok(waiting) = waiting else {
-        let open = unanswered::of(batch.tx, &[request]).await?;
-        return automatic_answers::answer(writer, batch, &open).await;
+        let open = unanswered::of(batch.tx, &[request])?;
+        return automatic_answers::answer(writer, batch, &open);
     };
     let mut change = StateChange {
         delivery: Delivery::Stored,
@@ -166,15 +166,15 @@ pub(super) async fn take_back(
         change.decided_at = Some(at);
     }
     let state = change.state;
-    request_states::change_states(batch.tx, &[change]).await?;
+    request_states::change_states(batch.tx, &[change])?;
     batch.effects.touched.push(request);
     batch.effects.status = true;
     if state == State::Withdrawn {
-        return automatic_answers::answer(writer, batch, &[request]).await;
+        return automatic_answers::answer(writer, batch, &[request]);
     }
     writer.judge.again(request);
     // A stop denies it, and the deadline may be near.
     writer.next_due = None;
     // The votes that still count may be enough.
-    close::consider(writer, batch, &[request]).await
+    close::consider(writer, batch, &[request])
 }

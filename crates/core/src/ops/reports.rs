@@ -28,12 +28,12 @@ fn rung(stage: Stage) -> Delivery {
 }
 
 /// Stores receipts with their position and raises the ladder.
-pub(crate) async fn apply_receipts(
+pub(crate) fn apply_receipts(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingReceipt],
 ) -> Result<(), StoreError> {
-    let Some(unread) = writer.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages)? else {
         return Ok(());
     };
     let mut rows = Vec::with_capacity(unread.len());
@@ -56,21 +56,20 @@ pub(crate) async fn apply_receipts(
             Err(why) => {
                 let stream = Stream::Receipts;
                 let place = (message.at, message.subject.as_str(), message.raw.as_slice());
-                set_aside(batch, stream, &unread.epoch, place, why).await?;
+                set_aside(batch, stream, &unread.epoch, place, why)?;
                 if let Some(Subject::Receipt(key)) = Subject::parse(&message.subject) {
-                    note_unreadable(batch, &key, message, why).await?;
+                    note_unreadable(batch, &key, message, why)?;
                 }
             }
         }
     }
-    let inserted = receipts::insert(batch.tx, &rows).await?;
+    let inserted = receipts::insert(batch.tx, &rows)?;
     let keys: Vec<RequestKey> = rows.iter().map(|row| row.key.clone()).collect();
-    let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)
-        .await?
+    let records: HashMap<RequestKey, RequestRecord> = requests::records(batch.tx, &keys)?
         .into_iter()
         .map(|record| (record.key.clone(), record))
         .collect();
-    let standing = by_name(decisions::outcomes(batch.tx, &keys).await?);
+    let standing = by_name(decisions::outcomes(batch.tx, &keys)?);
     let mut early = Vec::new();
     let mut raised: HashMap<i64, Delivery> = HashMap::new();
     for ((row, stage), digest) in rows.into_iter().zip(stages).zip(digests) {
@@ -109,27 +108,27 @@ pub(crate) async fn apply_receipts(
                 ran: digest.as_deref(),
                 at: row.at,
             };
-            compare(writer, batch, &row.key, &execution, decision).await?;
+            compare(writer, batch, &row.key, &execution, decision)?;
         }
     }
     if !early.is_empty() {
-        writer.counts.early += receipts_before_decision::note(batch.tx, &early).await?;
+        writer.counts.early += receipts_before_decision::note(batch.tx, &early)?;
         if let Some(look_at) = early.iter().filter_map(|(_, look_at)| *look_at).min() {
             writer.due_at(look_at);
         }
     }
     let raised: Vec<(i64, Delivery)> = raised.into_iter().collect();
-    request_states::change_delivery(batch.tx, &raised).await?;
+    request_states::change_delivery(batch.tx, &raised)?;
     batch
         .effects
         .touched
         .extend(raised.iter().map(|(id, _)| *id));
-    writer.projected(batch, unread).await
+    writer.projected(batch, unread)
 }
 
 /// Reports a receipt that cannot be read under its request: it may have said that the call ran. Once, and of a request
 /// that is known, so that an agent that sends nothing else, or under names that it makes up, fills no log.
-async fn note_unreadable(
+fn note_unreadable(
     batch: &mut Tx<'_>,
     key: &RequestKey,
     message: &IncomingReceipt,
@@ -141,8 +140,8 @@ async fn note_unreadable(
     if noted.any(|row| row.action == UNREADABLE && row.subject == subject) {
         return Ok(());
     }
-    let known = requests::records(batch.tx, std::slice::from_ref(key)).await?;
-    if known.is_empty() || audit::is_written(batch.tx, UNREADABLE, &subject).await? {
+    let known = requests::records(batch.tx, std::slice::from_ref(key))?;
+    if known.is_empty() || audit::is_written(batch.tx, UNREADABLE, &subject)? {
         return Ok(());
     }
     tracing::warn!(request = %key, why, "a receipt cannot be read and was set aside");
@@ -159,7 +158,7 @@ async fn note_unreadable(
 }
 
 /// Keeps a message that could not be read.
-pub(super) async fn set_aside(
+pub(super) fn set_aside(
     batch: &mut Tx<'_>,
     stream: Stream,
     epoch: &str,
@@ -167,7 +166,5 @@ pub(super) async fn set_aside(
     why: &str,
 ) -> Result<(), StoreError> {
     let kept = (at, subject, raw);
-    batch
-        .set_aside((stream, epoch), kept, ("unreadable", why))
-        .await
+    batch.set_aside((stream, epoch), kept, ("unreadable", why))
 }

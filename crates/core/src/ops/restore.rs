@@ -82,7 +82,7 @@ pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Re
     let _ = fs::remove_dir_all(&staging.0);
     let staged = stage(&data, &staging.0, file, &carried, &info)?;
     let (rows, read_only) = verified(options, &staged, file, &info).await?;
-    let standing = standing(&data).await;
+    let standing = standing(&data);
     let keeps = may_replace(&staged, &standing, file, replace).await?;
     let digest = digest_of(file.to_owned()).await?;
     let identity = Identity::load(&staged, &options.operator)?;
@@ -239,10 +239,10 @@ async fn verified(
     backup::whole(&staged.database())
         .await
         .map_err(|error| broken(&error))?;
-    let (mut writer, reader) = store::open(&staged.database()).await?;
-    backup::unload(&mut writer).await?;
+    let (writer, reader) = store::open(&staged.database()).await?;
+    backup::unload(&writer)?;
     reader.close().await;
-    writer.close().await?;
+    writer.close()?;
     let mut reading = options.clone();
     reading.data_dir = staged.path().to_owned();
     reading.nats_url = None;
@@ -260,11 +260,11 @@ async fn verified(
     }
 }
 
-async fn standing(data: &DataDir) -> FolderState {
+fn standing(data: &DataDir) -> FolderState {
     if !data.database().exists() {
         return FolderState::Nothing;
     }
-    match backup::settle(&data.database()).await {
+    match backup::settle(&data.database()) {
         Ok((head, anchored)) => FolderState::Readable(head, anchored),
         Err(error) => {
             tracing::warn!(%error, "the store of this folder cannot be read");
@@ -291,10 +291,10 @@ async fn may_replace(
         _ if replace => Ok(true),
         FolderState::Unreadable => refused("the store of this folder cannot be read".to_owned()),
         FolderState::Readable(head, _) => {
-            let (mut writer, reader) = store::open(&staged.database()).await?;
-            let known = backup::contains(&mut writer, head).await;
+            let (writer, reader) = store::open(&staged.database()).await?;
+            let known = backup::contains(&writer, head);
             reader.close().await;
-            writer.close().await?;
+            writer.close()?;
             match known? {
                 true => Ok(true),
                 false => refused(format!(
@@ -340,11 +340,11 @@ async fn note(
         }),
     };
     let (mut writer, reader) = store::open(&staged.database()).await?;
-    let mut tx = writer.begin().await?;
-    audit::append(&mut tx, &[entry]).await?;
-    tx.commit().await?;
+    let tx = writer.begin()?;
+    audit::append(&tx, &[entry])?;
+    tx.commit()?;
     reader.close().await;
-    writer.close().await
+    writer.close()
 }
 
 /// Puts the staged files in place; where the old ones are kept, if there were any.

@@ -127,19 +127,19 @@ impl App {
 }
 
 /// Removes these, and answers with how much that was.
-pub(super) async fn apply(
+pub(super) fn apply(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     (kind, items, before): (Kind, &[Item], Timestamp),
     done: oneshot::Sender<Run>,
 ) -> Result<(), StoreError> {
-    let run = remove(writer, batch, kind, items, before).await?;
+    let run = remove(writer, batch, kind, items, before)?;
     batch.answer(done, run);
     Ok(())
 }
 
 /// Removes these and names them in the audit log.
-async fn remove(
+fn remove(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     kind: Kind,
@@ -149,12 +149,12 @@ async fn remove(
     if writer.read_only.is_some() {
         return Ok(Run::default());
     }
-    retention::start_erasing(batch.tx).await?;
+    retention::start_erasing(batch.tx)?;
     let mut gone: Vec<Gone> = Vec::with_capacity(items.len());
     for item in items {
-        gone.extend(retention::remove(batch.tx, item, batch.now).await?);
+        gone.extend(retention::remove(batch.tx, item, batch.now)?);
     }
-    retention::stop_erasing(batch.tx).await?;
+    retention::stop_erasing(batch.tx)?;
     let bytes: i64 = gone.iter().map(|gone| gone.bytes).sum();
     if !gone.is_empty() {
         let names: Vec<&str> = gone.iter().map(|gone| gone.name.as_str()).collect();

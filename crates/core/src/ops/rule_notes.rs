@@ -13,7 +13,7 @@ use crate::store::StoreError;
 use crate::store::rule_notes::{self, RuleNote};
 
 /// Keeps what shadow rules would have done, and which rules could not be read for sure.
-pub(super) async fn keep(
+pub(super) fn keep(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &RequestRecord,
@@ -40,7 +40,7 @@ pub(super) async fn keep(
             policy_digest: digest.to_string(),
             at: batch.now,
         };
-        if rule_notes::insert(batch.tx, &note).await? && kind == "shadow" {
+        if rule_notes::insert(batch.tx, &note)? && kind == "shadow" {
             let auto = writer.identity.auto_key().to_string();
             batch.record(
                 auto,

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::store::Connection;
 use countersign_wire::{Effective, RequestKey, Sha256Digest, request_fields};
 use parking_lot::{Mutex, MutexGuard};
-use sqlx::SqliteConnection;
 
 use crate::domain::Timestamp;
 use crate::policy::evaluate::amount;
@@ -74,13 +74,8 @@ impl Amounts {
     }
 
     /// Reads what this call adds.
-    async fn read(
-        &self,
-        tx: &mut SqliteConnection,
-        request: i64,
-        pointer: &str,
-    ) -> Result<f64, StoreError> {
-        let raw = requests::payload(tx, request).await?;
+    fn read(&self, tx: &Connection, request: i64, pointer: &str) -> Result<f64, StoreError> {
+        let raw = requests::payload(tx, request)?;
         let raw = raw.unwrap_or_default();
         self.locked().read += raw.len();
         let amount = added(&raw, pointer);
@@ -107,8 +102,8 @@ fn added(raw: &[u8], pointer: &str) -> f64 {
 }
 
 /// What a rule has approved in its windows. An amount that is not known any more counts as too much.
-pub(super) async fn used(
-    (tx, now): (&mut SqliteConnection, Timestamp),
+pub(super) fn used(
+    (tx, now): (&Connection, Timestamp),
     amounts: &Amounts,
     ws: &str,
     rule: &Rule,
@@ -122,10 +117,10 @@ pub(super) async fn used(
     let mut used = Used::default();
     let mut reads_on = false;
     if let Some(limit) = rule.limit {
-        used.count = rule_uses::approved(tx, within(limit.per_ms)).await?;
+        used.count = rule_uses::approved(tx, within(limit.per_ms))?;
     }
     if let Some(sum) = &rule.sum {
-        let calls = rule_uses::approved_calls(tx, within(sum.per_ms), SUMMED_MAX + 1).await?;
+        let calls = rule_uses::approved_calls(tx, within(sum.per_ms), SUMMED_MAX + 1)?;
         let too_many = i64::try_from(calls.len()).is_ok_and(|calls| calls > SUMMED_MAX);
         for call in calls.into_iter().filter(|_| !too_many) {
             used.sum += match amounts.get(call, &sum.pointer) {
@@ -134,7 +129,7 @@ pub(super) async fn used(
                     reads_on = true;
                     break;
                 }
-                None => amounts.read(tx, call, &sum.pointer).await?,
+                None => amounts.read(tx, call, &sum.pointer)?,
             };
         }
         if too_many || reads_on {

@@ -14,7 +14,7 @@ use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::runtime::{App, Role};
 use crate::store::search_index::{self, Hay};
-use crate::store::{StoreError, WriteConnection, audit_refs};
+use crate::store::{Connection, StoreError, audit_refs};
 
 /// Requests read in one step while nobody waits for the index.
 pub(super) const QUIET_STEP: usize = 100;
@@ -30,13 +30,13 @@ pub(super) const BETWEEN_STEPS: Duration = Duration::from_millis(2);
 pub(super) const UNDER_LOAD: Duration = Duration::from_secs(1);
 
 /// Indexes what comes next, answers the waiting searches whether there is more, and notes when to go on.
-pub(super) async fn apply(
+pub(super) fn apply(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     limit: usize,
     done: Option<oneshot::Sender<bool>>,
 ) -> Result<(), StoreError> {
-    let (more, outdated) = step(batch.tx, limit).await?;
+    let (more, outdated) = step(batch.tx, limit)?;
     writer.searchable_in = (more || outdated).then_some(BETWEEN_STEPS);
     if let Some(done) = done {
         batch.answer(done, more);
@@ -45,8 +45,8 @@ pub(super) async fn apply(
 }
 
 /// Indexes what comes next. Returns whether there is more of that, and whether there are words of another version.
-async fn step(tx: &mut WriteConnection, limit: usize) -> Result<(bool, bool), StoreError> {
-    let step = search_index::next(tx, limit).await?;
+fn step(tx: &Connection, limit: usize) -> Result<(bool, bool), StoreError> {
+    let step = search_index::next(tx, limit)?;
     let mut hays = Vec::with_capacity(step.unread.len() + step.later.len());
     for row in &step.unread {
         // What retention took away is not made findable again.
@@ -68,8 +68,8 @@ async fn step(tx: &mut WriteConnection, limit: usize) -> Result<(bool, bool), St
             });
         }
     }
-    search_index::put(tx, &step, &hays).await?;
-    let more = audit_refs::step(tx, limit * AUDIT_ROWS).await?;
+    search_index::put(tx, &step, &hays)?;
+    let more = audit_refs::step(tx, limit * AUDIT_ROWS)?;
     Ok((step.more || more, step.outdated))
 }
 

@@ -10,12 +10,12 @@ use super::writer_state::{Tx, WriterState};
 use crate::store::{StoreError, spans};
 
 /// Stores a batch of the stream with its position.
-pub(crate) async fn apply(
+pub(crate) fn apply(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     messages: &[IncomingSpan],
 ) -> Result<(), StoreError> {
-    let Some(unread) = writer.unread(batch.tx, messages).await? else {
+    let Some(unread) = writer.unread(batch.tx, messages)? else {
         return Ok(());
     };
     let mut rows = Vec::with_capacity(unread.len());
@@ -29,10 +29,10 @@ pub(crate) async fn apply(
                     unreadable.subject.as_str(),
                     unreadable.raw.as_slice(),
                 );
-                set_aside(batch, stream, &unread.epoch, place, &unreadable.why).await?;
+                set_aside(batch, stream, &unread.epoch, place, &unreadable.why)?;
             }
         }
     }
-    spans::upsert(batch.tx, &unread.epoch, &rows).await?;
-    writer.projected(batch, unread).await
+    spans::upsert(batch.tx, &unread.epoch, &rows)?;
+    writer.projected(batch, unread)
 }

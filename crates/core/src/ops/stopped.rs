@@ -40,7 +40,7 @@ const READY_LIMIT: Duration = Duration::from_secs(30);
 const UNKNOWN_LOOK_MS: i64 = 200;
 
 /// Denies by rank; returns when to look again.
-pub(super) async fn deny(
+pub(super) fn deny(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
@@ -59,7 +59,7 @@ pub(super) async fn deny(
     let mut next = None;
     let mut open = HashSet::new();
     for (agent, set) in stopped {
-        let ids = requests::open_of(batch.tx, &agent, AT_ONCE).await?;
+        let ids = requests::open_of(batch.tx, &agent, AT_ONCE)?;
         let Some(oldest) = ids.first() else {
             continue;
         };
@@ -68,10 +68,10 @@ pub(super) async fn deny(
             return Ok(Some(batch.now.plus_ms(UNKNOWN_LOOK_MS)));
         }
         // The command goes from the newest call to the oldest.
-        let ended = requests::last_ended(batch.tx, &agent, *oldest).await?;
+        let ended = requests::last_ended(batch.tx, &agent, *oldest)?;
         let grace = ended.map_or(set.at, |at| at.max(set.at)).plus_ms(GRACE_MS);
         let mut commands = Vec::new();
-        for record in requests::records_by_id(batch.tx, &ids).await? {
+        for record in requests::records_by_id(batch.tx, &ids)? {
             if record.stored_at < set.at && batch.now < grace {
                 next = earlier(next, grace);
                 continue;
@@ -83,7 +83,7 @@ pub(super) async fn deny(
             }
             if record.state == State::Holding {
                 let actor = writer.identity.auto_key().to_string();
-                release_hold(batch, &record, &actor, "hold_dropped").await?;
+                release_hold(batch, &record, &actor, "hold_dropped")?;
             }
             let command = DecideCommand {
                 message: Some(format!("{} stopped this agent", set.by)),
@@ -98,7 +98,7 @@ pub(super) async fn deny(
         let settlements = writer.settlements.clone();
         let full = ids.len() >= usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
         let some = !commands.is_empty();
-        decide::apply(writer, batch, &settlements, commands).await?;
+        decide::apply(writer, batch, &settlements, commands)?;
         if full && some {
             next = earlier(next, batch.now);
         }

@@ -17,7 +17,7 @@ use crate::store::{StoreError, tools, typed_targets};
 const POINTER_MAX: usize = 256;
 
 /// Keeps the choice of this console's operator.
-pub(super) async fn choose(
+pub(super) fn choose(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     (agent, tool): (&AgentKey, &str),
@@ -26,7 +26,7 @@ pub(super) async fn choose(
 ) -> Result<(), StoreError> {
     let operator = writer.identity.human_key().to_string();
     let stamp = (operator.as_str(), batch.now);
-    if typed_targets::put(batch.tx, (agent, tool), pointer, stamp).await? {
+    if typed_targets::put(batch.tx, (agent, tool), pointer, stamp)? {
         let detail = json!({ "tool": tool, "pointer": pointer });
         batch.record(operator, "typed_target", agent.to_string(), detail);
     }

@@ -65,7 +65,7 @@ fn role(writer: &WriterState, record: &RequestRecord, key: &str, at: Timestamp) 
 }
 
 /// Stores the votes of a batch of the stream; its position is written by the caller.
-pub(super) async fn apply(
+pub(super) fn apply(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     epoch: &str,
@@ -75,7 +75,7 @@ pub(super) async fn apply(
         return Ok(());
     }
     let keys: Vec<RequestKey> = messages.iter().map(|(_, vote)| vote.key.clone()).collect();
-    let records = requests::records_by_key(batch.tx, &keys).await?;
+    let records = requests::records_by_key(batch.tx, &keys)?;
     let me = writer.identity.human_key().to_string();
     let rows: Vec<NewVote> = messages
         .iter()
@@ -106,7 +106,7 @@ pub(super) async fn apply(
             }
         })
         .collect();
-    let inserted = votes::insert(batch.tx, &rows).await?;
+    let inserted = votes::insert(batch.tx, &rows)?;
     let mut counted = Vec::new();
     for ((message, vote), row) in messages.iter().zip(&rows) {
         let name = vote.key.to_string();
@@ -123,13 +123,13 @@ pub(super) async fn apply(
             seq: message.at.seq,
         };
         let is_new = inserted.contains(&message.at.seq);
-        if !is_new && let Some(first) = republish::moved(batch.tx, again).await? {
+        if !is_new && let Some(first) = republish::moved(batch.tx, again)? {
             let reported = stored_at(writer, epoch, message);
             attested::compare(batch, &vote.key, &reported, first);
             continue;
         }
         if !is_new {
-            set_aside(batch, epoch, message).await?;
+            set_aside(batch, epoch, message)?;
             batch.record(row.voter.clone(), CONFLICT, name, detail);
             continue;
         }
@@ -140,15 +140,15 @@ pub(super) async fn apply(
             continue;
         };
         let vote_id = row.body.vote_id.as_deref().unwrap_or_default();
-        vote_outbox::settle(batch.tx, id, &row.voter, vote_id).await?;
+        vote_outbox::settle(batch.tx, id, &row.voter, vote_id)?;
         report(writer, batch, vote_id, message.at.seq);
         batch.effects.touched.push(id);
         match row.stands {
             Some(true) => counted.push(id),
-            _ => alarm(writer, batch, &vote.key).await?,
+            _ => alarm(writer, batch, &vote.key)?,
         }
     }
-    close::consider(writer, batch, &counted).await
+    close::consider(writer, batch, &counted)
 }
 
 /// Answers who waits for a vote of this process, once its place on the stream is committed.
@@ -165,46 +165,40 @@ fn report(writer: &WriterState, batch: &mut Tx<'_>, vote_id: &str, seq: i64) {
     batch.reply(move || settlements.settle(&id, settled));
 }
 
-async fn alarm(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-    key: &RequestKey,
-) -> Result<(), StoreError> {
+fn alarm(writer: &WriterState, batch: &mut Tx<'_>, key: &RequestKey) -> Result<(), StoreError> {
     tracing::error!(request = %key, "a stored vote does not verify; it is not counted");
     let actor = writer.identity.auto_key().to_string();
-    batch
-        .alarm(&actor, AlarmCode::VoidVote, &key.to_string())
-        .await
+    batch.alarm(&actor, AlarmCode::VoidVote, &key.to_string())
 }
 
-async fn set_aside(
+fn set_aside(
     batch: &mut Tx<'_>,
     epoch: &str,
     message: &IncomingDecision,
 ) -> Result<(), StoreError> {
     let stream = countersign_wire::Stream::Decisions;
     let kept = (message.at, message.subject.as_str(), &message.raw[..]);
-    batch.set_aside((stream, epoch), kept, (CONFLICT, "")).await
+    batch.set_aside((stream, epoch), kept, (CONFLICT, ""))
 }
 
 /// Joins votes that came before their requests.
-pub(super) async fn join_orphans(
+pub(super) fn join_orphans(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     keys: &[RequestKey],
 ) -> Result<(), StoreError> {
-    let orphans = votes::orphans(batch.tx, keys).await?;
+    let orphans = votes::orphans(batch.tx, keys)?;
     if orphans.is_empty() {
         return Ok(());
     }
-    let records = requests::records_by_key(batch.tx, keys).await?;
+    let records = requests::records_by_key(batch.tx, keys)?;
     let mut counted = Vec::new();
     for orphan in orphans {
         let Some(record) = orphan.request_key().and_then(|key| records.get(&key)) else {
             continue;
         };
         let valid = counts(writer, record, &given(&orphan));
-        votes::adopt(batch.tx, orphan.id, record.id, valid).await?;
+        votes::adopt(batch.tx, orphan.id, record.id, valid)?;
         writer.counts.orphaned_votes -= 1;
         let actor = writer.identity.auto_key().to_string();
         let detail = json!({ "stands": valid, "stream_seq": orphan.stream_seq });
@@ -213,10 +207,10 @@ pub(super) async fn join_orphans(
         if valid {
             counted.push(record.id);
         } else {
-            alarm(writer, batch, &record.key).await?;
+            alarm(writer, batch, &record.key)?;
         }
     }
-    close::consider(writer, batch, &counted).await
+    close::consider(writer, batch, &counted)
 }
 
 fn given(vote: &StoredVote) -> Given<'_> {

@@ -227,16 +227,19 @@ pub(super) async fn used_so_far(
     rule: &Rule,
     now: Timestamp,
 ) -> Result<Option<Used>, StoreError> {
-    let amounts = Amounts::default();
-    let mut connection = reader.0.acquire().await?;
-    for _ in 0..READS {
-        amounts.begin();
-        let counted = used((&mut *connection, now), &amounts, workspace.as_ref(), rule).await?;
-        if !counted.reads_on {
-            return Ok(Some(counted.used));
+    let (workspace, rule) = (workspace.clone(), rule.clone());
+    let read = reader.direct(move |sqlite| {
+        let amounts = Amounts::default();
+        for _ in 0..READS {
+            amounts.begin();
+            let counted = used((sqlite, now), &amounts, workspace.as_ref(), &rule)?;
+            if !counted.reads_on {
+                return Ok::<_, StoreError>(Some(counted.used));
+            }
         }
-    }
-    Ok(None)
+        Ok(None)
+    });
+    read.await
 }
 
 /// What becomes of a request while the value in the place of the rules does not count: people are asked, as many as the

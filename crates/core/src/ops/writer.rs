@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{broadcast, mpsc, watch};
+use tokio::task::block_in_place;
 use tokio::time::Instant;
 
 use super::apply::{apply_all, drop_leftover_holds};
@@ -39,12 +40,6 @@ pub(crate) enum Thread {
     Own,
     /// On those of the runtime, which has several.
     Shared,
-}
-
-/// Waits for `work` while the other tasks of this thread go on elsewhere.
-fn blocking<T>(work: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Handle::current();
-    tokio::task::block_in_place(|| runtime.block_on(work))
 }
 
 /// The ends of the writer's channels.
@@ -84,16 +79,16 @@ struct Retry {
 }
 
 impl WriterTask {
-    pub(crate) async fn new(
+    pub(crate) fn new(
         mut store: store::Writer,
         mut state: WriterState,
         handles: WriterHandles,
     ) -> Result<Self, StoreError> {
-        let data_version = store.data_version().await?;
-        let mut tx = store.begin().await?;
-        drop_leftover_holds(&state, &mut tx).await?;
-        state.counts = Counts::read(&mut tx).await?;
-        tx.commit().await?;
+        let data_version = store.data_version()?;
+        let tx = store.begin()?;
+        drop_leftover_holds(&state, &tx)?;
+        state.counts = Counts::read(&tx)?;
+        tx.commit()?;
         let now = Instant::now();
         Ok(Self {
             store,
@@ -120,13 +115,13 @@ impl WriterTask {
             };
             self.flow.taken(&jobs);
             if !rests {
-                jobs.extend(self.left_elsewhere().await);
+                jobs.extend(self.left_elsewhere());
             }
             jobs.extend(self.index(&jobs));
             self.disk_failed();
             let stops = jobs.iter().any(|job| matches!(job, Job::Stop(_)));
             if !jobs.is_empty() || (self.is_due() && !self.is_waiting()) {
-                self.commit_where(thread, jobs).await;
+                self.commit_where(thread, jobs);
             }
             if stops {
                 break;
@@ -135,21 +130,21 @@ impl WriterTask {
         }
         if self.state.projects
             && !self.damaged
-            && let Err(error) = self.store.fold_log_back().await
+            && let Err(error) = self.store.fold_log_back()
         {
             tracing::warn!(%error, "the last changes stay in the log; the next start reads them there");
         }
-        if let Err(error) = self.store.close().await {
+        if let Err(error) = self.store.close() {
             tracing::warn!(%error, "the database was not closed cleanly; it recovers at the next start");
         }
     }
 
     /// What other processes wrote, or what was not handed on, asks for.
-    async fn left_elsewhere(&mut self) -> Vec<Job> {
+    fn left_elsewhere(&mut self) -> Vec<Job> {
         let mut jobs = Vec::new();
         if Instant::now() >= self.next_look {
             self.next_look = Instant::now() + LOOK_EVERY;
-            jobs.extend(self.foreign_writes().await);
+            jobs.extend(self.foreign_writes());
         }
         if self.state.left_behind && Instant::now() >= self.next_rescan {
             self.next_rescan = Instant::now() + LEFT_BEHIND_EVERY;
@@ -178,17 +173,17 @@ impl WriterTask {
 
     /// Commits on this thread what is done at once, and keeps anything longer from holding up the tasks that wait for
     /// this thread. A lone decision so finds everything where its caller was, and no other thread has to wake for it.
-    async fn commit_where(&mut self, thread: Thread, jobs: Vec<Job>) {
+    fn commit_where(&mut self, thread: Thread, jobs: Vec<Job>) {
         let aside = thread == Thread::Shared;
-        if !aside || (self.is_quick(&jobs) && self.has_lock().await) {
-            self.commit(jobs).await;
+        if !aside || (self.is_quick(&jobs) && self.has_lock()) {
+            self.commit(jobs);
         } else {
-            blocking(self.commit(jobs));
+            block_in_place(|| self.commit(jobs));
         }
         if self.store.log_is_long() && !self.damaged {
             match aside {
-                true => blocking(self.store.copy_log()),
-                false => self.store.copy_log().await,
+                true => block_in_place(|| self.store.copy_log()),
+                false => self.store.copy_log(),
             }
         }
     }
@@ -205,9 +200,9 @@ impl WriterTask {
         few.is_some_and(|few| few <= QUICK) && self.retry.is_none() && !self.is_due()
     }
 
-    async fn has_lock(&mut self) -> bool {
+    fn has_lock(&mut self) -> bool {
         // The transaction itself meets the same error again and reports it.
-        !self.damaged && self.store.try_lock().await.unwrap_or(false)
+        !self.damaged && self.store.try_lock().unwrap_or(false)
     }
 
     fn is_waiting(&self) -> bool {
@@ -259,8 +254,8 @@ impl WriterTask {
     }
 
     /// Whether another process of this folder has written since the last look.
-    async fn foreign_writes(&mut self) -> Option<Job> {
-        match self.store.data_version().await {
+    fn foreign_writes(&mut self) -> Option<Job> {
+        match self.store.data_version() {
             Ok(version) if version != self.data_version => {
                 self.data_version = version;
                 Some(Job::Rescan)
@@ -274,14 +269,14 @@ impl WriterTask {
     }
 
     /// Commits the jobs, or lets the callers go with an error and keeps the rest for later.
-    async fn commit(&mut self, jobs: Vec<Job>) {
+    fn commit(&mut self, jobs: Vec<Job>) {
         if self.damaged || self.disk_failed() {
             // Nothing is written to a broken file: it would only break more. The streams wait.
             self.store.unlock();
             return;
         }
         let kept: Vec<Job> = jobs.iter().filter_map(Job::for_retry).collect();
-        match self.try_commit(jobs).await {
+        match self.try_commit(jobs) {
             Ok(effects) => {
                 self.retry = None;
                 self.handles.health.send_if_modified(Health::writes);
@@ -333,22 +328,22 @@ impl WriterTask {
         true
     }
 
-    async fn try_commit(&mut self, jobs: Vec<Job>) -> Result<Effects, StoreError> {
+    fn try_commit(&mut self, jobs: Vec<Job>) -> Result<Effects, StoreError> {
         if self.retry.is_some() {
-            self.store.reopen().await?;
-            self.data_version = self.store.data_version().await?;
+            self.store.reopen()?;
+            self.data_version = self.store.data_version()?;
             // What another process wrote meanwhile does not show in it.
             self.state.left_behind = true;
         }
-        let mut tx = self.store.begin().await?;
+        let tx = self.store.begin()?;
         if self.state.counts_stale {
-            self.state.counts = Counts::read(&mut tx).await?;
+            self.state.counts = Counts::read(&tx)?;
             self.state.counts_stale = false;
         }
         let now = self.state.clock.now();
         let settlements = &self.handles.settlements;
-        let effects = apply_all(&mut self.state, &mut tx, now, settlements, jobs).await?;
-        tx.commit_only().await?;
+        let effects = apply_all(&mut self.state, &tx, now, settlements, jobs)?;
+        tx.commit_only()?;
         Ok(effects)
     }
 

@@ -30,8 +30,8 @@ use crate::runtime::StreamPlace;
 use crate::store::audit::Entry;
 use crate::store::outbox::OutboxCursor;
 use crate::store::{
-    StoreError, WriteConnection, agents_waiting, alarms, decisions, receipts_before_decision,
-    stalls, tombstones, unanswered, votes,
+    Connection, StoreError, agents_waiting, alarms, decisions, receipts_before_decision, stalls,
+    tombstones, unanswered, votes,
 };
 
 /// Code of a message whose subject already holds another one.
@@ -183,20 +183,20 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// Counts everything anew.
-    pub(crate) async fn read(tx: &mut WriteConnection) -> Result<Self, StoreError> {
+    pub(crate) fn read(tx: &Connection) -> Result<Self, StoreError> {
         let mut waiting = HashMap::new();
-        for (ws, agent, count) in agents_waiting::waiting_by_agent(tx).await? {
+        for (ws, agent, count) in agents_waiting::waiting_by_agent(tx)? {
             if let Ok(key) = format!("{ws}/{agent}").parse() {
                 waiting.insert(key, count);
             }
         }
         Ok(Self {
             waiting,
-            orphans: decisions::count_orphans(tx).await?,
-            tombstones: tombstones::count(tx).await?,
-            early: receipts_before_decision::count(tx).await?,
-            watched: stalls::counts(tx).await?.0,
-            orphaned_votes: votes::count_orphans(tx).await?,
+            orphans: decisions::count_orphans(tx)?,
+            tombstones: tombstones::count(tx)?,
+            early: receipts_before_decision::count(tx)?,
+            watched: stalls::counts(tx)?.0,
+            orphaned_votes: votes::count_orphans(tx)?,
         })
     }
 
@@ -289,7 +289,7 @@ impl WriterState {
 
 /// What one transaction gathers; published only after it is committed.
 pub(crate) struct Tx<'t> {
-    pub(crate) tx: &'t mut WriteConnection,
+    pub(crate) tx: &'t Connection,
     pub(crate) now: Timestamp,
     pub(crate) effects: Effects,
 }
@@ -335,28 +335,28 @@ impl Tx<'_> {
     }
 
     /// Raises an alarm and says so in the audit log.
-    pub(crate) async fn alarm(
+    pub(crate) fn alarm(
         &mut self,
         actor: &str,
         code: AlarmCode,
         subject: &str,
     ) -> Result<(), StoreError> {
         let code = code.as_str();
-        alarms::raise(self.tx, code, subject, self.now).await?;
+        alarms::raise(self.tx, code, subject, self.now)?;
         self.record(actor, "alarm", subject, json!({ "code": code }));
         self.effects.status = true;
         Ok(())
     }
 
     /// Raises an alarm of something that may happen very often: an unacknowledged one is not raised again.
-    pub(crate) async fn alarm_unseen(
+    pub(crate) fn alarm_unseen(
         &mut self,
         actor: &str,
         code: AlarmCode,
         subject: &str,
     ) -> Result<(), StoreError> {
         let code = code.as_str();
-        if alarms::raise_unseen(self.tx, code, subject, self.now).await? {
+        if alarms::raise_unseen(self.tx, code, subject, self.now)? {
             self.record(actor, "alarm", subject, json!({ "code": code }));
             self.effects.status = true;
         }
@@ -365,7 +365,7 @@ impl Tx<'_> {
 
     /// Raises an alarm about a request, once. Where many of the same agent are unacknowledged it is one about the
     /// agent: a flood hides no other alarm. Returns what the new alarm is about.
-    pub(crate) async fn alarm_of_request(
+    pub(crate) fn alarm_of_request(
         &mut self,
         actor: String,
         code: &'static str,
@@ -373,17 +373,17 @@ impl Tx<'_> {
         at: Timestamp,
     ) -> Result<Option<String>, StoreError> {
         let (subject, agent) = (request.to_string(), request.agent_key().to_string());
-        if alarms::is_active(self.tx, code, &subject).await? {
+        if alarms::is_active(self.tx, code, &subject)? {
             return Ok(None);
         }
-        let many = alarms::are_many(self.tx, code, &agent, MANY_ALARMS).await?;
+        let many = alarms::are_many(self.tx, code, &agent, MANY_ALARMS)?;
         let (subject, is_new) = match many {
             false => {
-                let is_new = alarms::raise_once(self.tx, code, &subject, at).await?;
+                let is_new = alarms::raise_once(self.tx, code, &subject, at)?;
                 (subject, is_new)
             }
             true => {
-                let is_new = alarms::raise_unseen(self.tx, code, &agent, at).await?;
+                let is_new = alarms::raise_unseen(self.tx, code, &agent, at)?;
                 (agent, is_new)
             }
         };
@@ -396,14 +396,14 @@ impl Tx<'_> {
     }
 
     /// Ends an alarm whose cause is gone.
-    pub(crate) async fn clear_alarm(
+    pub(crate) fn clear_alarm(
         &mut self,
         actor: &str,
         code: AlarmCode,
         subject: &str,
     ) -> Result<(), StoreError> {
         let code = code.as_str();
-        if alarms::clear(self.tx, code, subject).await? {
+        if alarms::clear(self.tx, code, subject)? {
             let detail = serde_json::json!({ "code": code });
             self.record(actor, "alarm_cleared", subject, detail);
             self.effects.status = true;

@@ -278,7 +278,7 @@ async fn build(
         false => store::open_beside(&data.database()).await?,
     };
     if let Some(limit) = &options.page_limit {
-        writer.limit_pages(Arc::clone(limit)).await?;
+        writer.limit_pages(Arc::clone(limit))?;
     }
     let Parts {
         shared,

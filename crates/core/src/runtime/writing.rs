@@ -72,7 +72,7 @@ pub(super) async fn start_writer(
     // Beside a console, a process makes one change and ends: its commit waits for the disk itself.
     let durable = match role {
         Role::Console => {
-            let log = writer.sync_apart().await?;
+            let log = writer.sync_apart()?;
             let (ours, theirs) = durable(move || log.sync());
             app.inner.tasks.spawn_blocking(move || theirs.run());
             Some(ours)
@@ -88,7 +88,7 @@ pub(super) async fn start_writer(
         positions: shared.positions.clone(),
         health: shared.health.clone(),
     };
-    let writer = WriterTask::new(writer, state, handles).await?;
+    let writer = WriterTask::new(writer, state, handles)?;
     let publisher = Publisher {
         bus: shared.bus.subscribe(),
         compared: shared.compared.subscribe(),

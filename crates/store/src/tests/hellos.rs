@@ -7,6 +7,7 @@ use crate::agents::{self, NewHello};
 use crate::domain::Timestamp;
 use crate::pool::temporary;
 use crate::redefined;
+use crate::sql;
 use crate::tools::{self, Definitions, ToolRow};
 
 fn bot() -> AgentKey {
@@ -44,32 +45,25 @@ fn heard(instance: &str, at: i64) -> Heard {
 async fn a_tool_is_dated_from_its_last_change_and_shown_while_it_is_listed_or_a_person_approved_it()
 {
     let (_folder, mut writer, reader) = temporary().await;
-    let mut tx = writer.begin().await.unwrap();
+    let tx = writer.begin().unwrap();
     let first = [
         defined(0, "a", "1"),
         defined(1, "b", "1"),
         defined(2, "c", "1"),
     ];
-    tools::replace(&mut tx, &bot(), &reported(&first, 1))
-        .await
-        .unwrap();
-    sqlx::query(
+    tools::replace(&tx, &bot(), &reported(&first, 1)).unwrap();
+    tx.execute(
         "UPDATE tools SET approved_digest = def_digest, approved_at = 1 WHERE name IN ('b', 'c')",
+        [],
     )
-    .execute(&mut **tx)
-    .await
     .unwrap();
     let second = [defined(0, "c", "2"), defined(2, "d", "1")];
-    let changed = tools::replace(&mut tx, &bot(), &reported(&second, 2))
-        .await
-        .unwrap();
+    let changed = tools::replace(&tx, &bot(), &reported(&second, 2)).unwrap();
     assert_eq!(changed.len(), 1, "only c was approved and reads otherwise");
     assert_eq!(changed[0].now, Sha256Digest::of_bytes(b"2").to_string());
-    let again = tools::replace(&mut tx, &bot(), &reported(&second, 3))
-        .await
-        .unwrap();
+    let again = tools::replace(&tx, &bot(), &reported(&second, 3)).unwrap();
     assert!(again.is_empty(), "a change is reported once");
-    tx.commit().await.unwrap();
+    tx.commit().unwrap();
     let rows = tools::all(&reader).await.unwrap();
     let reported = |row: &ToolRow| (row.name.clone(), row.place, row.changed_at);
     let reported: Vec<_> = rows.iter().map(reported).collect();
@@ -86,7 +80,7 @@ async fn a_tool_is_dated_from_its_last_change_and_shown_while_it_is_listed_or_a_
 #[tokio::test]
 async fn a_tool_that_a_hello_leaves_out_keeps_its_past() {
     let (_folder, mut writer, _reader) = temporary().await;
-    let mut tx = writer.begin().await.unwrap();
+    let tx = writer.begin().unwrap();
     for (definitions, at, since) in [
         (vec![defined(0, "a", "1")], 1, (1, None)),
         (vec![], 2, (1, None)),
@@ -94,14 +88,13 @@ async fn a_tool_that_a_hello_leaves_out_keeps_its_past() {
         (vec![], 4, (1, None)),
         (vec![defined(0, "a", "2")], 5, (5, Some(5))),
     ] {
-        tools::replace(&mut tx, &bot(), &reported(&definitions, at))
-            .await
-            .unwrap();
-        let known: (i64, Option<i64>) =
-            sqlx::query_as("SELECT changed_at, redefined_at FROM tools WHERE name = 'a'")
-                .fetch_one(&mut **tx)
-                .await
-                .unwrap();
+        tools::replace(&tx, &bot(), &reported(&definitions, at)).unwrap();
+        let known = tx.query_row(
+            "SELECT changed_at, redefined_at FROM tools WHERE name = 'a'",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        );
+        let known: (i64, Option<i64>) = known.unwrap();
         assert_eq!(known, since, "after the hello of {at}");
     }
 }
@@ -120,9 +113,9 @@ async fn a_hello_that_names_no_tools_leaves_those_of_the_one_before_and_an_empty
         (reported(&[], 3), vec![]),
         (silent(4), vec![]),
     ] {
-        let mut tx = writer.begin().await.unwrap();
-        tools::replace(&mut tx, &bot(), &definitions).await.unwrap();
-        tx.commit().await.unwrap();
+        let tx = writer.begin().unwrap();
+        tools::replace(&tx, &bot(), &definitions).unwrap();
+        tx.commit().unwrap();
         let rows = tools::all(&reader).await.unwrap();
         let places: Vec<_> = rows.iter().map(|row| row.place).collect();
         assert_eq!(places, listed, "after the hello of {}", definitions.at.0);
@@ -132,41 +125,36 @@ async fn a_hello_that_names_no_tools_leaves_those_of_the_one_before_and_an_empty
 #[tokio::test]
 async fn tools_that_hellos_leave_out_do_not_grow_without_end() {
     let (_folder, mut writer, _reader) = temporary().await;
-    let mut tx = writer.begin().await.unwrap();
+    let tx = writer.begin().unwrap();
     for round in 0..3 {
         let many: Vec<_> = (0..900)
             .map(|n| defined(n, &format!("t{round}-{n}"), "1"))
             .collect();
-        tools::replace(&mut tx, &bot(), &reported(&many, round))
-            .await
-            .unwrap();
+        tools::replace(&tx, &bot(), &reported(&many, round)).unwrap();
     }
-    let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM tools")
-        .fetch_one(&mut **tx)
-        .await
-        .unwrap();
+    let kept: i64 = sql::value(&tx, "SELECT count(*) FROM tools", []).unwrap();
     assert_eq!(kept, 1_900, "the listed and the last 1,000 of the others");
 }
 
 #[tokio::test]
 async fn copies_of_an_agent_are_kept_apart_and_do_not_grow_without_end() {
     let (_folder, mut writer, reader) = temporary().await;
-    let mut tx = writer.begin().await.unwrap();
+    let tx = writer.begin().unwrap();
     let signs = [heard("a", 10), heard("b", 20), heard("", 30)];
-    assert!(agent_instances::note(&mut tx, &signs).await.unwrap());
+    assert!(agent_instances::note(&tx, &signs).unwrap());
     let again = [heard("a", 40), heard("b", 15)];
-    assert!(!agent_instances::note(&mut tx, &again).await.unwrap());
-    tx.commit().await.unwrap();
+    assert!(!agent_instances::note(&tx, &again).unwrap());
+    tx.commit().unwrap();
     let known = agent_instances::all(&reader).await.unwrap();
     let seen: Vec<_> = known
         .iter()
         .map(|row| (row.instance_id.as_str(), row.first_seen, row.last_seen))
         .collect();
     assert_eq!(seen, [("a", 10, 40), ("", 30, 30), ("b", 20, 20)]);
-    let mut tx = writer.begin().await.unwrap();
+    let tx = writer.begin().unwrap();
     let flood: Vec<Heard> = (0..500).map(|n| heard(&format!("f{n}"), 100 + n)).collect();
-    agent_instances::note(&mut tx, &flood).await.unwrap();
-    tx.commit().await.unwrap();
+    agent_instances::note(&tx, &flood).unwrap();
+    tx.commit().unwrap();
     let known = agent_instances::all(&reader).await.unwrap();
     assert_eq!(known.len(), 64);
     assert_eq!(known[0].instance_id, "f499");
@@ -175,8 +163,8 @@ async fn copies_of_an_agent_are_kept_apart_and_do_not_grow_without_end() {
 #[tokio::test]
 async fn a_setup_schema_is_read_as_it_was_written_and_an_unreadable_hello_loses_nothing() {
     let (_folder, mut writer, reader) = temporary().await;
-    let mut tx = writer.begin().await.unwrap();
-    assert_eq!(agents::setup_schema(&mut tx, &bot()).await.unwrap(), None);
+    let tx = writer.begin().unwrap();
+    assert_eq!(agents::setup_schema(&tx, &bot()).unwrap(), None);
     let hello = NewHello {
         framework: Some("flexus"),
         raw: b"{}",
@@ -184,11 +172,9 @@ async fn a_setup_schema_is_read_as_it_was_written_and_an_unreadable_hello_loses_
         credentials: None,
         at: Timestamp(5),
     };
-    agents::note_hello(&mut tx, &bot(), &hello).await.unwrap();
-    agents::note_unreadable(&mut tx, &bot(), "not_json", Timestamp(7))
-        .await
-        .unwrap();
-    tx.commit().await.unwrap();
+    agents::note_hello(&tx, &bot(), &hello).unwrap();
+    agents::note_unreadable(&tx, &bot(), "not_json", Timestamp(7)).unwrap();
+    tx.commit().unwrap();
     let schema = agents::setup_schema_of(&reader, &bot())
         .await
         .unwrap()
@@ -197,31 +183,29 @@ async fn a_setup_schema_is_read_as_it_was_written_and_an_unreadable_hello_loses_
     let known = agents::all(&reader).await.unwrap();
     assert_eq!(known[0].hello_fault.as_deref(), Some("not_json"));
     assert_eq!((known[0].hello_at, known[0].last_seen), (Some(5), Some(7)));
-    let mut tx = writer.begin().await.unwrap();
-    agents::note_hello(&mut tx, &bot(), &hello).await.unwrap();
-    tx.commit().await.unwrap();
+    let tx = writer.begin().unwrap();
+    agents::note_hello(&tx, &bot(), &hello).unwrap();
+    tx.commit().unwrap();
     assert_eq!(agents::all(&reader).await.unwrap()[0].hello_fault, None);
 }
 
 #[tokio::test]
 async fn a_definition_that_came_before_the_console_may_have_replaced_another_one() {
     let (_folder, mut writer, reader) = temporary().await;
-    let mut tx = writer.begin().await.unwrap();
+    let tx = writer.begin().unwrap();
     let (a, b) = ([defined(0, "a", "1")], [defined(0, "b", "1")]);
     let before = Definitions {
         missed: true,
         ..reported(&a, 5)
     };
-    tools::replace(&mut tx, &bot(), &before).await.unwrap();
-    tools::replace(&mut tx, &bot(), &reported(&b, 7))
-        .await
-        .unwrap();
+    tools::replace(&tx, &bot(), &before).unwrap();
+    tools::replace(&tx, &bot(), &reported(&b, 7)).unwrap();
     let again = Definitions {
         missed: true,
         ..reported(&b, 9)
     };
-    tools::replace(&mut tx, &bot(), &again).await.unwrap();
-    tx.commit().await.unwrap();
+    tools::replace(&tx, &bot(), &again).unwrap();
+    tx.commit().unwrap();
     let redefined = redefined::of_workspace(&reader, "acme").await.unwrap();
     let expected = [("a", 5), ("b", 7)].map(|(tool, at)| ("bot".to_owned(), tool.to_owned(), at));
     assert_eq!(redefined, expected);
@@ -313,7 +297,7 @@ async fn whatever_may_have_defined_a_tool_otherwise_is_the_moment_that_counts() 
         ),
     ] {
         let (_folder, mut writer, _reader) = temporary().await;
-        let mut tx = writer.begin().await.unwrap();
+        let tx = writer.begin().unwrap();
         for (place, (all, how, expected)) in hellos.iter().enumerate() {
             let at = match *how {
                 "older" => 0,
@@ -325,7 +309,7 @@ async fn whatever_may_have_defined_a_tool_otherwise_is_the_moment_that_counts() 
                 unread: *how == "unread",
                 ..reported(all, at)
             };
-            tools::replace(&mut tx, &bot(), &definitions).await.unwrap();
+            tools::replace(&tx, &bot(), &definitions).unwrap();
             let hello = NewHello {
                 framework: None,
                 raw: b"{}",
@@ -333,13 +317,13 @@ async fn whatever_may_have_defined_a_tool_otherwise_is_the_moment_that_counts() 
                 credentials: None,
                 at: Timestamp(at),
             };
-            agents::note_hello(&mut tx, &bot(), &hello).await.unwrap();
-            let found: Option<i64> = sqlx::query_scalar(
+            agents::note_hello(&tx, &bot(), &hello).unwrap();
+            let found: Option<i64> = sql::value(
+                &tx,
                 "SELECT iif(t.def_digest IS NULL, a.tools_unknown_at, t.redefined_at) FROM agents a
                  LEFT JOIN tools t ON t.ws = a.ws AND t.agent = a.name AND t.name = 'x'",
+                [],
             )
-            .fetch_one(&mut **tx)
-            .await
             .unwrap();
             assert_eq!(found, *expected, "{what}, hello {at}");
         }

@@ -5,9 +5,10 @@ mod sorted;
 use std::time::Duration;
 
 use proptest::prelude::*;
-
+use rusqlite::{ToSql, params};
 use sqlx::QueryBuilder;
 
+use super::plan;
 use crate::domain::history::HistoryFilter;
 use crate::domain::search::TextQuery;
 use crate::domain::{State, Timestamp};
@@ -15,7 +16,7 @@ use crate::history::{Count, count, page};
 use crate::history_narrow::passing;
 use crate::history_source::{self, Source, Span, Towards};
 use crate::request_list::{self, RequestSummary};
-use crate::{Reader, Writer, temporary};
+use crate::{Reader, Writer, sql, temporary};
 
 const SPAN: Span = Span { above: 0, below: 9 };
 
@@ -105,36 +106,25 @@ fn single_filters() -> Vec<HistoryFilter> {
     ]
 }
 
-async fn plan(writer: &mut Writer, sql: &str) -> String {
-    let steps: Vec<(i64, i64, i64, String)> =
-        sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
-            .fetch_all(&mut *writer.connection)
-            .await
-            .unwrap();
-    let steps: Vec<String> = steps.into_iter().map(|(.., step)| step).collect();
-    steps.join("\n")
-}
-
 #[tokio::test]
 async fn every_filter_is_a_range_of_an_index_that_has_the_order_of_the_page() {
-    let (_folder, mut writer, reader) = temporary().await;
+    let (_folder, writer, reader) = temporary().await;
     for (ws, agent) in [("acme", "bot"), ("acme", "other"), ("labs", "bot")] {
         insert(
-            &mut writer,
+            &writer,
             &Fake {
                 ws,
                 agent,
                 ..Fake::default()
             },
-        )
-        .await;
+        );
     }
     for filter in single_filters() {
         let source = history_source::of(&reader, &filter).await.unwrap();
         for towards in [Towards::Older, Towards::Newer] {
             let mut query = QueryBuilder::new("");
             assert!(source.push(&mut query, SPAN, 9, towards), "{filter:?}");
-            let plan = plan(&mut writer, query.sql().as_str()).await;
+            let plan = plan(&writer, query.sql().as_str()).join("\n");
             assert!(!plan.contains("TEMP B-TREE"), "{filter:?}\n{plan}");
             for step in plan
                 .lines()
@@ -177,14 +167,14 @@ fn both(one: HistoryFilter, other: HistoryFilter) -> HistoryFilter {
 
 #[tokio::test]
 async fn what_else_must_hold_is_told_by_indexes_and_by_rows_only_where_there_is_none() {
-    let (_folder, mut writer, reader) = temporary().await;
-    insert(&mut writer, &Fake::default()).await;
+    let (_folder, writer, reader) = temporary().await;
+    insert(&writer, &Fake::default());
     for one in single_filters() {
         for other in single_filters() {
             let filter = both(one.clone(), other);
             let source = history_source::of(&reader, &filter).await.unwrap();
             let query = passing(&source, &filter, SPAN, 9, Towards::Newer).unwrap();
-            let plan = plan(&mut writer, query.sql().as_str()).await;
+            let plan = plan(&writer, query.sql().as_str()).join("\n");
             let whole =
                 |step: &str| step.starts_with("SCAN x") || ["SCAN r", "SCAN d"].contains(&step);
             assert!(!plan.lines().any(whole), "{filter:?}\n{plan}");
@@ -243,73 +233,54 @@ impl Default for Fake {
     }
 }
 
-async fn insert(writer: &mut Writer, fake: &Fake) {
-    let connection = &mut *writer.connection;
-    let id: i64 = sqlx::query_scalar(
+fn insert(writer: &Writer, fake: &Fake) {
+    let id: i64 = sql::value(
+        writer,
         "INSERT INTO requests(ws, agent, request_id, tool, risk, allowed, approvals_required, request_digest,
          stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, verdict, origin, decided_at, delivery, raw)
          SELECT ?1, ?2, 'r' || n, ?3, ?4, 'deny', 1, 'd', 'e', n, ?5, 0, 0, 0, ?6, ?7, ?8, ?9, 'stored', x'7b7d'
          FROM (SELECT coalesce(max(id), 0) + 1 AS n FROM requests) RETURNING id",
+        params![
+            fake.ws,
+            fake.agent,
+            fake.tool,
+            fake.risk,
+            fake.stored_at,
+            if fake.verdict.is_some() { "decided" } else { "expired" },
+            fake.verdict,
+            fake.verdict.map(|_| fake.origin),
+            fake.verdict.map(|_| fake.stored_at + fake.front),
+        ],
     )
-    .bind(fake.ws)
-    .bind(fake.agent)
-    .bind(fake.tool)
-    .bind(fake.risk)
-    .bind(fake.stored_at)
-    .bind(if fake.verdict.is_some() { "decided" } else { "expired" })
-    .bind(fake.verdict)
-    .bind(fake.verdict.map(|_| fake.origin))
-    .bind(fake.verdict.map(|_| fake.stored_at + fake.front))
-    .fetch_one(&mut *connection)
-    .await
     .unwrap();
+    let put = |sql, row: &[&dyn ToSql]| assert_eq!(sql::change(writer, sql, row).unwrap(), 1);
     for sql in [
         "INSERT INTO request_text(request, hay) VALUES (?1, ?2)",
         "INSERT INTO requests_fts(rowid, hay) VALUES (?1, ?2)",
     ] {
-        sqlx::query(sql)
-            .bind(id)
-            .bind(fake.words)
-            .execute(&mut *connection)
-            .await
-            .unwrap();
+        put(sql, params![id, fake.words]);
     }
-    sqlx::query(
+    put(
         "INSERT INTO request_times(block, first_at, last_at) VALUES (?1 / 1024, ?2, ?2)
          ON CONFLICT DO UPDATE SET first_at = min(first_at, ?2), last_at = max(last_at, ?2)",
-    )
-    .bind(id)
-    .bind(fake.stored_at)
-    .execute(&mut *connection)
-    .await
-    .unwrap();
+        params![id, fake.stored_at],
+    );
     // A row that is still watched, and not overdue, is there too.
-    sqlx::query("INSERT INTO stalls(request, code, look_at) VALUES (?1, ?2, 0)")
-        .bind(id)
-        .bind(fake.stall)
-        .execute(&mut *connection)
-        .await
-        .unwrap();
+    put(
+        "INSERT INTO stalls(request, code, look_at) VALUES (?1, ?2, 0)",
+        params![id, fake.stall],
+    );
     if fake.verdict.is_some() {
         // A digest that was looked at but not decided proves nothing.
-        sqlx::query("INSERT INTO looked(request, decision_id, front_ms, read_ms, looked) VALUES (?1, 'd' || iif(?2 = 1, 0, ?1), ?2, 3, '{}')")
-            .bind(id)
-            .bind(fake.front)
-            .execute(&mut *connection)
-            .await
-            .unwrap();
-        sqlx::query(
+        put(
+            "INSERT INTO looked(request, decision_id, front_ms, read_ms, looked) VALUES (?1, 'd' || iif(?2 = 1, 0, ?1), ?2, 3, '{}')",
+            params![id, fake.front],
+        );
+        put(
             "INSERT INTO decisions(decision_id, request, ws, agent, request_id, payload, key, rule_id, stream_epoch, stream_seq, stored_at)
              VALUES ('d' || ?1, ?1, ?2, ?3, 'r' || ?1, x'', ?4, ?5, 'e', ?1, 0)",
-        )
-        .bind(id)
-        .bind(fake.ws)
-        .bind(fake.agent)
-        .bind(fake.key)
-        .bind(fake.rule)
-        .execute(connection)
-        .await
-        .unwrap();
+            params![id, fake.ws, fake.agent, fake.key, fake.rule],
+        );
     }
 }
 
@@ -427,9 +398,9 @@ fn pages_hold_every_request_that_passes_once_and_newest_first() {
     );
     proptest!(ProptestConfig::with_cases(24), |(fakes in fakes(), pairs in prop::collection::vec(filters, 6), limit in 1..5_i64)| {
         runtime.block_on(async {
-            let (_folder, mut writer, reader) = temporary().await;
+            let (_folder, writer, reader) = temporary().await;
             for fake in &fakes {
-                insert(&mut writer, fake).await;
+                insert(&writer, fake);
             }
             for (one, other) in pairs {
                 let filter = both(one, other);

@@ -1,12 +1,10 @@
 //! What the schema costs, and what its constraints reject.
 
-use sqlx::Row as _;
-
 use crate::pool::temporary;
 
 #[tokio::test]
 async fn what_every_request_passes_through_fills_no_temporary_table() {
-    let (_folder, mut writer, _reader) = temporary().await;
+    let (_folder, writer, _reader) = temporary().await;
     for sql in [
         "INSERT INTO requests(ws, agent, request_id, risk, allowed, approvals_required, request_digest, raw,
          stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, delivery)
@@ -21,14 +19,9 @@ async fn what_every_request_passes_through_fills_no_temporary_table() {
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         "INSERT INTO stalls(request, code, look_at) VALUES (?, ?, ?)",
     ] {
-        let steps: Vec<String> =
-            sqlx::query(sqlx::AssertSqlSafe(format!("EXPLAIN {sql}")))
-                .fetch_all(&mut *writer.connection)
-                .await
-                .unwrap()
-                .iter()
-                .map(|row| row.get("opcode"))
-                .collect();
+        let mut explain = writer.prepare(&format!("EXPLAIN {sql}")).unwrap();
+        let steps = explain.raw_query().mapped(|row| row.get("opcode"));
+        let steps: Vec<String> = steps.map(Result::unwrap).collect();
         assert!(
             !steps.iter().any(|step| step == "OpenEphemeral"),
             "{sql}: {steps:?}"
@@ -38,7 +31,7 @@ async fn what_every_request_passes_through_fills_no_temporary_table() {
 
 #[tokio::test]
 async fn a_word_that_is_none_of_the_agreed_ones_is_refused() {
-    let (_folder, mut writer, _reader) = temporary().await;
+    let (_folder, writer, _reader) = temporary().await;
     for sql in [
         "PRAGMA foreign_keys = OFF",
         "INSERT INTO requests(ws, agent, request_id, risk, allowed, approvals_required, request_digest, raw,
@@ -52,10 +45,7 @@ async fn a_word_that_is_none_of_the_agreed_ones_is_refused() {
          VALUES ('a', 'b', 'c', 'd', 'received', 1, x'', 1)",
         "INSERT INTO stalls(request, look_at) VALUES (1, 1)",
     ] {
-        sqlx::query(sql)
-            .execute(&mut *writer.connection)
-            .await
-            .unwrap();
+        writer.execute(sql, []).unwrap();
     }
     for (table, column, words) in [
         (
@@ -80,10 +70,7 @@ async fn a_word_that_is_none_of_the_agreed_ones_is_refused() {
         for word in words.split(' ') {
             for (written, agreed) in [(word.to_owned(), true), (format!("{word}s"), false)] {
                 let sql = format!("UPDATE {table} SET {column} = ?");
-                let done = sqlx::query(sqlx::AssertSqlSafe(sql))
-                    .bind(&written)
-                    .execute(&mut *writer.connection)
-                    .await;
+                let done = writer.execute(&sql, [&written]);
                 assert_eq!(
                     done.is_ok(),
                     agreed,

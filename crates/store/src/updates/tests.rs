@@ -83,7 +83,7 @@ async fn a_new_store_and_one_of_this_version_tell_nothing() {
         drop(reported);
         assert_eq!(heard.await.unwrap(), []);
         reader.close().await;
-        writer.close().await.unwrap();
+        writer.close().unwrap();
     }
 }
 

@@ -290,7 +290,7 @@ const SILENT: &[&str] = &[
 /// Writes down what happens to the file from now on, in the order of the statements.
 pub(crate) async fn spy(data: &TempData) {
     let path = data.path().join("countersign.db");
-    store::open(&path).await.unwrap().0.close().await.unwrap();
+    store::open(&path).await.unwrap().0.close().unwrap();
     let mut raw = connect(data).await;
     let run = async |raw: &mut SqliteConnection, sql: String| {
         sqlx::raw_sql(sqlx::AssertSqlSafe(sql.clone()))

@@ -18,24 +18,24 @@ use crate::store::unanswered::EndedCursor;
 use crate::store::{StoreError, alarms, bus_stream, meta, policy};
 
 /// The console is connected to a bus that is the remembered one, or the first.
-pub(super) async fn bound(
+pub(super) fn bound(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     binding: BusBinding,
 ) -> Result<(), StoreError> {
     let realm = binding.realm.to_string();
-    if meta::put(batch.tx, meta::REALM, &realm).await? {
+    if meta::put(batch.tx, meta::REALM, &realm)? {
         let auto = writer.identity.auto_key().to_string();
         batch.record(auto, "realm", realm, json!({}));
     }
     // Also of those that nothing is projected from: one that is made anew has lost what it held.
     for (stream, epoch) in &binding.epochs {
-        bus_stream::remember(batch.tx, stream, epoch).await?;
+        bus_stream::remember(batch.tx, stream, epoch)?;
         // Another console's recovery renewed it, and what was read here is still there.
-        if bus_stream::renew(batch.tx, stream, epoch).await?
+        if bus_stream::renew(batch.tx, stream, epoch)?
             && let Some(of) = Stream::ALL.into_iter().find(|of| of.name() == *stream)
         {
-            let next = bus_stream::next_seq(batch.tx, stream, epoch).await?;
+            let next = bus_stream::next_seq(batch.tx, stream, epoch)?;
             let (epoch, next) = (epoch.clone(), u64::try_from(next).unwrap_or(1));
             batch
                 .effects
@@ -49,7 +49,7 @@ pub(super) async fn bound(
         .get(agents.name())
         .filter(|_| binding.hello_gap)
     {
-        bus_stream::restart(batch.tx, agents.name(), epoch).await?;
+        bus_stream::restart(batch.tx, agents.name(), epoch)?;
         let (epoch, next) = (epoch.clone(), 1);
         batch
             .effects
@@ -63,7 +63,7 @@ pub(super) async fn bound(
 }
 
 /// Everything that was stored before the console connected is projected.
-pub(super) async fn caught_up(
+pub(super) fn caught_up(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     reported: PastKnown,
@@ -74,8 +74,8 @@ pub(super) async fn caught_up(
     batch.reply(move || reported.announce());
     batch.effects.status = true;
     writer.answers_owed = Some(EndedCursor::default());
-    rescan(writer, batch).await?;
-    close::catch_up(writer, batch).await
+    rescan(writer, batch)?;
+    close::catch_up(writer, batch)
 }
 
 /// The same of what agents report.
@@ -97,7 +97,7 @@ pub(super) fn lagging(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<()
 }
 
 /// Streams that were lost have what this console knew of them again: they are read from their beginning.
-pub(super) async fn recovered(
+pub(super) fn recovered(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     epochs: &BTreeMap<&'static str, String>,
@@ -105,13 +105,13 @@ pub(super) async fn recovered(
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
     for (stream, epoch) in epochs {
-        bus_stream::restart(batch.tx, stream, epoch).await?;
+        bus_stream::restart(batch.tx, stream, epoch)?;
         if stream == &POLICY_STREAM {
-            policy::forget_revisions(batch.tx).await?;
+            policy::forget_revisions(batch.tx)?;
         }
     }
     let word = uuid::Uuid::new_v4().to_string();
-    meta::put(batch.tx, meta::RECOVERED, &word).await?;
+    meta::put(batch.tx, meta::RECOVERED, &word)?;
     let me = writer.identity.human_key().to_string();
     batch.record(me, "bus_recover", "bus", detail);
     batch.answer(done, ());
@@ -119,7 +119,7 @@ pub(super) async fn recovered(
 }
 
 /// The console takes no decisions from now on (code and reason), or does again.
-pub(super) async fn read_only(
+pub(super) fn read_only(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     why: Option<(String, String)>,
@@ -127,15 +127,13 @@ pub(super) async fn read_only(
     if let Some((code, reason)) = &why {
         let auto = writer.identity.auto_key().to_string();
         tracing::error!(code, reason, "this console is read-only now");
-        batch.alarm(&auto, AlarmCode::ReadOnly, code).await?;
+        batch.alarm(&auto, AlarmCode::ReadOnly, code)?;
     }
     let now = why.as_ref().map(|(code, _)| code.as_str());
-    for ended in alarms::subjects(batch.tx, AlarmCode::ReadOnly.as_str()).await? {
+    for ended in alarms::subjects(batch.tx, AlarmCode::ReadOnly.as_str())? {
         if now != Some(ended.as_str()) {
             let auto = writer.identity.auto_key().to_string();
-            batch
-                .clear_alarm(&auto, AlarmCode::ReadOnly, &ended)
-                .await?;
+            batch.clear_alarm(&auto, AlarmCode::ReadOnly, &ended)?;
         }
     }
     // Other processes of this folder must know it too.
@@ -144,12 +142,12 @@ pub(super) async fn read_only(
     match &why {
         Some((code, reason)) => {
             let kept = format!("{reason} ({code})");
-            if meta::put(batch.tx, meta::READ_ONLY, &kept).await? {
+            if meta::put(batch.tx, meta::READ_ONLY, &kept)? {
                 batch.record(auto, "read_only", console, json!({ "code": code }));
             }
         }
         None => {
-            if meta::clear(batch.tx, meta::READ_ONLY).await? {
+            if meta::clear(batch.tx, meta::READ_ONLY)? {
                 batch.record(auto, "read_only_ended", console, json!({}));
             }
         }

@@ -11,18 +11,18 @@ use crate::ops::draft::request_of;
 use crate::ops::publisher::{Carried, Outgoing};
 use crate::ops::votes::{cast, close};
 use crate::ops::writer_state::{Effects, Tx, WriterState};
-use crate::store::{StoreError, WriteConnection, audit, outbox, requests, rule_uses, vote_outbox};
+use crate::store::{Connection, StoreError, audit, outbox, requests, rule_uses, vote_outbox};
 
 /// A decision of this console was too late: the stream already holds another one.
-pub(super) async fn lost(
+pub(super) fn lost(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     decision_id: &str,
 ) -> Result<(), StoreError> {
-    let Some(subject) = outbox::close_lost(batch.tx, decision_id).await? else {
+    let Some(subject) = outbox::close_lost(batch.tx, decision_id)? else {
         return Ok(());
     };
-    rule_uses::forget(batch.tx, decision_id).await?;
+    rule_uses::forget(batch.tx, decision_id)?;
     let name = request_of(&subject).map_or(subject, |key| key.to_string());
     let actor = writer.identity.auto_key().to_string();
     batch.record(actor, "lost", name, json!({ "decision_id": decision_id }));
@@ -30,36 +30,33 @@ pub(super) async fn lost(
 }
 
 /// Sending one failed; it is tried again.
-pub(super) async fn attempt(
+pub(super) fn attempt(
     batch: &mut Tx<'_>,
     carried: Carried,
     id: &str,
     error: &str,
 ) -> Result<(), StoreError> {
     match carried {
-        Carried::Decision => outbox::note_attempt(batch.tx, id, error).await,
-        Carried::Vote => vote_outbox::note_attempt(batch.tx, id, error).await,
+        Carried::Decision => outbox::note_attempt(batch.tx, id, error),
+        Carried::Vote => vote_outbox::note_attempt(batch.tx, id, error),
     }
 }
 
 /// Another process of this folder may have left something there.
-pub(super) async fn look_again(
-    writer: &mut WriterState,
-    batch: &mut Tx<'_>,
-) -> Result<(), StoreError> {
+pub(super) fn look_again(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     batch.effects.status = true;
     writer.next_due = None;
-    rescan(writer, batch).await?;
+    rescan(writer, batch)?;
     // A stop that is over may have kept them from a decision.
-    close::catch_up(writer, batch).await
+    close::catch_up(writer, batch)
 }
 
 /// Sends the signed decisions in the outbox, whoever put them there; a page at a time.
-pub(super) async fn rescan(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+pub(super) fn rescan(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if writer.read_only.is_some() {
         return Ok(());
     }
-    let queued = outbox::queued(batch.tx, writer.rescanned.as_ref()).await?;
+    let queued = outbox::queued(batch.tx, writer.rescanned.as_ref())?;
     writer.left_behind = queued.len() >= outbox::PAGE || writer.rescanned.is_some();
     writer.rescanned = match queued.last() {
         Some(last) if queued.len() >= outbox::PAGE => {
@@ -67,12 +64,11 @@ pub(super) async fn rescan(writer: &mut WriterState, batch: &mut Tx<'_>) -> Resu
         }
         _ => None,
     };
-    if cast::rescan(writer, batch).await? {
+    if cast::rescan(writer, batch)? {
         writer.left_behind = true;
     }
     let ids: Vec<i64> = queued.iter().map(|row| row.request).collect();
-    let records: HashMap<i64, RequestRecord> = requests::records_by_id(batch.tx, &ids)
-        .await?
+    let records: HashMap<i64, RequestRecord> = requests::records_by_id(batch.tx, &ids)?
         .into_iter()
         .map(|record| (record.id, record))
         .collect();
@@ -92,49 +88,46 @@ pub(super) async fn rescan(writer: &mut WriterState, batch: &mut Tx<'_>) -> Resu
 }
 
 /// The console stops.
-pub(super) async fn stop(
+pub(super) fn stop(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
-    drop_holds(writer, batch).await?;
+    drop_holds(writer, batch)?;
     batch.answer(done, ());
     Ok(())
 }
 
 /// What a console that was killed had only held goes back to waiting.
-pub(crate) async fn drop_leftover_holds(
-    writer: &WriterState,
-    tx: &mut WriteConnection,
-) -> Result<(), StoreError> {
+pub(crate) fn drop_leftover_holds(writer: &WriterState, tx: &Connection) -> Result<(), StoreError> {
     let mut batch = Tx {
         tx,
         now: writer.clock.now(),
         effects: Effects::default(),
     };
-    drop_holds(writer, &mut batch).await?;
-    audit::append(batch.tx, &batch.effects.audit).await
+    drop_holds(writer, &mut batch)?;
+    audit::append(batch.tx, &batch.effects.audit)
 }
 
 /// A console that stops sends nothing that was only held.
-async fn drop_holds(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+fn drop_holds(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     if !writer.projects {
         return Ok(());
     }
     let actor = writer.identity.auto_key().to_string();
-    cast::drop_held(batch, &actor).await?;
+    cast::drop_held(batch, &actor)?;
     loop {
-        let held = outbox::held(batch.tx).await?;
+        let held = outbox::held(batch.tx)?;
         let keys: Vec<_> = held
             .iter()
             .filter_map(|row| request_of(&row.subject))
             .collect();
-        let records = requests::records(batch.tx, &keys).await?;
+        let records = requests::records(batch.tx, &keys)?;
         if records.is_empty() {
             return Ok(());
         }
         for record in records {
-            release_hold(batch, &record, &actor, "hold_dropped").await?;
+            release_hold(batch, &record, &actor, "hold_dropped")?;
         }
     }
 }

@@ -20,23 +20,20 @@ pub(crate) const UNREADABLE: &str = "unreadable";
 /// Its detail's `code` where it had moved the deadline before a decision came that was stored earlier.
 pub(crate) const AFTER_DECISION: &str = "after_decision";
 
-async fn record_of(
-    batch: &mut Tx<'_>,
-    key: &RequestKey,
-) -> Result<Option<RequestRecord>, StoreError> {
-    let mut found = requests::records(batch.tx, std::slice::from_ref(key)).await?;
+fn record_of(batch: &mut Tx<'_>, key: &RequestKey) -> Result<Option<RequestRecord>, StoreError> {
+    let mut found = requests::records(batch.tx, std::slice::from_ref(key))?;
     Ok(found.pop())
 }
 
-pub(super) async fn withdraw(
+pub(super) fn withdraw(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
     raw: &[u8],
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let Some(record) = record_of(batch, key).await? else {
-        return keep(writer, batch, key, TombstoneKind::Withdraw, raw, at).await;
+    let Some(record) = record_of(batch, key)? else {
+        return keep(writer, batch, key, TombstoneKind::Withdraw, raw, at);
     };
     let digest = Sha256Digest::of_bytes(raw).to_string();
     let actor = key.agent_key().to_string();
@@ -46,14 +43,14 @@ pub(super) async fn withdraw(
         key.to_string(),
         json!({ "payload_digest": digest }),
     );
-    requests::note_withdrawn(batch.tx, record.id, at).await?;
+    requests::note_withdrawn(batch.tx, record.id, at)?;
     // A queued decision is on its way: the stream shows which of the two was first.
     let Ok(state) = next(record.state, Step::Withdraw) else {
-        return judge_again(writer, batch, key).await;
+        return judge_again(writer, batch, key);
     };
     if record.state == State::Holding {
-        crate::store::outbox::delete_held(batch.tx, record.id).await?;
-        crate::store::vote_outbox::delete_held(batch.tx, record.id).await?;
+        crate::store::outbox::delete_held(batch.tx, record.id)?;
+        crate::store::vote_outbox::delete_held(batch.tx, record.id)?;
     }
     writer.counts.closed(&key.agent_key());
     let change = StateChange {
@@ -64,16 +61,16 @@ pub(super) async fn withdraw(
         decided_at: Some(at),
         delivery: record.delivery,
     };
-    request_states::change_states(batch.tx, &[change]).await?;
+    request_states::change_states(batch.tx, &[change])?;
     batch.effects.touched.push(record.id);
     if writer.caught_up {
-        automatic_answers::answer(writer, batch, &[record.id]).await?;
+        automatic_answers::answer(writer, batch, &[record.id])?;
     }
     Ok(())
 }
 
 /// Keeps what came before its request; it is applied, and audited again, when the request comes.
-async fn keep(
+fn keep(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
@@ -96,10 +93,10 @@ async fn keep(
         raw: raw.to_vec(),
         at,
     };
-    tombstones::insert(batch.tx, key, kind, &stone).await
+    tombstones::insert(batch.tx, key, kind, &stone)
 }
 
-pub(super) async fn tighten(
+pub(super) fn tighten(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
@@ -107,8 +104,8 @@ pub(super) async fn tighten(
     raw: &[u8],
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    let Some(record) = record_of(batch, key).await? else {
-        return keep(writer, batch, key, TombstoneKind::Tighten, raw, at).await;
+    let Some(record) = record_of(batch, key)? else {
+        return keep(writer, batch, key, TombstoneKind::Tighten, raw, at);
     };
     let Some(body) = body else {
         tracing::warn!(request = %key, "an unreadable tighten was ignored");
@@ -123,18 +120,18 @@ pub(super) async fn tighten(
         return Ok(());
     };
     // What an agent says after the decision does not move the deadline that the decision was judged by.
-    let decision = decisions::stored(batch.tx, key).await?;
+    let decision = decisions::stored(batch.tx, key)?;
     if decision.is_some_and(|decision| decision.stored_at < at.0) {
         ignored(batch, key, raw);
         return Ok(());
     }
-    let Some((Some(requested), stored)) = requests::clocks(batch.tx, record.id).await? else {
+    let Some((Some(requested), stored)) = requests::clocks(batch.tx, record.id)? else {
         ignored(batch, key, raw);
         return Ok(());
     };
     let wanted: Timestamp = body.expires_at.get().into();
     let deadline = stored.plus_ms(wanted.since_ms(requested).max(0));
-    if !requests::tighten(batch.tx, record.id, deadline, at).await? {
+    if !requests::tighten(batch.tx, record.id, deadline, at)? {
         ignored(batch, key, raw);
         return Ok(());
     }
@@ -150,7 +147,7 @@ pub(super) async fn tighten(
     );
     writer.due_at(deadline);
     // A decision that was stored after it may have been read before it.
-    judge_again(writer, batch, key).await
+    judge_again(writer, batch, key)
 }
 
 /// A tighten that changes nothing: not the first, or stored after the decision.

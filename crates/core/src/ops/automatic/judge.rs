@@ -49,7 +49,7 @@ impl Judged {
 }
 
 /// What the rules in force say to a request now, with what their limits have counted.
-pub(in crate::ops) async fn judge(
+pub(in crate::ops) fn judge(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &RequestRecord,
@@ -84,12 +84,11 @@ pub(in crate::ops) async fn judge(
         for place in &found.unknown_uses {
             let rule = &in_force.set.rules()[*place].rule;
             let counted = used(
-                (&mut **batch.tx, batch.now),
+                (batch.tx, batch.now),
                 &writer.judge.amounts,
                 workspace.as_ref(),
                 rule,
-            )
-            .await?;
+            )?;
             reads_on |= counted.reads_on;
             let mut used = counted.used;
             let name = (workspace.to_string(), rule.id.clone());

@@ -18,7 +18,7 @@ pub(in crate::ops) fn is_probe(tool: Option<&str>) -> bool {
 }
 
 /// Denies those that came, and those that waited when the past was read. Rules see none of them.
-pub(super) async fn deny(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+pub(super) fn deny(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let judge = &mut writer.judge;
     let mut ids = Vec::new();
     judge.arrived.retain(|(id, parsed)| {
@@ -30,7 +30,7 @@ pub(super) async fn deny(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result
         !probe
     });
     if judge.owed == Some(0) {
-        ids.extend(requests::waiting_for(batch.tx, TOOL, AT_ONCE).await?);
+        ids.extend(requests::waiting_for(batch.tx, TOOL, AT_ONCE)?);
     }
     // A pending or retired key would put a void decision there, in the place of another console's answer.
     if ids.is_empty() || !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
@@ -39,7 +39,7 @@ pub(super) async fn deny(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result
     ids.sort_unstable();
     ids.dedup();
     let mut commands = Vec::new();
-    for record in requests::records_by_id(batch.tx, &ids).await? {
+    for record in requests::records_by_id(batch.tx, &ids)? {
         if record.state != State::Pending || record.deadline_at <= batch.now {
             continue;
         }
@@ -54,5 +54,5 @@ pub(super) async fn deny(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result
         commands.push((Box::new(command), reply));
     }
     let settlements = writer.settlements.clone();
-    decide::apply(writer, batch, &settlements, commands).await
+    decide::apply(writer, batch, &settlements, commands)
 }

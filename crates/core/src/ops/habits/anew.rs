@@ -10,7 +10,7 @@ use crate::Fault;
 use crate::ops::job::Job;
 use crate::ops::scrutiny::APPROVED_MS;
 use crate::runtime::App;
-use crate::store::{StoreError, WriteConnection, meta, people_decided};
+use crate::store::{Connection, StoreError, meta, people_decided};
 
 /// What was learned anew.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl App {
 }
 
 /// Learns one tool.
-pub(crate) async fn apply(
+pub(crate) fn apply(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     (ws, agent, tool): (String, String, String),
@@ -48,19 +48,16 @@ pub(crate) async fn apply(
 ) -> Result<(), StoreError> {
     let tool = ToolName { ws, agent, tool };
     let pasts = &mut writer.habits.pasts;
-    let learned = learn::anew(pasts, batch.tx, batch.now, &tool).await?;
+    let learned = learn::anew(pasts, batch.tx, batch.now, &tool)?;
     let word = Uuid::new_v4().to_string();
-    meta::put(batch.tx, meta::HABITS, &word).await?;
+    meta::put(batch.tx, meta::HABITS, &word)?;
     batch.answer(done, learned);
     Ok(())
 }
 
 /// Notices that another process made it anew: what is remembered of it is read again.
-pub(super) async fn notice(
-    habits: &mut Habits,
-    tx: &mut WriteConnection,
-) -> Result<(), StoreError> {
-    let anew = crate::store::habits::made_anew(tx).await?;
+pub(super) fn notice(habits: &mut Habits, tx: &Connection) -> Result<(), StoreError> {
+    let anew = crate::store::habits::made_anew(tx)?;
     if anew != habits.anew {
         habits.anew = anew;
         habits.pasts.forget_all();

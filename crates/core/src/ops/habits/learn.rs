@@ -9,7 +9,7 @@ use crate::domain::Timestamp;
 use crate::ops::scrutiny::{APPROVED_MS, is_approval, person, ran};
 use crate::store::habits::{self, Denied, Value};
 use crate::store::people_decided::{self, Decided, PersonDecided};
-use crate::store::{StoreError, WriteConnection};
+use crate::store::{Connection, StoreError};
 
 /// The most values that are kept of a place.
 const VALUES: usize = 200;
@@ -19,22 +19,22 @@ const PART: char = '\u{1f}';
 const AT_ONCE: usize = 200;
 
 /// What people decided in this transaction.
-pub(super) async fn decided(
+pub(super) fn decided(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     requests: &[i64],
 ) -> Result<(), StoreError> {
     let Habits { pasts, again, .. } = &mut writer.habits;
-    for decided in people_decided::of(batch.tx, requests, 0).await? {
+    for decided in people_decided::of(batch.tx, requests, 0)? {
         let tool = ToolName::of(&decided);
-        learn(pasts, batch.tx, batch.now, &tool, &decided).await?;
+        learn(pasts, batch.tx, batch.now, &tool, &decided)?;
         again.want(tool);
     }
     Ok(())
 }
 
 /// Runs of which the first receipts came that they failed or were refused: what was approved of them is not a yardstick.
-pub(super) async fn failed(
+pub(super) fn failed(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     mut requests: Vec<i64>,
@@ -43,16 +43,16 @@ pub(super) async fn failed(
     let Habits { pasts, again, .. } = &mut writer.habits;
     for reported in requests.chunk_by(|one, other| one == other) {
         let times = i64::try_from(reported.len()).unwrap_or(i64::MAX);
-        for decided in people_decided::of(batch.tx, &reported[..1], times).await? {
+        for decided in people_decided::of(batch.tx, &reported[..1], times)? {
             let decision = &decided.decision;
             if !is_approval(decision) {
                 continue;
             }
             let tool = ToolName::of(&decided);
-            let past = pasts.of(batch.tx, batch.now, &tool).await?;
+            let past = pasts.of(batch.tx, batch.now, &tool)?;
             if let Some(facts) = facts_of(&tool, decision, past) {
                 let (day, values) = (day_of(decision.decided_at), values(past, &facts));
-                habits::take_back(batch.tx, tool.parts(), day, &values).await?;
+                habits::take_back(batch.tx, tool.parts(), day, &values)?;
             }
             pasts.forget(&tool);
             again.want(tool);
@@ -62,35 +62,35 @@ pub(super) async fn failed(
 }
 
 /// Learns a tool anew from history. Returns how many decisions it learned.
-pub(super) async fn anew(
+pub(super) fn anew(
     pasts: &mut Pasts,
-    tx: &mut WriteConnection,
+    tx: &Connection,
     now: Timestamp,
     tool: &ToolName,
 ) -> Result<u64, StoreError> {
-    habits::forget(tx, tool.parts()).await?;
+    habits::forget(tx, tool.parts())?;
     pasts.forget(tool);
-    let requests = people_decided::of_tool_since(tx, tool.parts(), now.0 - APPROVED_MS).await?;
+    let requests = people_decided::of_tool_since(tx, tool.parts(), now.0 - APPROVED_MS)?;
     let mut learned = 0;
     for page in requests.chunks(AT_ONCE) {
-        for decided in people_decided::of(tx, page, 0).await? {
-            learn(pasts, tx, now, tool, &decided).await?;
+        for decided in people_decided::of(tx, page, 0)? {
+            learn(pasts, tx, now, tool, &decided)?;
             learned += u64::from(decided.times);
         }
     }
     Ok(learned)
 }
 
-async fn learn(
+fn learn(
     pasts: &mut Pasts,
-    tx: &mut WriteConnection,
+    tx: &Connection,
     now: Timestamp,
     tool: &ToolName,
     Decided {
         decision, times, ..
     }: &Decided,
 ) -> Result<(), StoreError> {
-    let past = pasts.of(tx, now, tool).await?;
+    let past = pasts.of(tx, now, tool)?;
     let Some(mut facts) = facts_of(tool, decision, past) else {
         return Ok(());
     };
@@ -99,7 +99,7 @@ async fn learn(
     }
     let day = day_of(decision.decided_at);
     if is_approval(decision) {
-        habits::approve(tx, tool.parts(), (day, *times), &values(past, &facts)).await?;
+        habits::approve(tx, tool.parts(), (day, *times), &values(past, &facts))?;
         past.approve(&facts, *times);
     } else {
         facts.retain(|fact| fact.kind.is_kept_of_a_denial());
@@ -109,13 +109,13 @@ async fn learn(
             why: decision.message.clone(),
         };
         let values = values(past, &facts);
-        habits::deny(tx, tool.parts(), (day, &denied), &values).await?;
+        habits::deny(tx, tool.parts(), (day, &denied), &values)?;
         past.deny(&facts, &denial(denied));
     }
     let full = past.full(&facts, VALUES);
     let most = i64::try_from(VALUES).unwrap_or(i64::MAX);
     for (kind, place) in &full {
-        habits::shorten(tx, tool.parts(), (kind.as_str(), place), most).await?;
+        habits::shorten(tx, tool.parts(), (kind.as_str(), place), most)?;
     }
     if !full.is_empty() {
         pasts.forget(tool);

@@ -11,7 +11,7 @@ use super::learn::{denial, parted};
 use crate::domain::Timestamp;
 use crate::ops::scrutiny::{APPROVED_MS, DENIED_MS};
 use crate::store::people_decided::Decided;
-use crate::store::{StoreError, WriteConnection, habits, meta};
+use crate::store::{Connection, StoreError, habits, meta};
 
 /// The most pasts that are kept in memory.
 const MOST: usize = 64;
@@ -58,9 +58,9 @@ pub(crate) struct Pasts {
 
 impl Pasts {
     /// The past of a tool at this moment.
-    pub(super) async fn of(
+    pub(super) fn of(
         &mut self,
-        tx: &mut WriteConnection,
+        tx: &Connection,
         now: Timestamp,
         tool: &ToolName,
     ) -> Result<&mut Past, StoreError> {
@@ -69,9 +69,9 @@ impl Pasts {
         if !known {
             let key = match &self.key {
                 Some(key) => key.clone(),
-                None => self.key.insert(hiding_key(tx).await?).clone(),
+                None => self.key.insert(hiding_key(tx)?).clone(),
             };
-            let past = read(tx, now, tool, key).await?;
+            let past = read(tx, now, tool, key)?;
             if self.by_tool.len() >= MOST {
                 self.by_tool.clear();
             }
@@ -91,21 +91,16 @@ impl Pasts {
     }
 }
 
-async fn hiding_key(tx: &mut WriteConnection) -> Result<String, StoreError> {
-    if let Some(key) = meta::stored(tx, meta::HIDING).await? {
+fn hiding_key(tx: &Connection) -> Result<String, StoreError> {
+    if let Some(key) = meta::stored(tx, meta::HIDING)? {
         return Ok(key);
     }
     let key = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-    meta::put(tx, meta::HIDING, &key).await?;
+    meta::put(tx, meta::HIDING, &key)?;
     Ok(key)
 }
 
-async fn read(
-    tx: &mut WriteConnection,
-    now: Timestamp,
-    tool: &ToolName,
-    key: String,
-) -> Result<Past, StoreError> {
+fn read(tx: &Connection, now: Timestamp, tool: &ToolName, key: String) -> Result<Past, StoreError> {
     let mut past = Past::hiding(Box::new(move |value| {
         is_secret_value(value).then(|| {
             let digest = Sha256Digest::of_bytes(format!("{key}{value}").as_bytes());
@@ -113,7 +108,7 @@ async fn read(
         })
     }));
     let denied_since = day_of(now.0 - DENIED_MS);
-    for row in habits::of_tool(tx, tool.parts(), day_of(now.0 - APPROVED_MS)).await? {
+    for row in habits::of_tool(tx, tool.parts(), day_of(now.0 - APPROVED_MS))? {
         let Some(kind) = Kind::from_word(&row.kind) else {
             continue;
         };

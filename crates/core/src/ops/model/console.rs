@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use countersign_wire::{RequestKey, Stream};
 use parking_lot::RwLock;
-use sqlx::SqliteConnection;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -111,29 +110,26 @@ impl Console {
     /// What a console does at its start; nothing of its last life is left in memory.
     pub(super) async fn start(&mut self) {
         if let Some(writer) = self.writer.take() {
-            writer_close(writer).await;
+            writer.close().unwrap();
         }
         let path = self.folder.path().join("countersign.db");
         let (mut writer, reader) = store::open(&path).await.unwrap();
         std::mem::replace(&mut self.reader, reader).close().await;
-        sqlx::query("PRAGMA synchronous = OFF")
-            .execute(&mut *writer.connection)
-            .await
-            .unwrap();
+        writer.pragma_update(None, "synchronous", "OFF").unwrap();
         self.outgoing.clear();
         self.caught_up = false;
         self.settlements = Settlements::default();
         let mut state = self.blank();
-        let mut tx = writer.begin().await.unwrap();
-        drop_leftover_holds(&state, &mut tx).await.unwrap();
-        state.counts = Counts::read(&mut tx).await.unwrap();
-        tx.commit().await.unwrap();
+        let tx = writer.begin().unwrap();
+        drop_leftover_holds(&state, &tx).unwrap();
+        state.counts = Counts::read(&tx).unwrap();
+        tx.commit().unwrap();
         self.writer = Some(writer);
         self.state = Some(state);
         for stream in [Stream::Requests, Stream::Decisions, Stream::Receipts] {
             let writer = self.writer.as_mut().unwrap();
-            let next = bus_stream::next_seq(&mut writer.connection, stream.name(), EPOCH);
-            let next = u64::try_from(next.await.unwrap()).unwrap();
+            let next = bus_stream::next_seq(writer, stream.name(), EPOCH).unwrap();
+            let next = u64::try_from(next).unwrap();
             self.next.insert(stream, next);
         }
         let binding = BusBinding {
@@ -176,16 +172,14 @@ impl Console {
         let known = self.knows_policy.then(heard_now);
         state.policy_known.set(known);
         let now = state.clock.now();
-        let mut tx = self.writer.as_mut().unwrap().begin().await.unwrap();
+        let tx = self.writer.as_mut().unwrap().begin().unwrap();
         let settlements = self.settlements.clone();
-        let gathered = apply_all(state, &mut tx, now, &settlements, jobs)
-            .await
-            .unwrap();
+        let gathered = apply_all(state, &tx, now, &settlements, jobs).unwrap();
         if death == Death::Before {
             drop(tx);
             return Box::pin(self.start()).await;
         }
-        tx.commit().await.unwrap();
+        tx.commit().unwrap();
         if death == Death::After {
             return Box::pin(self.start()).await;
         }
@@ -201,11 +195,11 @@ impl Console {
         state.projects = false;
         state.bus.clone_from(&self.state.as_ref().unwrap().bus);
         let now = state.clock.now();
-        let mut tx = self.writer.as_mut().unwrap().begin().await.unwrap();
+        let tx = self.writer.as_mut().unwrap().begin().unwrap();
         let settlements = Settlements::default();
-        let done = apply_all(&mut state, &mut tx, now, &settlements, jobs).await;
+        let done = apply_all(&mut state, &tx, now, &settlements, jobs);
         done.unwrap();
-        tx.commit().await.unwrap();
+        tx.commit().unwrap();
     }
 
     /// The intake: up to `count` messages of a stream in its order.
@@ -270,20 +264,31 @@ impl Console {
         self.work(Vec::new(), death).await;
     }
 
-    pub(super) async fn connection(&mut self) -> &mut SqliteConnection {
-        &mut self.writer.as_mut().unwrap().connection
+    /// Its store, for questions.
+    pub(super) fn store(&self) -> &Writer {
+        self.writer.as_ref().unwrap()
     }
 
-    pub(super) async fn state(&mut self, key: &RequestKey) -> Option<String> {
-        sqlx::query_scalar(
-            "SELECT state FROM requests WHERE ws = ? AND agent = ? AND request_id = ?",
-        )
-        .bind(key.workspace.as_ref())
-        .bind(key.agent.as_ref())
-        .bind(key.request_id.as_ref())
-        .fetch_optional(self.connection().await)
-        .await
-        .unwrap()
+    /// The first column of every row.
+    pub(super) fn texts(&self, sql: &str, of: &[&str]) -> Vec<String> {
+        let mut select = self.store().prepare(sql).unwrap();
+        let of = of.iter();
+        let found = of.enumerate().map(|(at, value)| (at + 1, value));
+        for (at, value) in found {
+            select.raw_bind_parameter(at, value).unwrap();
+        }
+        let rows = select.raw_query().mapped(|row| row.get(0));
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    pub(super) fn state(&self, key: &RequestKey) -> Option<String> {
+        let sql = "SELECT state FROM requests WHERE ws = ? AND agent = ? AND request_id = ?";
+        let of = [
+            key.workspace.as_ref(),
+            key.agent.as_ref(),
+            key.request_id.as_ref(),
+        ];
+        self.texts(sql, &of).pop()
     }
 }
 
@@ -295,14 +300,10 @@ async fn empty_store() -> &'static [u8] {
         let path = folder.path().join("countersign.db");
         let (writer, reader) = store::open(&path).await.unwrap();
         reader.close().await;
-        writer_close(writer).await;
+        writer.close().unwrap();
         std::fs::read(&path).unwrap()
     };
     EMPTY.get_or_init(make).await
-}
-
-async fn writer_close(writer: Writer) {
-    writer.close().await.unwrap();
 }
 
 /// The bus answers at this moment.

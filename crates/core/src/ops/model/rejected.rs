@@ -152,23 +152,18 @@ impl Desk {
         }
     }
 
-    async fn texts(&mut self, query: &'static str) -> Vec<String> {
-        sqlx::query_scalar(query)
-            .fetch_all(self.console.connection().await)
-            .await
-            .unwrap()
+    fn texts(&self, query: &'static str) -> Vec<String> {
+        self.console.texts(query, &[])
     }
 
     /// State of the request, how its decision reads, which votes count, alarms, and what still waits for a request.
-    async fn reported(&mut self) -> [Vec<String>; 5] {
+    fn reported(&self) -> [Vec<String>; 5] {
         [
-            self.texts("SELECT state FROM requests").await,
-            self.texts("SELECT coalesce(effective, '') FROM decisions")
-                .await,
-            self.texts("SELECT CAST(coalesce(stands, 'unknown') AS TEXT) FROM votes")
-                .await,
-            self.texts("SELECT code FROM alarms ORDER BY code").await,
-            self.texts("SELECT kind FROM tombstones").await,
+            self.texts("SELECT state FROM requests"),
+            self.texts("SELECT coalesce(effective, '') FROM decisions"),
+            self.texts("SELECT CAST(coalesce(stands, 'unknown') AS TEXT) FROM votes"),
+            self.texts("SELECT code FROM alarms ORDER BY code"),
+            self.texts("SELECT kind FROM tombstones"),
         ]
     }
 }
@@ -184,7 +179,7 @@ async fn a_vote_on_what_is_no_request_is_void_whichever_is_read_first() {
             let mut desk = Desk::new(NO_REQUEST, 10).await;
             desk.lives(&said, reads).await;
             let expected = words([&["rejected"], &[], &["0"], &["void_vote"], &[]]);
-            assert_eq!(desk.reported().await, expected, "{said:?} {reads:?}");
+            assert_eq!(desk.reported(), expected, "{said:?} {reads:?}");
         }
     }
 }
@@ -196,7 +191,7 @@ async fn nobody_withdraws_what_is_no_request() {
             let mut desk = Desk::new(NO_REQUEST, 10).await;
             desk.lives(&said, reads).await;
             let expected = words([&["rejected"], &["rejected"], &[], &[], &[]]);
-            assert_eq!(desk.reported().await, expected, "{said:?} {reads:?}");
+            assert_eq!(desk.reported(), expected, "{said:?} {reads:?}");
         }
     }
 }
@@ -217,7 +212,7 @@ async fn a_request_that_its_agent_withdrew_before_a_console_without_room_answere
                 let mut desk = Desk::new(&request(), waiting_limit).await;
                 desk.lives(&said, reads).await;
                 let expected = words([&[reads_as], &[reads_as], &[], &[], &[]]);
-                assert_eq!(desk.reported().await, expected, "{said:?} {reads:?}");
+                assert_eq!(desk.reported(), expected, "{said:?} {reads:?}");
             }
         }
     }

@@ -128,9 +128,13 @@ impl Desk {
     }
 
     async fn alarms(&mut self) -> Vec<(String, String)> {
-        let all = sqlx::query_as("SELECT code, subject FROM alarms");
-        let connection = self.ada.connection().await;
-        all.fetch_all(connection).await.unwrap()
+        let mut select = self
+            .ada
+            .store()
+            .prepare("SELECT code, subject FROM alarms")
+            .unwrap();
+        let all = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        all.unwrap().collect::<Result<_, _>>().unwrap()
     }
 }
 
@@ -173,7 +177,7 @@ async fn a_decision_that_only_names_this_consoles_key_tells_nothing_of_its_outbo
     let (stream, all) = (Stream::Decisions, usize::MAX);
     desk.bus.store(stream, now, subject, b"{}".to_vec(), signed);
     desk.ada.deliver(&desk.bus, stream, all, Death::No).await;
-    assert_eq!(desk.ada.state(&request).await.as_deref(), Some("void"));
+    assert_eq!(desk.ada.state(&request).as_deref(), Some("void"));
     let state = desk.ada.state.as_ref().unwrap();
     assert_eq!(state.outbox_moved_at, None);
 }

@@ -312,7 +312,7 @@ impl World {
                     .bus
                     .last(Stream::Decisions, &decision_subject(&key(request)));
                 if stored.is_none() {
-                    let state = console.state(&key(request)).await;
+                    let state = console.state(&key(request));
                     assert!(
                         !matches!(state.as_deref(), Some("decided" | "void")),
                         "r{request} is {state:?} and nothing is stored"
@@ -360,38 +360,33 @@ impl World {
             let reported = expected(&self.bus, &key(*request));
             let reported = reported.unwrap_or_else(|| panic!("r{request} was never answered"));
             for console in &mut self.consoles {
-                let row: (String, String, String) = sqlx::query_as(
-                    "SELECT state, verdict, delivery FROM requests WHERE request_id = ?",
-                )
-                .bind(format!("r{request}"))
-                .fetch_one(console.connection().await)
-                .await
-                .unwrap();
+                let of = format!("r{request}");
+                let sql = "SELECT state, verdict, delivery FROM requests WHERE request_id = ?";
+                let row: (String, String, String) = console
+                    .store()
+                    .query_row(sql, [&of], |row| {
+                        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                    })
+                    .unwrap();
                 let expected = (
                     reported.state.to_owned(),
                     reported.verdict.clone(),
                     reported.delivery.clone(),
                 );
                 assert_eq!(row, expected, "r{request}");
-                let shown: i64 =
-                    sqlx::query_scalar("SELECT deadline_at FROM requests WHERE request_id = ?")
-                        .bind(format!("r{request}"))
-                        .fetch_one(console.connection().await)
-                        .await
-                        .unwrap();
+                let sql = "SELECT deadline_at FROM requests WHERE request_id = ?";
+                let shown: i64 = console
+                    .store()
+                    .query_row(sql, [&of], |row| row.get(0))
+                    .unwrap();
                 let decision = self
                     .bus
                     .last(Stream::Decisions, &decision_subject(&key(*request)));
                 let at = decision.map_or(Timestamp(i64::MAX), |decision| decision.stamp);
                 let last = deadline(&self.bus, &key(*request), at);
                 assert_eq!(Timestamp(shown), last, "r{request}: the deadline");
-                let alarms: Vec<String> = sqlx::query_scalar(
-                    "SELECT code FROM alarms WHERE subject = ? AND code NOT LIKE 'stalled%' ORDER BY code",
-                )
-                .bind(key(*request).to_string())
-                .fetch_all(console.connection().await)
-                .await
-                .unwrap();
+                let sql = "SELECT code FROM alarms WHERE subject = ? AND code NOT LIKE 'stalled%' ORDER BY code";
+                let alarms = console.texts(sql, &[&key(*request).to_string()]);
                 assert_eq!(alarms, reported.alarms, "r{request}");
             }
         }
@@ -402,10 +397,10 @@ impl World {
         // The patience with executions that nobody decided.
         self.clock.turn(10_000);
         newcomer.tick(Death::No).await;
-        let replayed = projection(&mut newcomer).await;
+        let replayed = projection(&newcomer);
         for console in &mut self.consoles {
             console.tick(Death::No).await;
-            assert_eq!(projection(console).await, replayed, "replayed from empty");
+            assert_eq!(projection(console), replayed, "replayed from empty");
             assert_chain(console).await;
         }
     }
@@ -419,7 +414,7 @@ fn late(outgoing: &Outgoing) -> Job {
 }
 
 /// Everything that the streams alone decide.
-async fn projection(console: &mut Console) -> Vec<String> {
+fn projection(console: &Console) -> Vec<String> {
     const TABLES: [&str; 4] = [
         "SELECT json_array(request_id, state, verdict, origin, decided_at, delivery, deadline_at, tightened_at,
            withdrawn_at, args_digest, request_digest, stream_seq, stored_at) FROM requests ORDER BY request_id",
@@ -429,15 +424,8 @@ async fn projection(console: &mut Console) -> Vec<String> {
          ORDER BY request_id, decision_id, stage",
         "SELECT json_array(subject, code) FROM alarms WHERE code NOT LIKE 'stalled%' ORDER BY subject, code",
     ];
-    let mut rows = Vec::new();
-    for table in TABLES {
-        let found: Vec<String> = sqlx::query_scalar(table)
-            .fetch_all(console.connection().await)
-            .await
-            .unwrap();
-        rows.extend(found);
-    }
-    rows
+    let rows = TABLES.iter().flat_map(|table| console.texts(table, &[]));
+    rows.collect()
 }
 
 async fn assert_chain(console: &mut Console) {

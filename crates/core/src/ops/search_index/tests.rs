@@ -13,43 +13,34 @@ use crate::ops::temporary;
 use crate::store::{Reader, Writer, history, retention};
 
 /// Adds a decided request and gives its row.
-async fn add(writer: &mut Writer, seq: i64, words: &str) -> i64 {
+fn add(writer: &mut Writer, seq: i64, words: &str) -> i64 {
     let raw = json!({ "tool": { "name": "send_mail" }, "args": { "text": words } }).to_string();
     let sql = "INSERT INTO requests(ws, agent, request_id, risk, allowed, approvals_required, request_digest,
                stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, delivery, raw)
                VALUES ('acme', 'bot', ?1, 'low', 'deny', 1, 'd', 'e', ?2, ?2, 0, 0, 0, 'decided', 'stored', ?3)
                RETURNING id";
-    sqlx::query_scalar(sql)
-        .bind(format!("r{seq}"))
-        .bind(seq)
-        .bind(raw.into_bytes())
-        .fetch_one(&mut *writer.connection)
-        .await
-        .unwrap()
+    let id = writer.query_row(sql, (format!("r{seq}"), seq, raw.into_bytes()), |row| {
+        row.get(0)
+    });
+    id.unwrap()
 }
 
-async fn decide(writer: &mut Writer, request: Option<i64>, seq: i64, message: &str) {
+fn decide(writer: &mut Writer, request: Option<i64>, seq: i64, message: &str) {
     let sql = "INSERT INTO decisions(request, ws, agent, request_id, payload, message, stream_epoch, stream_seq,
                stored_at) VALUES (?1, 'acme', 'bot', ?2, x'', ?3, 'e', ?4, 0)";
-    sqlx::query(sql)
-        .bind(request)
-        .bind(format!("r{seq}"))
-        .bind(message)
-        .bind(seq)
-        .execute(&mut *writer.connection)
-        .await
-        .unwrap();
+    let values = (request, format!("r{seq}"), message, seq);
+    writer.execute(sql, values).unwrap();
 }
 
-async fn one_step(writer: &mut Writer, limit: usize) -> bool {
-    let mut tx = writer.begin().await.unwrap();
-    let (more, outdated) = step(&mut tx, limit).await.unwrap();
-    tx.commit().await.unwrap();
+fn one_step(writer: &mut Writer, limit: usize) -> bool {
+    let tx = writer.begin().unwrap();
+    let (more, outdated) = step(&tx, limit).unwrap();
+    tx.commit().unwrap();
     more || outdated
 }
 
-async fn index(writer: &mut Writer) {
-    while one_step(writer, 3).await {}
+fn index(writer: &mut Writer) {
+    while one_step(writer, 3) {}
 }
 
 async fn found(reader: &Reader, text: &str) -> Vec<i64> {
@@ -68,9 +59,9 @@ async fn found_below(reader: &Reader, text: &str, below: Option<i64>) -> Vec<i64
 #[tokio::test]
 async fn all_words_a_phrase_and_a_prefix_are_found_newest_first() {
     let (_folder, mut writer, reader) = temporary().await;
-    let refund = add(&mut writer, 1, "Refund for order 4711, Zürich.").await;
-    let other = add(&mut writer, 2, "order a refund form from acme.example").await;
-    index(&mut writer).await;
+    let refund = add(&mut writer, 1, "Refund for order 4711, Zürich.");
+    let other = add(&mut writer, 2, "order a refund form from acme.example");
+    index(&mut writer);
     for (text, rows) in [
         ("refund order", &[other, refund][..]),
         ("REFUND 4711", &[refund]),
@@ -247,9 +238,9 @@ async fn words_are_found_in_every_script_and_however_they_are_written() {
     let (_folder, mut writer, reader) = temporary().await;
     let mut rows = Vec::new();
     for (seq, (text, ..)) in (1..).zip(WRITTEN) {
-        rows.push(add(&mut writer, seq, text).await);
+        rows.push(add(&mut writer, seq, text));
     }
-    index(&mut writer).await;
+    index(&mut writer);
     let mut wrong = Vec::new();
     for (row, (text, has, lacks)) in rows.iter().zip(WRITTEN) {
         for (words, held) in [(has, true), (lacks, false)] {
@@ -262,135 +253,115 @@ async fn words_are_found_in_every_script_and_however_they_are_written() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     let check = "INSERT INTO requests_fts(requests_fts, rank) VALUES ('integrity-check', 1)";
-    sqlx::query(check)
-        .execute(&mut *writer.connection)
-        .await
-        .unwrap();
+    writer.execute(check, []).unwrap();
 }
 
 /// As a version that folded nothing left it.
-async fn outdate(writer: &mut Writer) {
+fn outdate(writer: &mut Writer) {
     for sql in [
         "INSERT INTO requests_fts(requests_fts) VALUES ('delete-all')",
         "UPDATE request_text SET hay = CASE request WHEN 1 THEN 'send mail Straße 5' ELSE 'send mail Plain' END",
         "INSERT INTO requests_fts(requests_fts) VALUES ('rebuild')",
         "DELETE FROM meta WHERE key = 'search_version'",
     ] {
-        sqlx::query(sql)
-            .execute(&mut *writer.connection)
-            .await
-            .unwrap();
+        writer.execute(sql, []).unwrap();
     }
 }
 
 #[tokio::test]
 async fn words_of_another_version_are_found_until_they_are_read_again_behind_what_arrives() {
     let (_folder, mut writer, reader) = temporary().await;
-    let street = add(&mut writer, 1, "Straße 5").await;
+    let street = add(&mut writer, 1, "Straße 5");
     for seq in 2..=5 {
-        add(&mut writer, seq, "Plain").await;
+        add(&mut writer, seq, "Plain");
     }
-    index(&mut writer).await;
-    outdate(&mut writer).await;
+    index(&mut writer);
+    outdate(&mut writer);
     assert_eq!(search_index::unread(&reader).await.unwrap(), 5);
     assert!(found(&reader, "strasse").await.is_empty());
     // What arrives comes first, and all of it can be searched meanwhile.
-    let new = add(&mut writer, 6, "Gruß").await;
-    assert!(one_step(&mut writer, 2).await);
+    let new = add(&mut writer, 6, "Gruß");
+    assert!(one_step(&mut writer, 2));
     assert_eq!(found(&reader, "gruss").await, [new]);
     assert_eq!(found(&reader, "plain").await.len(), 4);
     let mut left = Vec::new();
-    while one_step(&mut writer, 2).await {
+    while one_step(&mut writer, 2) {
         left.push(search_index::unread(&reader).await.unwrap());
-        writer.reopen().await.unwrap();
+        writer.reopen().unwrap();
         assert_eq!(found(&reader, "plain").await.len(), 4);
     }
     assert_eq!(left, [4, 2]);
     assert_eq!(search_index::unread(&reader).await.unwrap(), 0);
     assert_eq!(found(&reader, "strasse").await, [street]);
-    assert!(!one_step(&mut writer, 2).await);
+    assert!(!one_step(&mut writer, 2));
     assert_eq!(found(&reader, "send_mail").await.len(), 6);
     let check = "INSERT INTO requests_fts(requests_fts, rank) VALUES ('integrity-check', 1)";
-    sqlx::query(check)
-        .execute(&mut *writer.connection)
-        .await
-        .unwrap();
+    writer.execute(check, []).unwrap();
 }
 
 #[tokio::test]
 async fn an_old_store_is_indexed_in_bounded_steps_that_go_on_where_the_last_one_ended() {
     let (_folder, mut writer, reader) = temporary().await;
     for seq in 1..=10 {
-        add(&mut writer, seq, "same words").await;
+        add(&mut writer, seq, "same words");
     }
     for left in [7, 4, 1] {
-        assert!(one_step(&mut writer, 3).await);
+        assert!(one_step(&mut writer, 3));
         assert_eq!(search_index::unread(&reader).await.unwrap(), left);
-        writer.reopen().await.unwrap();
+        writer.reopen().unwrap();
     }
-    assert!(!one_step(&mut writer, 3).await);
+    assert!(!one_step(&mut writer, 3));
     assert_eq!(found(&reader, "words").await.len(), 10);
     // Nothing is indexed twice.
-    assert!(!one_step(&mut writer, 3).await);
+    assert!(!one_step(&mut writer, 3));
     assert_eq!(found(&reader, "words").await.len(), 10);
 }
 
 #[tokio::test]
 async fn a_message_is_found_whenever_its_decision_comes() {
     let (_folder, mut writer, reader) = temporary().await;
-    let before = add(&mut writer, 1, "one").await;
-    decide(&mut writer, Some(before), 1, "never on Fridays").await;
-    let after = add(&mut writer, 2, "two").await;
-    index(&mut writer).await;
+    let before = add(&mut writer, 1, "one");
+    decide(&mut writer, Some(before), 1, "never on Fridays");
+    let after = add(&mut writer, 2, "two");
+    index(&mut writer);
     decide(
         &mut writer,
         Some(after),
         2,
         "not on Fridays, password=hunter2secret",
-    )
-    .await;
+    );
     // One whose request is not here yet.
-    decide(&mut writer, None, 3, "orphan Fridays").await;
-    index(&mut writer).await;
+    decide(&mut writer, None, 3, "orphan Fridays");
+    index(&mut writer);
     assert_eq!(found(&reader, "fridays").await, [after, before]);
     assert_eq!(found(&reader, "two fridays").await, [after]);
     assert_eq!(found(&reader, "two").await, [after]);
     assert!(found(&reader, "hunter2secret").await.is_empty());
     let check = "INSERT INTO requests_fts(requests_fts, rank) VALUES ('integrity-check', 1)";
-    sqlx::query(check)
-        .execute(&mut *writer.connection)
-        .await
-        .unwrap();
+    writer.execute(check, []).unwrap();
 }
 
 #[tokio::test]
 async fn what_retention_removes_leaves_no_word_in_the_file() {
     let (_folder, mut writer, reader) = temporary().await;
-    let gone = add(&mut writer, 1, "xylophone").await;
-    let later = add(&mut writer, 2, "zymurgy").await;
-    let kept = add(&mut writer, 3, "kept").await;
-    assert!(one_step(&mut writer, 1).await);
-    decide(&mut writer, Some(gone), 1, "glockenspiel").await;
-    let mut tx = writer.begin().await.unwrap();
-    step(&mut tx, 1).await.unwrap();
+    let gone = add(&mut writer, 1, "xylophone");
+    let later = add(&mut writer, 2, "zymurgy");
+    let kept = add(&mut writer, 3, "kept");
+    assert!(one_step(&mut writer, 1));
+    decide(&mut writer, Some(gone), 1, "glockenspiel");
+    let tx = writer.begin().unwrap();
+    step(&tx, 1).unwrap();
     for id in [gone, later] {
         let item = retention::Item::Request(id);
-        retention::remove(&mut tx, &item, Timestamp(9))
-            .await
-            .unwrap();
+        retention::remove(&tx, &item, Timestamp(9)).unwrap();
     }
-    tx.commit().await.unwrap();
-    index(&mut writer).await;
+    tx.commit().unwrap();
+    index(&mut writer);
     for word in ["xylophone", "zymurgy", "glockenspiel"] {
         assert!(found(&reader, word).await.is_empty(), "{word}");
-        let blocks: i64 = sqlx::query_scalar(
-            "SELECT (SELECT count(*) FROM requests_fts_data WHERE instr(block, CAST(?1 AS BLOB)) > 0)
-                  + (SELECT count(*) FROM request_text WHERE instr(hay, ?1) > 0)",
-        )
-        .bind(word)
-        .fetch_one(&mut *writer.connection)
-        .await
-        .unwrap();
+        let sql = "SELECT (SELECT count(*) FROM requests_fts_data WHERE instr(block, CAST(?1 AS BLOB)) > 0)
+                  + (SELECT count(*) FROM request_text WHERE instr(hay, ?1) > 0)";
+        let blocks: i64 = writer.query_row(sql, [word], |row| row.get(0)).unwrap();
         assert_eq!(blocks, 0, "{word}");
     }
     assert_eq!(found(&reader, "kept").await, [kept]);
@@ -401,8 +372,8 @@ fn any_text_is_a_query() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let (_folder, reader) = runtime.block_on(async {
         let (folder, mut writer, reader) = temporary().await;
-        add(&mut writer, 1, "words").await;
-        index(&mut writer).await;
+        add(&mut writer, 1, "words");
+        index(&mut writer);
         (folder, reader)
     });
     let texts = prop_oneof![

@@ -104,7 +104,7 @@ fn seal(identity: &Identity, realm: &Uuid, vote: &OutgoingVote) -> Option<String
 }
 
 /// Checks and takes one vote; the caller answers when it is committed.
-pub(in crate::ops) async fn cast(
+pub(in crate::ops) fn cast(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     settlements: &Settlements,
@@ -112,7 +112,7 @@ pub(in crate::ops) async fn cast(
     choice: Choice,
 ) -> Result<Result<Accepted, Refused>, StoreError> {
     let me = writer.identity.human_key().to_string();
-    let refusal = match vote_outbox::voted(batch.tx, &me, record.id).await? {
+    let refusal = match vote_outbox::voted(batch.tx, &me, record.id)? {
         OwnVote::None => None,
         OwnVote::Given => Some(DecideRefusal::AlreadyVoted),
         OwnVote::Void => Some(DecideRefusal::VoidVote),
@@ -155,7 +155,7 @@ pub(in crate::ops) async fn cast(
         batch.record(me, "hold", record.key.to_string(), detail);
         let origin = countersign_wire::Origin::Operator;
         let change = change(record, verdict, origin, batch.now);
-        request_states::change_states(batch.tx, &[change]).await?;
+        request_states::change_states(batch.tx, &[change])?;
         Accepted::Held { release_at }
     } else {
         let realm = writer.bus.as_ref().map(|bus| bus.realm);
@@ -177,7 +177,7 @@ pub(in crate::ops) async fn cast(
             settled,
         }
     };
-    vote_outbox::insert(batch.tx, &row).await?;
+    vote_outbox::insert(batch.tx, &row)?;
     batch.effects.touched.push(record.id);
     Ok(Ok(accepted))
 }
@@ -198,19 +198,13 @@ fn outgoing(row: &OutgoingVote, vote_id: Uuid, sig: String, deadline: Timestamp)
 }
 
 /// Signs held votes whose time has come.
-pub(in crate::ops) async fn release(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-) -> Result<(), StoreError> {
-    let due = vote_outbox::in_state(batch.tx, "holding", batch.now).await?;
+pub(in crate::ops) fn release(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+    let due = vote_outbox::in_state(batch.tx, "holding", batch.now)?;
     let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
         return Ok(());
     };
     for row in due {
-        let Some(record) = requests::records_by_id(batch.tx, &[row.request])
-            .await?
-            .pop()
-        else {
+        let Some(record) = requests::records_by_id(batch.tx, &[row.request])?.pop() else {
             continue;
         };
         let step = next(record.state, Step::Vote);
@@ -223,7 +217,7 @@ pub(in crate::ops) async fn release(
             row.vote_id.parse(),
         ) else {
             let actor = writer.identity.auto_key().to_string();
-            release_hold(batch, &record, &actor, "hold_dropped").await?;
+            release_hold(batch, &record, &actor, "hold_dropped")?;
             continue;
         };
         batch.record(
@@ -235,9 +229,9 @@ pub(in crate::ops) async fn release(
                 "payload_digest": Sha256Digest::of_bytes(&row.payload).to_string(),
             }),
         );
-        vote_outbox::release(batch.tx, &row.vote_id, &sig).await?;
+        vote_outbox::release(batch.tx, &row.vote_id, &sig)?;
         let waits_again = StateChange::waits_again(&record, state);
-        request_states::change_states(batch.tx, &[waits_again]).await?;
+        request_states::change_states(batch.tx, &[waits_again])?;
         batch.effects.touched.push(record.id);
         batch
             .effects
@@ -248,39 +242,33 @@ pub(in crate::ops) async fn release(
 }
 
 /// Drops held votes: a console that stops sends nothing that was only held.
-pub(in crate::ops) async fn drop_held(batch: &mut Tx<'_>, actor: &str) -> Result<(), StoreError> {
+pub(in crate::ops) fn drop_held(batch: &mut Tx<'_>, actor: &str) -> Result<(), StoreError> {
     loop {
-        let held = vote_outbox::in_state(batch.tx, "holding", Timestamp(i64::MAX)).await?;
+        let held = vote_outbox::in_state(batch.tx, "holding", Timestamp(i64::MAX))?;
         if held.is_empty() {
             return Ok(());
         }
         for row in held {
-            let records = requests::records_by_id(batch.tx, &[row.request]).await?;
+            let records = requests::records_by_id(batch.tx, &[row.request])?;
             for record in &records {
-                release_hold(batch, record, actor, "hold_dropped").await?;
+                release_hold(batch, record, actor, "hold_dropped")?;
             }
-            vote_outbox::delete_held(batch.tx, row.request).await?;
+            vote_outbox::delete_held(batch.tx, row.request)?;
         }
     }
 }
 
 /// Sends the signed votes in the outbox, whoever put them there. Returns whether there may be more.
-pub(in crate::ops) async fn rescan(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-) -> Result<bool, StoreError> {
-    let queued = vote_outbox::in_state(batch.tx, "queued", Timestamp(i64::MAX)).await?;
+pub(in crate::ops) fn rescan(writer: &WriterState, batch: &mut Tx<'_>) -> Result<bool, StoreError> {
+    let queued = vote_outbox::in_state(batch.tx, "queued", Timestamp(i64::MAX))?;
     let more = queued.len() >= vote_outbox::PAGE;
     for row in queued {
-        let Some(record) = requests::records_by_id(batch.tx, &[row.request])
-            .await?
-            .pop()
-        else {
+        let Some(record) = requests::records_by_id(batch.tx, &[row.request])?.pop() else {
             continue;
         };
         if !matches!(record.state, State::Pending | State::Holding) && writer.projects {
             // Decided, expired or withdrawn meanwhile: it is of no use any more.
-            ended(writer, batch, &row.vote_id, true).await?;
+            ended(writer, batch, &row.vote_id, true)?;
             continue;
         }
         if let (Some(sig), Ok(vote_id)) = (row.sig.clone(), row.vote_id.parse()) {
@@ -294,17 +282,17 @@ pub(in crate::ops) async fn rescan(
 }
 
 /// A vote that will not be stored: the subject already holds another one of this key, or it was too late.
-pub(in crate::ops) async fn ended(
+pub(in crate::ops) fn ended(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     vote_id: &str,
     late: bool,
 ) -> Result<(), StoreError> {
     let state = if late { "late" } else { "lost" };
-    let Some(request) = vote_outbox::close(batch.tx, vote_id, state).await? else {
+    let Some(request) = vote_outbox::close(batch.tx, vote_id, state)? else {
         return Ok(());
     };
-    for record in requests::records_by_id(batch.tx, &[request]).await? {
+    for record in requests::records_by_id(batch.tx, &[request])? {
         let actor = writer.identity.auto_key().to_string();
         let action = if late { "vote_late" } else { "vote_lost" };
         batch.record(

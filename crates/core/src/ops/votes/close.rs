@@ -26,7 +26,7 @@ const AT_ONCE: i64 = 500;
 
 /// Looks whether enough operators agree on these requests, and publishes the decision where it is this
 /// console's turn.
-pub(in crate::ops) async fn consider(
+pub(in crate::ops) fn consider(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     ids: &[i64],
@@ -41,14 +41,14 @@ pub(in crate::ops) async fn consider(
         .collect::<BTreeSet<_>>()
         .into_iter()
         .collect();
-    for mut record in requests::records_by_id(batch.tx, &ids).await? {
+    for mut record in requests::records_by_id(batch.tx, &ids)? {
         let waits = matches!(record.state, State::Pending | State::Holding);
         // The votes count; while the agent is stopped they let nothing run.
         let stopped = writer.stopped_by(&record.key).is_some();
         if !waits || stopped || batch.now >= record.deadline_at {
             continue;
         }
-        let Some(agreed) = agreed(writer, batch, &record).await? else {
+        let Some(agreed) = agreed(writer, batch, &record)? else {
             continue;
         };
         let me = writer.identity.human_key();
@@ -62,7 +62,7 @@ pub(in crate::ops) async fn consider(
         });
         match writer.closings.of(record.id, rank, batch.now) {
             Turn::Later(at) => writer.due_at(at),
-            Turn::Mine => publish(writer, batch, &mut record, &agreed).await?,
+            Turn::Mine => publish(writer, batch, &mut record, &agreed)?,
         }
     }
     Ok(())
@@ -70,12 +70,12 @@ pub(in crate::ops) async fn consider(
 
 /// The votes that make the decision, of keys that count now: the agents judge them at the moment at
 /// which the decision is stored.
-async fn agreed(
+fn agreed(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     record: &RequestRecord,
 ) -> Result<Option<Vec<StoredVote>>, StoreError> {
-    let mut standing = votes::standing(batch.tx, record.id).await?;
+    let mut standing = votes::standing(batch.tx, record.id)?;
     standing.retain(|vote| role(writer, record, &vote.key, batch.now) == Some(KeyRole::Human));
     let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
         return Ok(None);
@@ -137,7 +137,7 @@ fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
     Some((verdict, draft))
 }
 
-async fn publish(
+fn publish(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     record: &mut RequestRecord,
@@ -162,8 +162,8 @@ async fn publish(
         return Ok(());
     };
     // A hold of an operator whose earlier key is among the votes.
-    vote_outbox::delete_held(batch.tx, record.id).await?;
-    outbox::clear_failed(batch.tx, record.id).await?;
+    vote_outbox::delete_held(batch.tx, record.id)?;
+    outbox::clear_failed(batch.tx, record.id)?;
     batch.record(
         unsigned.key.to_string(),
         "decide",
@@ -184,33 +184,33 @@ async fn publish(
         .push(outgoing(record, &unsigned, sig.clone()));
     let change = change(record, verdict, Origin::Operator, now);
     let row = row(record, unsigned, Some(sig), now, state);
-    outbox::insert(batch.tx, &[row], &[change]).await
+    outbox::insert(batch.tx, &[row], &[change])
 }
 
 /// Looks at every waiting request with votes: after a restart, or when something may have been missed.
-pub(in crate::ops) async fn catch_up(
+pub(in crate::ops) fn catch_up(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<(), StoreError> {
     let mut after = 0;
     loop {
-        let ids = votes::undecided(batch.tx, after, AT_ONCE).await?;
+        let ids = votes::undecided(batch.tx, after, AT_ONCE)?;
         let Some(last) = ids.last() else {
             return Ok(());
         };
         after = *last;
-        consider(writer, batch, &ids).await?;
+        consider(writer, batch, &ids)?;
     }
 }
 
 /// Looks at the requests that were left to other consoles and are not decided. Returns when to look next.
-pub(in crate::ops) async fn look_again(
+pub(in crate::ops) fn look_again(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
 ) -> Result<Option<Timestamp>, StoreError> {
     let at_once = usize::try_from(AT_ONCE).unwrap_or(usize::MAX);
     let due = writer.closings.due(batch.now, at_once);
-    consider(writer, batch, &due).await?;
+    consider(writer, batch, &due)?;
     writer.closings.forget(&due);
     Ok(writer.closings.next())
 }

@@ -11,7 +11,7 @@ use super::super::incoming::{
 };
 use super::{Tx, WriterState};
 use crate::runtime::StreamPlace;
-use crate::store::{StoreError, WriteConnection, bus_stream};
+use crate::store::{Connection, StoreError, bus_stream};
 
 /// A message of a stream that is projected.
 pub(crate) trait OfStream {
@@ -43,12 +43,12 @@ impl<'m, M> Deref for Unread<'m, M> {
 
 impl WriterState {
     /// The messages that are not projected yet; none when all are, as after a reconnect.
-    pub(crate) async fn unread<'m, M: OfStream>(
+    pub(crate) fn unread<'m, M: OfStream>(
         &self,
-        tx: &mut WriteConnection,
+        tx: &Connection,
         messages: &'m [M],
     ) -> Result<Option<Unread<'m, M>>, StoreError> {
-        let (epoch, next) = self.place(tx, M::STREAM).await?;
+        let (epoch, next) = self.place(tx, M::STREAM)?;
         let known = messages.partition_point(|message| message.at().seq < next);
         let messages = &messages[known..];
         Ok(messages.last().map(|last| Unread {
@@ -60,14 +60,14 @@ impl WriterState {
     }
 
     /// Notes that these messages are projected, in the transaction of what they became.
-    pub(crate) async fn projected<M: OfStream>(
+    pub(crate) fn projected<M: OfStream>(
         &mut self,
         batch: &mut Tx<'_>,
         unread: Unread<'_, M>,
     ) -> Result<(), StoreError> {
         let Unread { epoch, last, .. } = unread;
         let (stream, next) = (M::STREAM, last.seq + 1);
-        bus_stream::advance(batch.tx, stream.name(), &epoch, next, last.stamp).await?;
+        bus_stream::advance(batch.tx, stream.name(), &epoch, next, last.stamp)?;
         self.places.insert(stream, (epoch.clone(), next));
         let next = u64::try_from(next).unwrap_or(0);
         let place = StreamPlace { epoch, next };
@@ -76,16 +76,16 @@ impl WriterState {
     }
 
     /// Epoch of a stream, and the first of its messages that is not projected.
-    pub(crate) async fn place(
+    pub(crate) fn place(
         &self,
-        tx: &mut WriteConnection,
+        tx: &Connection,
         stream: Stream,
     ) -> Result<(String, i64), StoreError> {
         if let Some(place) = self.places.get(&stream) {
             return Ok(place.clone());
         }
         let epoch = self.epoch(stream);
-        let next = bus_stream::next_seq(tx, stream.name(), &epoch).await?;
+        let next = bus_stream::next_seq(tx, stream.name(), &epoch)?;
         Ok((epoch, next))
     }
 

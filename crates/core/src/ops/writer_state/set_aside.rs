@@ -22,7 +22,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 impl Tx<'_> {
     /// Keeps a message of a stream that fits nowhere, under a stable word and with what is wrong. A conflict is audited
     /// by its caller, under the request's name.
-    pub(crate) async fn set_aside(
+    pub(crate) fn set_aside(
         &mut self,
         (stream, epoch): (Stream, &str),
         (at, subject, raw): (At, &str, &[u8]),
@@ -39,12 +39,12 @@ impl Tx<'_> {
             at: at.stamp,
         };
         if code == CONFLICT {
-            return quarantine::insert(self.tx, &message).await;
+            return quarantine::insert(self.tx, &message);
         }
         let sender = asker(subject).map(|agent| agent.to_string());
         let sender = sender.unwrap_or_else(|| message.stream.clone());
         let day = at.stamp.0.div_euclid(DAY_MS);
-        let of_the_day = quarantine::count(self.tx, &sender, day).await?;
+        let of_the_day = quarantine::count(self.tx, &sender, day)?;
         if of_the_day > A_DAY {
             if of_the_day == A_DAY + 1 {
                 self.record("unknown", "quarantine", sender, json!({ "code": TOO_MANY }));
@@ -55,7 +55,7 @@ impl Tx<'_> {
             message.raw.truncate(HEAD);
             message.detail = format!("{detail} (the first {HEAD} of {} bytes)", raw.len());
         }
-        quarantine::insert(self.tx, &message).await?;
+        quarantine::insert(self.tx, &message)?;
         self.record(
             "unknown",
             "quarantine",
@@ -79,15 +79,15 @@ mod tests {
     #[tokio::test]
     async fn one_sender_fills_no_disk_with_what_fits_nowhere() {
         let (_folder, mut writer, reader) = temporary().await;
-        let mut tx = writer.begin().await.unwrap();
+        let tx = writer.begin().unwrap();
         let mut batch = Tx {
-            tx: &mut tx,
+            tx: &tx,
             now: Timestamp(0),
             effects: Effects::default(),
         };
         let large = vec![b'z'; 3 * HEAD];
         let mut seq = 0;
-        let mut put = async |sender: &str, stamp: i64, code: &str| {
+        let mut put = |sender: &str, stamp: i64, code: &str| {
             seq += 1;
             let at = At {
                 seq,
@@ -96,16 +96,16 @@ mod tests {
             let subject = format!("countersign.v1.receipt.{sender}.r{seq}");
             let stream = (Stream::Receipts, "e");
             let kept = (at, subject.as_str(), &large[..]);
-            batch.set_aside(stream, kept, (code, "no JSON")).await
+            batch.set_aside(stream, kept, (code, "no JSON"))
         };
         for _ in 0..A_DAY + 5 {
-            put("acme.evil", 0, "unreadable").await.unwrap();
+            put("acme.evil", 0, "unreadable").unwrap();
         }
-        put("acme.good", 0, "unreadable").await.unwrap();
-        put("acme.evil", DAY_MS, "unreadable").await.unwrap();
-        put("acme.evil", 0, CONFLICT).await.unwrap();
+        put("acme.good", 0, "unreadable").unwrap();
+        put("acme.evil", DAY_MS, "unreadable").unwrap();
+        put("acme.evil", 0, CONFLICT).unwrap();
         let audited = std::mem::take(&mut batch.effects.audit);
-        tx.commit().await.unwrap();
+        tx.commit().unwrap();
 
         let kept: Vec<(i64, i64, String)> = sqlx::query_as(
             "SELECT length(raw), count(*), min(detail) FROM quarantine GROUP BY 1 ORDER BY 1",

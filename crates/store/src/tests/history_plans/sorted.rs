@@ -8,10 +8,10 @@ use crate::history_sorted::{by_decision_sql, sorted_page};
 
 #[tokio::test]
 async fn an_order_by_decision_is_read_from_its_index_alone() {
-    let (_folder, mut writer, _reader) = temporary().await;
-    insert(&mut writer, &Fake::default()).await;
+    let (_folder, writer, _reader) = temporary().await;
+    insert(&writer, &Fake::default());
     for (beyond, order) in [("<", "DESC"), (">", "ASC")] {
-        let plan = plan(&mut writer, &by_decision_sql(beyond, order)).await;
+        let plan = plan(&writer, &by_decision_sql(beyond, order)).join("\n");
         assert!(
             plan.contains("SEARCH requests USING COVERING INDEX requests_by_decided")
                 && !plan.contains("TEMP B-TREE"),
@@ -73,9 +73,9 @@ fn pages_of_every_order_hold_each_request_that_passes_once() {
     let asked = prop::collection::vec((filters, orders), 8);
     proptest!(ProptestConfig::with_cases(24), |(fakes in fakes(), asked in asked, limit in 1..5_i64)| {
         runtime.block_on(async {
-            let (_folder, mut writer, reader) = temporary().await;
+            let (_folder, writer, reader) = temporary().await;
             for fake in &fakes {
-                insert(&mut writer, fake).await;
+                insert(&writer, fake);
             }
             for ((one, other), sort) in asked {
                 let filter = both(one, other);
