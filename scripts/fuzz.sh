@@ -6,7 +6,7 @@
 set -eu
 . "$(dirname -- "$0")/lib.sh"
 
-targets=${TARGETS:-request decision event rules digest shown shell commands}
+targets=${TARGETS:-request decision event rules digest shown shell commands realm_entry passkey}
 
 scripts/setup.sh fuzz
 for target in $targets; do

@@ -10,8 +10,9 @@ use countersign_wire::{
     Segment, SignedEnvelope, Subject, Verdict, VerdictSet, args_digest, canonical_json,
     decision_subject, escape_bytes, escape_lines, is_hostile, json_ascii_safe, parse_decision,
     parse_heartbeat, parse_hello, parse_presence, parse_receipt, parse_request, parse_span,
-    parse_tighten, parse_withdraw, request_digest, request_subject, sign, text_ascii_safe,
-    verify_decision, warnings,
+    parse_tighten, parse_withdraw,
+    realm::{Entry, REALM_SUBJECT, Realm, Word, passkey_holds},
+    request_digest, request_subject, sign, text_ascii_safe, verify_decision, warnings,
 };
 use nkeys::{KeyPair, KeyPairType};
 use serde_json::Value;
@@ -321,4 +322,80 @@ pub fn shown(data: &[u8]) {
     let value = Value::String(text.to_owned());
     let safe = json_ascii_safe(&value);
     assert_eq!(serde_json::from_str::<Value>(&safe).ok(), Some(value));
+}
+
+/// A message of a slot, the payload of an entry, or what an entry changes: whatever it is, the log stays whole.
+pub fn realm_entry(data: &[u8]) {
+    assert!(Entry::read(data) == Entry::read(data));
+    let ada = KeyPair::new_from_raw(KeyPairType::User, [1; 32]).expect("a key");
+    let digest = |payload: &[u8]| request_digest(payload);
+    let sealed = SignedEnvelope::seal(&ada, Context::Realm, &REALM, REALM_SUBJECT, data)
+        .and_then(|envelope| envelope.to_bytes())
+        .expect("a key signs");
+    for message in [data, &sealed] {
+        let mut fresh = Realm::new(REALM, digest(data));
+        let word = fresh.apply(1, 1, message);
+        assert_eq!(fresh.chain.len(), usize::from(word == Word::Ok));
+    }
+    let by = PublicKey::of(&ada).expect("a key");
+    let consent = |role: &str| {
+        let payload = format!("{by}\n{role}");
+        sign(
+            &ada,
+            Context::Key,
+            &REALM,
+            REALM_SUBJECT,
+            payload.as_bytes(),
+        )
+        .expect("a key signs")
+    };
+    let mut founding = Entry::frame(1, None, "x", &by);
+    founding["operators"] = serde_json::json!([{
+        "id": by, "name": "Ada", "admin": true,
+        "keys": [{"key": by, "role": "human", "proof": consent("human")}],
+    }]);
+    let founding = Entry::seal(&ada, &REALM, &founding).expect("an entry");
+    let root = Entry::read(&founding).expect("an entry").digest;
+    let mut realm = Realm::new(REALM, root);
+    assert_eq!(realm.apply(1, 1, &founding), Word::Ok);
+    let Some(Value::Object(change)) = countersign_wire::json_value(data) else {
+        return;
+    };
+    let mut next = Entry::frame(2, Some(root), "x", &by);
+    for name in ["operators", "realm", "later"] {
+        if let Some(value) = change.get(name) {
+            next[name] = value.clone();
+        }
+    }
+    let next = Entry::seal(&ada, &REALM, &next).expect("an entry");
+    let before = realm.clone();
+    let word = realm.apply(2, 2, &next);
+    if let Some(entry) = Entry::read(&next).filter(|_| word != Word::Unreadable) {
+        assert_eq!(before.judge(&entry), word);
+    }
+    let linked = word >= Word::BadRecord;
+    assert_eq!(realm.chain.len(), if linked { 2 } else { 1 });
+    assert!(realm.operators.values().any(|record| record.admin));
+    let same = realm.operators.len() == before.operators.len() && realm.recovery == before.recovery;
+    assert!(word == Word::Ok || same && realm.acceptance == before.acceptance);
+    assert!(!linked || realm.apply(3, 3, &next) == Word::NotNext);
+}
+
+/// A record with a device and what it signed: it holds for these bytes or for none.
+pub fn passkey(data: &[u8]) {
+    let Some(signed) = countersign_wire::json_value(data) else {
+        return;
+    };
+    let text = |name: &str| signed[name].as_str().unwrap_or_default();
+    let Some(record) = signed["record"].as_object() else {
+        return;
+    };
+    let holds = |operator: &str, payload: &[u8]| {
+        let place = (Context::Decision, &REALM, text("subject"));
+        passkey_holds(record, operator, place, payload, text("sig"))
+    };
+    if holds(text("operator"), text("payload").as_bytes()) {
+        assert!(!holds(text("operator"), b"another payload"));
+        assert!(!holds("another operator", text("payload").as_bytes()));
+    }
 }

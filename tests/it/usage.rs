@@ -127,6 +127,22 @@ fn every_command_has_help_and_the_manual_names_them_all() {
 }
 
 #[test]
+fn the_protocols_vectors_are_read_by_a_command_that_no_help_names() {
+    let desk = Desk::new();
+    let check = |file: &str| desk.run(&["protocol", "check", file, "--json"]);
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/protocol/vectors");
+    let logs = check(&format!("{folder}/realm-log.json")).success().out;
+    assert!(
+        logs.lines().count() >= 16 && logs.starts_with('{'),
+        "{logs}"
+    );
+    let devices = check(&format!("{folder}/devices.json")).success().out;
+    assert_eq!(devices.lines().count(), 1);
+    assert_eq!(check(&format!("{folder}/commands.json")).code, 2);
+    assert!(!desk.run(&["--help"]).success().out.contains("protocol"));
+}
+
+#[test]
 fn a_misspelt_setting_in_the_file_is_refused_with_its_place() {
     let desk = Desk::new();
     std::fs::write(desk.path().join("config.toml"), "operater = \"x\"\n").unwrap();

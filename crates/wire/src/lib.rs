@@ -21,7 +21,7 @@ mod operators;
 pub mod pointer;
 mod policy;
 mod presence;
-mod realm;
+pub mod realm;
 mod receipt;
 mod rejection;
 mod request;
@@ -70,11 +70,6 @@ pub use names::{AgentKey, AgentName, NameError, RequestId, RequestKey, Workspace
 pub use operators::{OperatorEntry, OperatorList, WaitingKey, is_bound_by_limits};
 pub use policy::{Anchor, EnvelopeError, PolicyKey, SignedEnvelope, policy_subject};
 pub use presence::{Presence, parse_presence};
-pub use realm::{
-    Does, ENTRY_MAX_BYTES, Entry, Facts, Limits, Linked, Mark, PolicyMark, REALM_SUBJECT, Realm,
-    Record, Role, SigningKey, Term, Word, check_vectors, device_may, device_may_set, passkey_holds,
-    slot_of,
-};
 pub use receipt::{RECEIPT_MAX_BYTES, Receipt, Stage, parse_receipt};
 pub use rejection::{Rejection, RejectionCode, WireError};
 pub use request::{

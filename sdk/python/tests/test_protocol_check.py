@@ -53,6 +53,16 @@ def test_devices_sign_decide_and_set_what_every_implementation_lets_them():
     assert line["values"] == [row["may"] for row in expected["values"]]
 
 
+def test_a_record_without_one_of_its_fields_signs_nothing():
+    good = json.loads(DEVICES.read_text())["signatures"][0]
+    place = (good["context"], EXPECTED["realm"], good["subject"], good["payload"].encode(), good["sig"])
+    for name in ("key", "public", "rp_id", "origins", "until", "proof"):
+        for wrong in ({}, {name: None}, {name: 1}, {name: []}):
+            record = {field: value for field, value in good["record"].items() if field != name} | wrong
+            assert not passkey.holds(record, good["operator"], *place), (name, wrong)
+    assert passkey.holds(good["record"] | {"credential": 1}, good["operator"], *place)
+
+
 def test_without_the_extra_no_signature_of_a_device_is_judged(monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography", None)
     expected, (line,) = vectors(DEVICES)

@@ -229,6 +229,9 @@ pub(crate) enum Command {
     /// Exits 1 if a check failed, else 0. A `warning` (it works, but needs attention) or `unknown` (it could not be
     /// checked) is not a failure. `--json` has each result as `verdict`.
     Doctor(Doctor),
+    /// Print what this program makes of the protocol's vectors, to compare implementations.
+    #[command(subcommand, hide = true)]
+    Protocol(Protocol),
     /// Print shell completions.
     Completions {
         /// Which shell.
@@ -236,6 +239,12 @@ pub(crate) enum Command {
     },
     /// Print the manual page.
     Man,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Protocol {
+    /// Read a file of vectors and print a JSON line for each log in it, or one for devices. It compares nothing.
+    Check { file: PathBuf },
 }
 
 #[derive(Debug, Subcommand)]

@@ -35,6 +35,7 @@ mod operators;
 mod output;
 mod own_terminal;
 mod practice;
+mod protocol;
 mod read;
 pub(crate) mod reader;
 mod recover;
@@ -107,6 +108,7 @@ fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man) => shell::man(),
+        Some(Command::Protocol(what)) => protocol::run(out, &what),
         Some(command) => {
             if matches!(command, Command::Serve | Command::Bridge(_)) {
                 log::start(log::SERVING);
@@ -175,6 +177,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Doctor(wanted) => doctor::run(settings, out, wanted).await,
         Command::Completions { shell } => shell::completions(shell),
         Command::Man => shell::man(),
+        Command::Protocol(what) => protocol::run(out, &what),
         // Answered before the settings are read.
         Command::Hook(_) => Err(Failure::usage("hook takes one event on standard input")),
     }

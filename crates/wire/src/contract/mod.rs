@@ -3,6 +3,7 @@
 //! It writes no files: `cargo xtask codegen` does, from what is built here out of the Rust types alone.
 
 mod asyncapi;
+mod realm;
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -30,6 +31,8 @@ pub fn json_schemas() -> Vec<(&'static str, Value)> {
         ("alive", schema::<Heartbeat>()),
         ("signed-envelope", schema::<SignedEnvelope>()),
         ("anchor", schema::<Anchor>()),
+        ("realm-entry", realm::entry()),
+        ("ask", realm::ask()),
         ("operators", schema::<OperatorList>()),
         ("presence", schema::<Presence>()),
         ("agent", schema::<Enrolment>()),

@@ -113,7 +113,7 @@ impl Entry {
 }
 
 /// The object of a text that every reader reads alike.
-fn object(text: &[u8]) -> Option<Map<String, Value>> {
+pub(super) fn object(text: &[u8]) -> Option<Map<String, Value>> {
     scan(text, ENTRY_MAX_BYTES, &[]).ok()?;
     match json_value(text)? {
         Value::Object(fields) => Some(fields),

@@ -3,6 +3,7 @@
 //! One function folds it, [`Realm::apply`]. A key counts between the entries that began and ended its term, by the
 //! sequences of their messages; no rule reads a clock.
 
+mod ask;
 mod check;
 mod device;
 mod entry;
@@ -12,6 +13,7 @@ mod rights;
 mod standing;
 mod state;
 
+pub use ask::Ask;
 pub use check::check_vectors;
 pub use device::{device_may, device_may_set};
 pub use entry::{ENTRY_MAX_BYTES, Entry, PolicyMark, REALM_SUBJECT, slot_of};

@@ -5,9 +5,13 @@
 use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
-use super::entry::is_text;
-use crate::{PublicKey, Risk, WorkspaceName, canonical_json, keys::is_device_key};
+use super::{
+    entry::{REALM_SUBJECT, is_text},
+    passkey::passkey_holds,
+};
+use crate::{Context, PublicKey, Risk, WorkspaceName, canonical_json, keys::is_device_key, verify};
 
 const MOST_RECORDS: usize = 100;
 const MOST_KEYS: usize = 16;
@@ -143,13 +147,51 @@ impl SigningKey {
         })
     }
 
-    /// The key's consent; of a form of its own for each role.
-    pub fn proof(&self) -> &str {
-        self.fields
-            .get("proof")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+    /// Whether the key agreed to be this operator's. A device says so with each signature; of a later version's key
+    /// nobody here knows.
+    pub fn agrees(&self, realm: &Uuid, operator: &str) -> bool {
+        let role = match self.role {
+            Role::Human => "human",
+            Role::Auto => "auto",
+            Role::Device | Role::Other => return true,
+        };
+        let proof = self.fields.get("proof").and_then(Value::as_str);
+        consents(
+            realm,
+            &self.key,
+            &format!("{operator}\n{role}"),
+            proof.unwrap_or_default(),
+        )
     }
+
+    /// Whether this key of the operator signed a message: 64 bytes, or a device's assertion.
+    pub fn signed(
+        &self,
+        operator: &str,
+        (context, realm, subject): (Context, &Uuid, &str),
+        payload: &[u8],
+        sig: &str,
+    ) -> bool {
+        match self.role {
+            Role::Human | Role::Auto => {
+                verify(&self.key, context, realm, subject, payload, sig).is_ok()
+            }
+            Role::Device => passkey_holds(
+                &self.fields,
+                operator,
+                (context, realm, subject),
+                payload,
+                sig,
+            ),
+            Role::Other => false,
+        }
+    }
+}
+
+/// Whether a key signed its consent.
+pub(super) fn consents(realm: &Uuid, key: &str, payload: &str, proof: &str) -> bool {
+    let payload = payload.as_bytes();
+    verify(key, Context::Key, realm, REALM_SUBJECT, payload, proof).is_ok()
 }
 
 /// How an operator is from an entry on.

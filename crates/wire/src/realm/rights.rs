@@ -5,14 +5,13 @@
 use std::{collections::HashMap, sync::Arc};
 
 use serde_json::Value;
-use uuid::Uuid;
 
 use super::{
-    entry::{Entry, REALM_SUBJECT, is_text},
-    record::{Record, Role, SigningKey},
+    entry::{Entry, is_text},
+    record::{Record, SigningKey, consents},
     state::Realm,
 };
-use crate::{Context, PublicKey, verify};
+use crate::PublicKey;
 
 /// What becomes of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -213,7 +212,7 @@ impl Plan {
             .iter()
             .filter(|key| had(&key.key) != Some(*key))
             .collect();
-        if !changed.iter().all(|key| consents(state.realm(), id, key)) {
+        if !changed.iter().all(|key| key.agrees(state.realm(), id)) {
             return Err(Word::BadProof);
         }
         if ended {
@@ -256,7 +255,7 @@ impl Plan {
         if self.owner(state, key.as_str()).is_some() {
             return Err(Word::KeyTaken);
         }
-        if !signed(
+        if !consents(
             state.realm(),
             key.as_str(),
             &format!("{key}\nrecovery"),
@@ -327,26 +326,4 @@ fn changes(
     ];
     let said = words.into_iter().filter(|(is, _)| *is);
     Ok(Some(said.map(|(_, does)| does).collect()))
-}
-
-/// Whether a key agreed to be this operator's. A device's consent is asked where it signs.
-fn consents(realm: &Uuid, operator: &str, key: &SigningKey) -> bool {
-    let role = match key.role {
-        Role::Human => "human",
-        Role::Auto => "auto",
-        Role::Device | Role::Other => return true,
-    };
-    signed(realm, &key.key, &format!("{operator}\n{role}"), key.proof())
-}
-
-fn signed(realm: &Uuid, key: &str, payload: &str, proof: &str) -> bool {
-    verify(
-        key,
-        Context::Key,
-        realm,
-        REALM_SUBJECT,
-        payload.as_bytes(),
-        proof,
-    )
-    .is_ok()
 }

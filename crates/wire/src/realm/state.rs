@@ -60,6 +60,22 @@ pub struct Term {
 }
 
 impl Term {
+    /// Of a device whose operator has no limits, from the first sequence on.
+    pub(super) fn of_device(key: SigningKey) -> Self {
+        let began = Mark {
+            n: 1,
+            sequence: 0,
+            policy: None,
+        };
+        Self {
+            operator: String::new(),
+            limits: None,
+            key,
+            began,
+            ended: None,
+        }
+    }
+
     /// Whether it counts for what is stored at this sequence; `None` is the head.
     pub fn is_at(&self, sequence: Option<u64>) -> bool {
         let Some(sequence) = sequence else {
@@ -135,7 +151,7 @@ impl Realm {
             while self.early.remove(&self.next_slot) {
                 self.next_slot += 1;
             }
-        } else {
+        } else if slot > self.next_slot {
             self.early.insert(slot);
         }
         if early {

@@ -113,6 +113,9 @@ pub struct ApprovalRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 5))]
     pub approvals_required: Option<u8>,
+    /// The kinds of signatures beside ed25519 that the agent checks; only `webauthn` is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verifies: Option<Vec<String>>,
     /// Calls raised together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
@@ -182,6 +185,12 @@ impl ApprovalRequest {
     /// How many distinct operators must agree, 1 to 5.
     pub fn approvals_required(&self) -> u8 {
         self.approvals_required.unwrap_or(1)
+    }
+
+    /// Whether its agent checks signatures of devices.
+    pub fn verifies_devices(&self) -> bool {
+        let words = self.verifies.as_deref().unwrap_or_default();
+        words.iter().any(|word| word == "webauthn")
     }
 
     /// How long the request lives from being stored; at most [`MAX_LIFETIME`].

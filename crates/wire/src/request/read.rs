@@ -90,6 +90,7 @@ pub(super) fn request_of(mut fields: Fields, identity: &Identity<'_>) -> Read<Ap
         .opt_strings("allowed_verdicts")?
         .ok_or_else(|| from.wrong("allowed_verdicts", "a list of strings"))?;
     let approvals_required = approvals(from)?;
+    let verifies = from.opt_strings("verifies")?;
     let group = from.opt_object("group")?.map(group).transpose()?;
     let traceparent = from.opt_string("traceparent")?;
     let metadata = from.kept("metadata")?;
@@ -125,6 +126,7 @@ pub(super) fn request_of(mut fields: Fields, identity: &Identity<'_>) -> Read<Ap
         chain,
         allowed_verdicts,
         approvals_required,
+        verifies,
         group,
         requested_at,
         expires_at,

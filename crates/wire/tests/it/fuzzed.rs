@@ -10,12 +10,14 @@ mod targets;
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 5] = [
+const TARGETS: [(&str, Target); 7] = [
     ("request", targets::request),
     ("decision", targets::decision),
     ("event", targets::event),
     ("digest", targets::digest),
     ("shown", targets::shown),
+    ("realm_entry", targets::realm_entry),
+    ("passkey", targets::passkey),
 ];
 
 fn files(folder: &Path) -> Vec<Vec<u8>> {

@@ -13,6 +13,7 @@ mod near_misses;
 mod policies;
 mod properties;
 mod published;
+mod realm_entries;
 mod realm_log;
 mod realm_model;
 mod rejected_bytes;

@@ -206,7 +206,7 @@ fn unknown_fields_and_words_are_kept() {
 #[test]
 fn null_stands_for_absent_where_a_field_is_optional() {
     let names = "run_id thread_id call_id args_raw effective native_digest confirm reason preview \
-                 title question response_schema history skill chain approvals_required group \
+                 title question response_schema history skill chain approvals_required verifies group \
                  expires_at traceparent metadata native";
     for name in names.split_whitespace() {
         with(name, Value::Null);

@@ -6,13 +6,15 @@ use countersign_wire::{
     Anchor, ApprovalDecision, ApprovalRequest, Context, DecisionCheck, Enrolment, OperatorList,
     RejectionCode, RequestFacts, SignedEnvelope, Subject, Vote, contract, parse_heartbeat,
     parse_hello, parse_presence, parse_receipt, parse_request, parse_span, parse_tighten,
-    parse_withdraw, request_subject, verify, verify_decision,
+    parse_withdraw,
+    realm::{Entry, SigningKey},
+    request_subject, verify, verify_decision,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use time::Duration;
 
-use crate::support::{REALM, STORED_AT, WORKED_EXAMPLE, trusted};
+use crate::support::{REALM, STORED_AT, WORKED_EXAMPLE, pair, trusted};
 
 fn published(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../docs/protocol", name]
@@ -120,6 +122,16 @@ fn every_example_is_read_and_written_as_its_type() {
                 let other = "another".parse().unwrap();
                 assert!(parse_presence(&other, &payload).is_err());
             }
+            "realm" => {
+                let entry =
+                    Entry::seal(&pair(1), &REALM, &serde_json::from_slice(&payload).unwrap());
+                assert!(Entry::read(&entry.unwrap()).unwrap().is_signed(&REALM));
+            }
+            // Its signature is a vector of devices.
+            "ask" => assert!(
+                SigningKey::read(&serde_json::from_slice::<Value>(&payload).unwrap()["key"])
+                    .is_some()
+            ),
             "tighten" => {
                 assert!(
                     parse_tighten("countersign.v1.tighten.acme.billing-bot.r", &payload).is_ok()

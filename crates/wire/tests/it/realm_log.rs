@@ -1,6 +1,6 @@
 //! The vectors of the realm log and of devices: what every implementation reads alike.
 
-use countersign_wire::check_vectors;
+use countersign_wire::realm::check_vectors;
 use serde_json::{Value, json};
 
 use crate::support::published;

@@ -5,7 +5,11 @@ use std::{
     sync::{LazyLock, Mutex},
 };
 
-use countersign_wire::{Context, Entry, REALM_SUBJECT, Realm, Sha256Digest, canonical_json, sign};
+use countersign_wire::{
+    Context, Sha256Digest, canonical_json,
+    realm::{Entry, REALM_SUBJECT, Realm},
+    sign,
+};
 use nkeys::KeyPair;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -15,7 +19,7 @@ use crate::support::{REALM, pair, public};
 const EPOCH: &str = "0b7c9c9e-1d4c-4a54-9a53-0d7d3c1f2a11";
 const DESKS: u8 = 6;
 
-fn text(byte: u8) -> String {
+pub(crate) fn text(byte: u8) -> String {
     static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
         let texts = (0..40).map(|byte| public(byte).to_string());
         texts.collect()
@@ -39,17 +43,17 @@ fn proof(byte: u8, payload: &str) -> Value {
     known.or_insert_with(|| json!(signed().unwrap())).clone()
 }
 
-fn key(byte: u8, role: &str, operator: &str) -> Value {
+pub(crate) fn key(byte: u8, role: &str, operator: &str) -> Value {
     json!({"key": text(byte), "role": role, "proof": proof(byte, &format!("{operator}\n{role}"))})
 }
 
-fn recovery(byte: u8) -> Value {
+pub(crate) fn recovery(byte: u8) -> Value {
     let key = text(byte);
     json!({"key": key, "proof": proof(byte, &format!("{key}\nrecovery"))})
 }
 
 /// Signs what an entry changes for the place after `prev`.
-fn entry(by: u8, n: u64, prev: Option<Sha256Digest>, change: &Value) -> Vec<u8> {
+pub(crate) fn entry(by: u8, n: u64, prev: Option<Sha256Digest>, change: &Value) -> Vec<u8> {
     let mut payload = Entry::frame(n, prev, "2026-11-25T12:00:00.000Z", &public(by));
     payload["policy"] = json!({"epoch": EPOCH, "seq": n * 3});
     for (name, value) in change.as_object().unwrap() {
@@ -317,7 +321,7 @@ fn message(now: &Whole, head: (u64, Option<Sha256Digest>), bytes: &Bytes) -> Vec
     entry(signer, n, head.1, &changes)
 }
 
-fn founding() -> Value {
+pub(crate) fn founding() -> Value {
     let record = json!({
         "id": text(1), "name": "Ada", "admin": true,
         "keys": [key(1, "human", &text(1)), key(10, "auto", &text(1))],

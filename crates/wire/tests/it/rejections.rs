@@ -177,6 +177,8 @@ fn fields_inside_objects_have_their_types() {
         ("tool", json!({"name": "x", "args_schema": "object"})),
         ("effective", json!({"injected_names": "a"})),
         ("effective", json!({"dropped_names": [1]})),
+        ("verifies", json!("webauthn")),
+        ("verifies", json!([1])),
         ("native_digest", json!({"alg": 1})),
         ("native_digest", json!({"value": 1})),
         ("confirm", json!({"setup_key": 1})),

@@ -56,7 +56,7 @@ def holds(
     if public is None:
         return False
     consent = signed_bytes("key", realm, SUBJECT, f"{operator}\ndevice".encode())
-    return _asserts(record, public, consent, record["proof"]) and _asserts(
+    return _asserts(record, public, consent, record.get("proof")) and _asserts(
         record, public, signed_bytes(context, realm, subject, payload), sig
     )
 

@@ -99,10 +99,8 @@ def _decision(state: Realm, asked: Mapping[str, Any]) -> dict[str, Any]:
 def _votes(state: Realm, asked: Mapping[str, Any]) -> dict[str, Any]:
     facts = _facts(asked, "operator")
     there = {key: state.voter(key, facts, asked["seq"]) for key in asked["keys"]}
-    here = {
-        key: state.voter(key, facts) if state.agent_fault(key, facts, asked["seq"]) is None else None for key in there
-    }
-    return {"console": len(set(there.values()) - {None}), "agent": len(set(here.values()) - {None})}
+    for_agent = {operator for key, operator in there.items() if not state.agent_fault(key, facts, asked["seq"])}
+    return {"console": len(set(there.values()) - {None}), "agent": len(for_agent)}
 
 
 def _devices(vectors: Mapping[str, Any]) -> dict[str, Any]:

@@ -146,7 +146,7 @@ class Realm:
             while self.next_slot in self._early:
                 self._early.remove(self.next_slot)
                 self.next_slot += 1
-        else:
+        elif slot > self.next_slot:
             self._early.add(slot)
         if early:
             return "gap"

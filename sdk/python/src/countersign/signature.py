@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 from typing import Literal
 
 from nacl.exceptions import BadSignatureError
@@ -18,6 +19,7 @@ from nacl.signing import VerifyKey
 Context = Literal["decision", "vote", "policy", "audit", "realm", "key"]
 
 _USER_PREFIX = 20 << 3
+_BASE64URL = re.compile("[A-Za-z0-9_-]*")
 
 
 def decode_public_key(nkey: str) -> bytes:
@@ -57,7 +59,7 @@ def verify(key: str, sig: str, context: Context, realm: str, subject: str, paylo
 
 def decode_base64url(text: str) -> bytes:
     """Strict base64url without padding. Raises `ValueError` on any other spelling of the same bytes."""
-    if not text.isascii() or any(not (c.isalnum() or c in "-_") for c in text):
+    if not _BASE64URL.fullmatch(text):
         raise ValueError("not unpadded base64url")
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
