@@ -66,7 +66,7 @@ CREATE TABLE requests(
   UNIQUE(stream_epoch, stream_seq)
 ) STRICT;
 -- Every request passes these indexes on its way in and out: each costs a share of the throughput.
-CREATE INDEX requests_pending_by_deadline ON requests(deadline_at, id) WHERE state = 'pending';
+CREATE INDEX requests_pending_by_deadline ON requests(deadline_at, id, risk) WHERE state = 'pending';
 CREATE INDEX requests_by_state ON requests(state, id) WHERE state <> 'decided';
 CREATE INDEX requests_by_tool ON requests(ws, tool, id);
 CREATE INDEX requests_by_agent ON requests(ws, agent, id);

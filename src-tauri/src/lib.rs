@@ -6,6 +6,7 @@ pub mod cli;
 mod export;
 #[cfg(feature = "gui")]
 pub mod gui;
+mod metrics;
 mod otlp;
 mod production;
 mod secrets;

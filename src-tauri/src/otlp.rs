@@ -72,7 +72,7 @@ impl Listening {
 }
 
 /// The digest of the token in a file: the token itself is not kept.
-fn token(path: &Path) -> Result<Sha256Digest, Fault> {
+pub(crate) fn token(path: &Path) -> Result<Sha256Digest, Fault> {
     let shown = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
         Fault::environment(format!("the token file {shown} cannot be read: {error}"))

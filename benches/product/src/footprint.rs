@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use self::memory::{Tree, tree};
 
 mod memory;
+mod metrics;
 mod scale;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -85,9 +86,13 @@ pub(crate) fn command(program: &Path, data: &Path) -> Command {
 
 impl Served {
     pub(crate) async fn start(program: &Path, data: &Path) -> anyhow::Result<Self> {
+        Self::start_with(program, data, &["serve"]).await
+    }
+
+    async fn start_with(program: &Path, data: &Path, words: &[&str]) -> anyhow::Result<Self> {
         let start = Instant::now();
         let mut child = command(program, data)
-            .arg("serve")
+            .args(words)
             .stdout(Stdio::piped())
             .spawn()
             .with_context(|| format!("{} does not start", program.display()))?;
@@ -169,7 +174,8 @@ async fn memory_of_console(
     } = tree(pid)?;
     figures.set("console_10000_waiting_mib", full);
     figures.set("server_10000_waiting_mib", server);
-    served.stop().await
+    served.stop().await?;
+    metrics::measure(program, data.path(), figures).await
 }
 
 async fn wait_for_waiting(

@@ -17,6 +17,7 @@ pub mod history;
 pub mod hold;
 pub mod incident;
 pub mod life_cycle;
+pub mod metrics;
 pub mod overview;
 pub mod pace;
 pub mod presence;

@@ -33,6 +33,7 @@ mod history_source;
 mod log_sync;
 pub mod looked;
 pub mod meta;
+pub mod metrics;
 pub mod outbox;
 mod outcomes;
 pub mod overview;

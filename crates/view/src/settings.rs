@@ -126,6 +126,8 @@ pub struct SettingsView {
     pub waiting_limit: i64,
     /// OTLP.
     pub otlp: OtlpView,
+    /// Where metrics are read; none when they are off.
+    pub metrics: Option<String>,
 }
 
 /// Turns the slowdown of hasty decisions on or off.

@@ -104,6 +104,9 @@ pub(crate) struct Global {
     /// Receive OpenTelemetry spans over gRPC here, such as 127.0.0.1:4317 [env: COUNTERSIGN_OTLP_GRPC] [default: off].
     #[arg(long, global = true, value_name = "ADDRESS")]
     pub(crate) otlp_grpc: Option<String>,
+    /// Serve metrics for Prometheus, and health, here, such as 127.0.0.1:9464 [env: COUNTERSIGN_METRICS] [default: off].
+    #[arg(long, global = true, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<String>,
     /// Accept an outside server where agents can forge decisions [env: COUNTERSIGN_ALLOW_SINGLE_ACCOUNT=1].
     #[arg(long, global = true)]
     pub(crate) allow_single_account: bool,

@@ -2,6 +2,7 @@
 //!
 //! An unknown setting is refused, and so is a bad value: a misspelt line must not silently leave a default in force.
 
+mod metrics;
 mod otlp;
 
 use std::env;
@@ -38,6 +39,7 @@ const WORKSPACE: &str = "COUNTERSIGN_WORKSPACE";
 const ALLOW_SINGLE_ACCOUNT: &str = "COUNTERSIGN_ALLOW_SINGLE_ACCOUNT";
 const OTLP_HTTP: &str = "COUNTERSIGN_OTLP_HTTP";
 const OTLP_GRPC: &str = "COUNTERSIGN_OTLP_GRPC";
+const METRICS: &str = "COUNTERSIGN_METRICS";
 /// Name of the file in the data folder.
 pub(crate) const FILE: &str = "config.toml";
 
@@ -65,6 +67,8 @@ struct Layer {
     retention: Option<Limits>,
     #[serde(default)]
     otlp: otlp::Section,
+    #[serde(default)]
+    metrics: metrics::Section,
     // Read by its own crate, also while the console runs.
     #[serde(default)]
     reader: IgnoredAny,
@@ -119,6 +123,8 @@ pub(crate) struct Settings {
     pub(crate) retention: Retention,
     /// What is received and sent over OTLP.
     pub(crate) otlp: crate::otlp::Settings,
+    /// Where metrics are read.
+    pub(crate) metrics: crate::metrics::Settings,
 }
 
 /// Where the credentials of the bus are.
@@ -178,9 +184,11 @@ fn resolve(flags: &Global, env: Env<'_>, platform: Option<PathBuf>) -> Result<Se
         .parse()
         .map_err(|error| Failure::usage(format!("workspace {workspace:?}: {error}")))?;
     let sections = [flags.otlp, env.otlp, file.otlp];
+    let metrics = [flags.metrics, env.metrics, file.metrics];
     Ok(Settings {
         out,
         otlp: otlp::settings(sections, &data_dir, &workspace)?,
+        metrics: metrics::settings(metrics, &data_dir)?,
         data_dir,
         nats_url: flags.nats_url.or(env.nats_url).or(file.nats_url),
         login,
@@ -288,6 +296,7 @@ fn from_flags(flags: &Global) -> Layer {
         workspace: flags.workspace.clone(),
         allow_single_account: flags.allow_single_account.then_some(true),
         otlp: otlp::Section::addresses(flags.otlp_http.clone(), flags.otlp_grpc.clone()),
+        metrics: metrics::Section::address(flags.metrics.clone()),
         ..Layer::default()
     }
 }
@@ -316,6 +325,7 @@ fn from_env(env: Env<'_>) -> Result<Layer, Failure> {
         workspace: text(WORKSPACE)?,
         allow_single_account: allow.transpose()?,
         otlp: otlp::Section::addresses(text(OTLP_HTTP)?, text(OTLP_GRPC)?),
+        metrics: metrics::Section::address(text(METRICS)?),
         ..Layer::default()
     })
 }

@@ -259,9 +259,10 @@ fn window(settings: &Settings) -> Result<(), Failure> {
         return Err(no_window("no display can be opened"));
     }
     settings.check_reader()?;
+    crate::metrics::check(&settings.metrics)?;
     let started = console::options(settings)?;
     let production = settings.production.clone();
-    crate::gui::run(started, &settings.otlp, production).map_err(Failure::from)
+    crate::gui::run(started, (&settings.otlp, &settings.metrics), production).map_err(Failure::from)
 }
 
 #[cfg(not(feature = "gui"))]

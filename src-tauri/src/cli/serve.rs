@@ -15,6 +15,7 @@ use super::console;
 use super::failure::Failure;
 use super::output::Output;
 use super::reader::SecondReader;
+use crate::metrics;
 use crate::otlp::Otlp;
 
 /// How long the past may take to be read before the console says that it is ready.
@@ -24,6 +25,7 @@ const READY_LIMIT: Duration = Duration::from_secs(60);
 pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure> {
     let mut stop = Stop::listen()?;
     settings.check_reader()?;
+    metrics::check(&settings.metrics)?;
     let started = App::start(console::options(settings)?);
     let app = tokio::select! {
         app = started => app?,
@@ -36,9 +38,19 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
             return Err(error.into());
         }
     };
-    let ready = match ready_line(&app, &otlp).await {
+    let metrics = match metrics::start(&app, &settings.metrics).await {
+        Ok(metrics) => metrics,
+        Err(error) => {
+            otlp.stop().await;
+            app.shutdown().await;
+            return Err(error.into());
+        }
+    };
+    let listens = metrics.as_ref().map(|of| of.address.to_string());
+    let ready = match ready_line(&app, &otlp, listens).await {
         Ok(ready) => ready,
         Err(failure) => {
+            metrics::stop(metrics).await;
             otlp.stop().await;
             app.shutdown().await;
             return Err(failure);
@@ -55,13 +67,14 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
     tracing::info!("ready");
     stop.asked().await;
     tracing::info!("stopping");
+    metrics::stop(metrics).await;
     reader.stop().await;
     otlp.stop().await;
     app.shutdown().await;
     Ok(())
 }
 
-async fn ready_line(app: &App, otlp: &Otlp) -> Result<Value, Failure> {
+async fn ready_line(app: &App, otlp: &Otlp, metrics: Option<String>) -> Result<Value, Failure> {
     if app.bus().is_some() && !app.ready(READY_LIMIT).await {
         tracing::warn!("still catching up with the bus; nothing is decided until then");
     }
@@ -75,6 +88,7 @@ async fn ready_line(app: &App, otlp: &Otlp) -> Result<Value, Failure> {
         "operator_key": app.identity().human_key().as_str(),
         "trusted_keys": app.trusted_keys(),
         "agent_json": agent_json.map(|path| path.display().to_string()),
+        "metrics": metrics,
     });
     // Scripts that know nothing of OTLP see the line that they know.
     if let Some(listening) = otlp.listening() {

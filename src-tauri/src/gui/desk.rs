@@ -43,6 +43,8 @@ pub(crate) struct Desk {
     pub(crate) agent_json: Option<PathBuf>,
     /// What was switched on of OTLP when the console was started.
     pub(crate) otlp: OtlpView,
+    /// Where its metrics are read.
+    pub(crate) metrics: Option<String>,
     /// Which workspaces are marked as production.
     pub(crate) production: Production,
     /// Key of the digests shown for hidden values; only this console can compute them.
@@ -71,7 +73,7 @@ impl Desk {
     pub(crate) fn new(
         app: App,
         agent_json: Option<PathBuf>,
-        otlp: OtlpView,
+        (otlp, metrics): (OtlpView, Option<String>),
         production: Production,
     ) -> Self {
         hide_under(app.identity().hiding());
@@ -80,6 +82,7 @@ impl Desk {
             app,
             agent_json,
             otlp,
+            metrics,
             production,
             notify_level: watch::Sender::default(),
             previews: Previews::default(),

@@ -32,6 +32,7 @@ use tauri::webview::NewWindowResponse;
 use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
 
 use crate::cli::reader::SecondReader;
+use crate::metrics;
 use crate::otlp::{self, Otlp};
 use crate::production::Production;
 use desk::Desk;
@@ -42,10 +43,10 @@ const WEB_DATA: &str = "window";
 /// Opens the window on the console of a data folder and returns when it is closed.
 ///
 /// # Errors
-/// [`Fault`] when the console or its OTLP receiver cannot start, or the window cannot be opened.
+/// [`Fault`] when the console, its OTLP receiver or its metrics cannot start, or the window cannot be opened.
 pub(crate) fn run(
     options: Options,
-    otlp: &otlp::Settings,
+    (otlp, metrics): (&otlp::Settings, &metrics::Settings),
     production: Production,
 ) -> Result<(), Fault> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -64,6 +65,14 @@ pub(crate) fn run(
             return Err(error);
         }
     };
+    let metrics = match runtime.block_on(metrics::start(&app, metrics)) {
+        Ok(metrics) => metrics,
+        Err(error) => {
+            runtime.block_on(otlp.stop());
+            runtime.block_on(app.shutdown());
+            return Err(error);
+        }
+    };
     let reader = {
         let _inside = runtime.enter();
         SecondReader::start(&app)
@@ -74,8 +83,10 @@ pub(crate) fn run(
             tracing::warn!(%error, "the local agent could not be enrolled");
             None
         });
-    let desk = Desk::new(app.clone(), agent_json, shown, production);
+    let listens = metrics.as_ref().map(|of| of.address.to_string());
+    let desk = Desk::new(app.clone(), agent_json, (shown, listens), production);
     let opened = window(&runtime, desk);
+    runtime.block_on(metrics::stop(metrics));
     runtime.block_on(reader.stop());
     runtime.block_on(otlp.stop());
     runtime.block_on(app.shutdown());

@@ -84,7 +84,15 @@ describe("settings of the console", () => {
     });
     const kept = (await screen.findByLabelText("Retention")).textContent ?? "";
     for (const part of ["400 days", "at most 50 MiB", "for ever", "config.toml"]) expect(kept).toContain(part);
-    for (const part of ["Bus", "OpenTelemetry", "Operator and keys", "Retention", "Alarms and limits", "Folders"]) {
+    for (const part of [
+      "Bus",
+      "OpenTelemetry",
+      "Metrics",
+      "Operator and keys",
+      "Retention",
+      "Alarms and limits",
+      "Folders",
+    ]) {
       expect(screen.getByLabelText(part).querySelectorAll("button, input, select, textarea")).toHaveLength(0);
     }
   });

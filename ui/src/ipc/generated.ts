@@ -4227,7 +4227,11 @@ waitingLimit: number,
 /**
  * OTLP.
  */
-otlp: OtlpView, };
+otlp: OtlpView, 
+/**
+ * Where metrics are read; none when they are off.
+ */
+metrics: string | null, };
 
 /**
  * Names an agent.

@@ -77,5 +77,6 @@ export const settings = (more: Partial<SettingsView> = {}): SettingsView => ({
   stalls: { onBusS: 10, receivedS: 30, executedS: 600 },
   waitingLimit: 10_000,
   otlp: { http: null, grpc: null, allowRemote: false, requireToken: false, export: null },
+  metrics: null,
   ...more,
 });

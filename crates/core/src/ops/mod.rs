@@ -32,6 +32,7 @@ mod execution;
 mod freshness;
 pub mod gates;
 pub mod habits;
+pub mod health;
 mod heartbeats;
 pub(crate) mod hello_barrier;
 mod hello_gap;

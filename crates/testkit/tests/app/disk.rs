@@ -4,6 +4,7 @@ use std::os::fd::{IntoRawFd, RawFd};
 use std::time::Duration;
 
 use countersign_core::App;
+use countersign_core::ops::health;
 use countersign_core::ops::verdicts::Decided;
 use countersign_wire::{ErrorCode, Verdict};
 
@@ -79,6 +80,7 @@ async fn a_disk_that_refuses_to_keep_what_was_written_ends_all_writing_and_what_
     let status = desk.app.status().await.unwrap();
     assert_eq!(status.store_failed.as_deref(), Some(why.as_str()));
     assert_eq!(status.alarms[0].code, "store_failed");
+    assert_eq!(health::not_ready(&desk.app), ["store_failed"]);
     let kept = desk.app.acknowledge_alarm(status.alarms[0].id).await;
     let kept = kept.unwrap_err();
     assert_eq!(kept.code, ErrorCode::InvalidArgs, "it lasts: {kept}");

@@ -6,6 +6,7 @@ use async_nats::jetstream;
 use countersign_core::App;
 use countersign_core::bus::{Publication, PublishOutcome};
 use countersign_core::domain::StallLimits;
+use countersign_core::ops::health;
 use countersign_core::ops::verdicts::Decided;
 use countersign_testkit::{TempData, halt};
 use countersign_wire::{Context, PublicKey, RequestKey, Sha256Digest, Verdict, sign, vote_subject};
@@ -217,12 +218,18 @@ async fn a_bus_that_hangs_is_seen_and_what_was_decided_meanwhile_arrives_when_it
     let queued = desk.app.decide(verdict(&key, Verdict::Approve)).await;
     let lost = state.wait_for(|state| !state.connected);
     let lost = tokio::time::timeout(HANGS, lost).await.is_ok();
+    let (why, alive) = (health::not_ready(&desk.app), health::is_alive(&desk.app));
     kill(server, Signal::SIGCONT).unwrap();
     assert!(lost, "no connection was lost");
+    assert_eq!((why, alive), (vec!["bus_disconnected"], true));
     assert_eq!(queued.unwrap_err().code.as_str(), "bus_unreachable");
     assert_eq!(agent.decision("r1").await["verdict"], "approve");
     in_state(&desk.app, "r1", "decided").await;
+    assert!(desk.app.ready(HANGS).await);
+    assert_eq!(health::not_ready(&desk.app), [""; 0]);
+    let app = desk.app.clone();
     desk.app.shutdown().await;
+    assert!(!health::is_alive(&app), "nobody writes any more");
 }
 
 /// Gives a stream this much room and no more; none: as much as there is.

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::bus::{Publication, PublishOutcome};
+use countersign_core::ops::health;
 use countersign_core::ops::recover::Recovery;
 use countersign_testkit::TempData;
 use countersign_wire::{Attestation, Sha256Digest, Timestamp, Verdict};
@@ -50,7 +51,8 @@ pub(crate) async fn becomes_read_only(app: &App) {
     let mut health = app.health();
     let noticed = health.wait_for(|health| health.read_only.is_some());
     let noticed = tokio::time::timeout(LIMIT, noticed).await;
-    noticed.unwrap().unwrap();
+    drop(noticed.unwrap().unwrap());
+    assert!(health::not_ready(app).contains(&"read_only"));
 }
 
 fn lose_the_store(desk: &Path) {

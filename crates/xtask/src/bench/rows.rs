@@ -3,7 +3,7 @@
 use super::table::Goal;
 
 /// The figure's name, what the table calls it, and its goal.
-pub(super) const ROWS: [(&str, &str, Goal); 45] = [
+pub(super) const ROWS: [(&str, &str, Goal); 47] = [
     (
         "accepted_one_per_s",
         "accepted /s, one agent, each awaited",
@@ -103,6 +103,12 @@ pub(super) const ROWS: [(&str, &str, Goal); 45] = [
         "its nats-server, 10,000 waiting, MiB",
         Goal::None,
     ),
+    (
+        "metrics_p95_ms",
+        "page of metrics, 10,000 waiting, p95 ms",
+        Goal::AtMost(10.0),
+    ),
+    ("metrics_kib", "the page, KiB", Goal::AtMost(64.0)),
     (
         "window_process_mib",
         "console with a window, MiB",

@@ -17,7 +17,7 @@ use super::Finding;
 use super::tree::Source;
 
 /// Which crates of ours a crate may depend on, by the names of their folders; a crate without a row knows none.
-const KNOWS: [(&str, &[&str]); 20] = [
+const KNOWS: [(&str, &[&str]); 21] = [
     ("bridge", &["sdk"]),
     ("bus", &["domain", "keys", "wire"]),
     (
@@ -38,6 +38,7 @@ const KNOWS: [(&str, &[&str]); 20] = [
     ("hooks", &["sdk", "wire"]),
     ("keys", &["domain", "redaction", "wire"]),
     ("mcp", &["redaction", "sdk", "wire"]),
+    ("metrics", &["domain", "wire"]),
     ("otlp", &["wire"]),
     ("post", &[]),
     ("practice", &["scrutiny"]),

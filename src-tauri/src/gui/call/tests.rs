@@ -50,7 +50,7 @@ impl Page {
             export: None,
         };
         Self {
-            desk: Desk::new(app, None, otlp, Production::ByName),
+            desk: Desk::new(app, None, (otlp, None), Production::ByName),
             data,
         }
     }

@@ -28,8 +28,7 @@ pub(crate) async fn settings(desk: &Desk, _: Nothing) -> Result<SettingsView, Ip
             path: path.display().to_string(),
         });
     }
-    let marked = &desk.production;
-    Ok(settings_view(&desk.app, folders, desk.otlp.clone(), marked))
+    Ok(settings_view(desk, folders))
 }
 
 pub(crate) async fn haste_brake(desk: &Desk, args: HasteArgs) -> Result<HasteView, IpcError> {

@@ -2,7 +2,6 @@
 //!
 //! Of a key it shows the public half, and an address without its password.
 
-use countersign_core::App;
 use countersign_core::bus::Credentials;
 use countersign_core::domain::StallLimits;
 use countersign_core::domain::retention::{Kind, Retention};
@@ -11,16 +10,13 @@ use countersign_view::{
 };
 
 use super::hidden::escape;
+use crate::gui::desk::Desk;
 use crate::otlp;
 use crate::production::Production;
 
 /// As the screen shows it.
-pub(crate) fn settings_view(
-    app: &App,
-    folders: Vec<FolderView>,
-    otlp: OtlpView,
-    production: &Production,
-) -> SettingsView {
+pub(crate) fn settings_view(desk: &Desk, folders: Vec<FolderView>) -> SettingsView {
+    let app = &desk.app;
     let options = app.options();
     let identity = app.identity();
     let file = |path: &Option<std::path::PathBuf>| path.as_ref().map(|p| p.display().to_string());
@@ -36,7 +32,7 @@ pub(crate) fn settings_view(
         allow_single_account: options.allow_single_account,
         operator: escape(&identity.operator),
         workspace: options.workspace.to_string(),
-        production: match production {
+        production: match &desk.production {
             Production::ByName => None,
             Production::Listed(names) => Some(names.iter().map(ToString::to_string).collect()),
         },
@@ -53,7 +49,8 @@ pub(crate) fn settings_view(
         retention: limits(&options.retention),
         stalls: stalls(options.stall_limits),
         waiting_limit: options.waiting_limit,
-        otlp,
+        otlp: desk.otlp.clone(),
+        metrics: desk.metrics.clone(),
     }
 }
 

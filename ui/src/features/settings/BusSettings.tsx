@@ -102,6 +102,18 @@ export const BusSettings = ({ settings }: { readonly settings: SettingsView }) =
           <Fact name="Sends decisions to">{otlp.export ?? "Nobody"}</Fact>
         </Facts>
       </Part>
+      <Part
+        title="Metrics"
+        from={
+          <>
+            changed under <Name>[metrics]</Name> in config.toml, read at start
+          </>
+        }
+      >
+        <Facts>
+          <Fact name="Prometheus reads">{settings.metrics ?? "Nothing: metrics are off"}</Fact>
+        </Facts>
+      </Part>
     </>
   );
 };
