@@ -113,6 +113,11 @@ VS_CODE = (
     "played events of the documented shapes: the program itself was not run |"
 )
 
+PROMETHEUS = (
+    "both parsers of Prometheus's Python client read what a console serves; of the board and the alerts the names "
+    "are compared, no server was run"
+)
+
 
 def ran(file: Path) -> list[Ran]:
     """The tests of one report of pytest, in its order. Skipped ones prove nothing and are left out."""
@@ -174,6 +179,7 @@ def page(table: dict[str, dict[str, str]]) -> str:
         lines.append(f"| {name} | {told} | the real package{program}; the model is a fake or played on loopback |")
     lines += [f"| {name} | {told} | {REAL} |" for name, told in AGENTS.items()]
     lines += [CURSOR, VS_CODE]
+    lines += [f"| Prometheus, Grafana | prometheus-client {version('prometheus-client')} | {PROMETHEUS} |"]
     lines += ["", "## Systems", "", "| System | Row | Result |", "|---|---|---|"]
     for system in SYSTEMS:
         for row in sorted(table.get(system.name, {}), key=order):
