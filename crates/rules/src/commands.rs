@@ -6,7 +6,6 @@
 mod approve;
 mod deny;
 mod explain;
-mod folders;
 mod launch;
 mod patches;
 mod paths;
@@ -21,6 +20,7 @@ use serde_json::Value;
 use crate::rule::{Effect, Matchers};
 use crate::unsure::Unsure;
 
+use self::approve::Allowed;
 pub use self::explain::{shown, why_not};
 pub use self::paths::PathPattern;
 use self::paths::any;
@@ -63,11 +63,57 @@ impl Matchers {
         }
         let read = reading.command(pointer, value, self.shell)?;
         if effect == Effect::Approve {
-            let patterns: Vec<&CommandPattern> = patterns.iter().collect();
-            let covers = approve::covers(&read, &patterns, &self.writes, reading.place());
-            return Ok(covers.is_ok());
+            return Ok(
+                approve::covers(&read, &self.allowed(patterns, &[]), reading.place()).is_ok(),
+            );
         }
         any(patterns.iter().map(|pattern| deny::holds(&read, pattern)))
+    }
+
+    fn allowed<'r>(&'r self, patterns: &'r [CommandPattern], written: &'r [String]) -> Allowed<'r> {
+        Allowed {
+            patterns,
+            writes: &self.writes,
+            written,
+        }
+    }
+
+    /// Whether what matches at this pointer writes these words itself: the pattern of each command that has one, the
+    /// pattern of the path, the value or the glob. Without words it is enough to name the place.
+    pub(crate) fn writes(
+        &self,
+        pointer: &str,
+        words: &[String],
+        value: Option<&Value>,
+        reading: &Reading<'_>,
+    ) -> bool {
+        // What only the run knows is in no pattern.
+        if words.is_empty() || words.iter().any(String::is_empty) {
+            return words.is_empty() && self.names(pointer);
+        }
+        let has = |text: &str| words.iter().all(|words| approve::has(text, words));
+        let args = self.args.get(pointer).is_some_and(|test| {
+            let listed = test.eq.is_some() || test.one_of.is_some();
+            listed && value.and_then(Value::as_str).is_some_and(has)
+                || test.glob.as_ref().is_some_and(|glob| has(glob.as_str()))
+        });
+        let command = || {
+            let read = reading.command(pointer, value, self.shell).ok();
+            let patterns = self.command.get(pointer);
+            read.zip(patterns).is_some_and(|(read, patterns)| {
+                let each =
+                    |words: &String| patterns.iter().any(|of| approve::has(of.as_str(), words));
+                words.iter().all(each)
+                    && approve::covers(&read, &self.allowed(patterns, words), reading.place())
+                        .is_ok()
+            })
+        };
+        let path = || {
+            let patterns = self.path.get(pointer).into_iter().flatten();
+            let patterns: Vec<_> = patterns.filter(|of| has(of.as_str())).cloned().collect();
+            self.path_holds(Effect::Approve, (pointer, &patterns), value, reading) == Ok(true)
+        };
+        args || command() || path()
     }
 
     /// Whether the path at a pointer is one of the rule's.

@@ -85,24 +85,6 @@ impl Matchers {
     pub fn names(&self, at: &str) -> bool {
         self.args.contains_key(at) || self.command.contains_key(at) || self.path.contains_key(at)
     }
-
-    /// Whether a pattern, glob or value at this place has these words; no words are in none.
-    pub(crate) fn writes(&self, at: &str, words: &str) -> bool {
-        let command = self.command.get(at).into_iter().flatten();
-        let path = self.path.get(at).into_iter().flatten();
-        let test = self.args.get(at);
-        let values = test.into_iter().flat_map(|test| {
-            let listed = test.one_of.iter().flatten();
-            test.eq.iter().chain(listed).filter_map(Value::as_str)
-        });
-        let glob = test.and_then(|test| test.glob.as_ref());
-        let mut texts = command
-            .map(CommandPattern::as_str)
-            .chain(path.map(PathPattern::as_str))
-            .chain(values)
-            .chain(glob.map(Glob::as_str));
-        !words.is_empty() && texts.any(|text| text.contains(words))
-    }
 }
 
 /// How often a rule may approve.

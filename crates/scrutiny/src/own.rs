@@ -21,6 +21,8 @@ const CHANGES: &str = "approve deny skip respond escalate enroll revoke panic pa
 /// Others with commands below them.
 const GROUPS: &str =
     "audit rules setup operators keys alarms practice bus maintenance bridge reader";
+/// Its name.
+const PROGRAM: &str = "countersign";
 const VALUES: &str = "--data-dir --nats-url --nats-creds --nats-nkey --tls-ca --tls-cert --tls-key --keys --operator --workspace \
     --otlp-http --otlp-grpc";
 
@@ -35,7 +37,7 @@ pub(crate) fn of_script(call: &Call<'_>, at: &str, text: &str, script: &Script) 
         let inner = texts(line);
         found.extend(of_line(line, &inner));
         found.extend(agents::of_line(line, &inner));
-        found.extend(files::of_line(line, &inner, text, here.as_deref()));
+        found.extend(files::of_line(line, &inner, here.as_deref()));
     }
     if script.unreadable.is_some() && launched(&pieces(text)).is_some() {
         found.push(changes(String::new(), "it names a command of it"));
@@ -61,15 +63,17 @@ fn of_line(line: &Line<'_>, inner: &[Word]) -> Option<Own> {
 
 /// By its name, or by a variable that the text sets to it.
 fn is_cli(line: &Line<'_>) -> bool {
-    let own = |word: &Word| base_name(&word.text) == "countersign";
+    let own = |word: &Word| base_name(&word.text) == PROGRAM;
     let mut set = line.script.commands.iter().flat_map(|of| &of.assignments);
     let dynamic = line.command.words.first().is_some_and(|word| word.dynamic);
-    line.name == "countersign" || (dynamic && set.any(|of| own(&of.value)))
+    line.name == PROGRAM || (dynamic && set.any(|of| own(&of.value)))
 }
 
 /// The same among the words of a text.
 fn launched(words: &[Word]) -> Option<String> {
-    let mut places = (0..words.len()).filter(|at| base_name(&words[*at].text) == "countersign");
+    // `CMD=countersign approve x` as well.
+    let name = |word: &Word| base_name(word.text.rsplit('=').next().unwrap_or_default()) == PROGRAM;
+    let mut places = (0..words.len()).filter(|at| name(&words[*at]));
     places.find_map(|at| {
         let behind = &words[at + 1..];
         let sub = behind.iter().find(|word| !word.text.starts_with('-'))?;
@@ -126,7 +130,7 @@ fn ends(line: &Line<'_>) -> Option<String> {
     // `pkill counter` matches a part of the name.
     let part = |word: &&Word| {
         let mut pieces = word.text.split(|at: char| !at.is_alphanumeric());
-        line.name == "pkill"
+        (line.name == "pkill" || (line.name == "killall" && line.has("r", "regexp")))
             && !word.text.is_empty()
             && pieces.all(|piece| "countersign".contains(piece))
     };

@@ -1,5 +1,6 @@
 //! Options and subcommands by which a harmless program runs or writes something. One table.
 
+use crate::options::is_option;
 use crate::script::Word;
 
 /// Where an option counts.
@@ -165,29 +166,6 @@ fn acts_by(
             counts
                 && options.any(|option| forms.iter().flatten().any(|text| is_option(text, option)))
         })
-}
-
-/// Whether a word is this option: with its value, cut short, or in a cluster.
-pub(crate) fn is_option(word: &str, option: &str) -> bool {
-    if let Some(begin) = option.strip_suffix('*') {
-        return match begin.strip_prefix('*') {
-            Some(part) => word.contains(part),
-            None => word.starts_with(begin),
-        };
-    }
-    if let Some(long) = option.strip_prefix("--") {
-        let name = word.split_once('=').map_or(word, |(name, _)| name);
-        return name
-            .strip_prefix("--")
-            .is_some_and(|name| !name.is_empty() && long.starts_with(name));
-    }
-    let Some(letter) = option.strip_prefix('-') else {
-        return word == option;
-    };
-    if letter.len() > 1 {
-        return word == option || word.split_once('=').is_some_and(|(name, _)| name == option);
-    }
-    word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
 }
 
 /// Whether a script of `sed` only prints and replaces.

@@ -1,12 +1,13 @@
 //! What a program is given that its rule's author cannot have meant: options that run something, places and
 //! addresses elsewhere. One reader of options and their values for all of it.
 
-use crate::acts::{is_option, values};
+use crate::acts::values;
 use crate::launched::is_read;
+use crate::options::{GLOBALS, has, is_option, subcommands};
 pub use crate::plain::is_reader;
-use crate::plain::{COMPILERS, PLAIN, has, system_name};
+use crate::plain::{COMPILERS, PLAIN, system_name};
 use crate::script::{Before, Command, HOLE, How, Kind, Script, Word};
-use crate::wrappers::{GLOBALS, WRAPPERS, subcommands};
+use crate::wrappers::WRAPPERS;
 
 /// (a) Words of an option's name by which a program runs its value.
 const RUNS: &str = "plugin require hook exec eval shell wrapper program command cmd prog pager editor proxy kubeconfig";
@@ -397,9 +398,10 @@ fn is_local(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || host.starts_with("[::1]") || number
 }
 
-/// Whether a command has an option of (a) or a form of (f): it may run what it is given.
+/// Whether a command has an option or a setting of (a) or a form of (f): it may run what it is given.
 pub(crate) fn runs_by(script: &Script, at: usize) -> bool {
-    let runs = |own: Own<'_>| own.given().iter().any(Given::is_run) || !own.forms().is_empty();
+    let is_run = |of: &Given| has_word(&of.name, RUNS);
+    let runs = |own: Own<'_>| own.given().iter().any(is_run) || !own.forms().is_empty();
     Own::of(script, at).is_none_or(runs)
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 
-use crate::plain::{has, is_named, is_plain, wraps};
-use crate::script::{Before, Command, Kind, Script, Word, base_name, filled, same_program};
-use crate::wrappers::GLOBALS;
+use crate::DEPTH_MAX;
+use crate::options::{GLOBALS, has};
+use crate::plain::{is_named, is_plain, wraps};
+use crate::script::{Before, Command, How, Kind, Script, Word, base_name, filled, same_program};
 
 /// Variables by which a name is another program.
 const LOADS: [&str; 2] = ["LD_", "DYLD_"];
@@ -13,6 +14,8 @@ const ASSIGN: &str =
     "export declare typeset readonly local env read printf mapfile readarray getopts";
 /// What stands before a command in a text of another language.
 const CALLS: &str = "exec shell spawn system";
+/// Letters of one option behind which a value may begin.
+const CLUSTER_MAX: usize = 7;
 
 /// What of a script may be run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -96,12 +99,13 @@ pub fn launched(script: &Script) -> Launched {
         }
         let own = |text: &&String| !outer[at] || !is_read(command, text);
         let sign = |c: char| !outer[at] && "'\"`\\()[]{}<>,".contains(c);
-        found.add_texts(
-            forms
-                .iter()
-                .filter(|text| has_blank(text) || text.contains(sign))
-                .filter(own),
-        );
+        let texts = forms
+            .iter()
+            .filter(|text| has_blank(text) || text.contains(sign))
+            .filter(own);
+        for text in texts {
+            found.add_texts(&parts(base, text));
+        }
         if outer[at] {
             continue;
         }
@@ -114,6 +118,20 @@ pub fn launched(script: &Script) -> Launched {
         }
         found.add_words(base, words);
     }
+    found
+}
+
+/// A text, behind each letter of its option too, and of `sed` with the signs of `s` as blanks.
+fn parts(program: &str, text: &str) -> Vec<String> {
+    let mut found = vec![text.to_owned()];
+    if let Some(letters) = text.strip_prefix('-').filter(|of| !of.starts_with('-')) {
+        let cluster = letters.find(|c: char| !c.is_ascii_alphanumeric());
+        let behind = 1..=cluster.unwrap_or(letters.len()).min(CLUSTER_MAX);
+        found.extend(behind.map(|at| letters[at..].to_owned()));
+    }
+    let signs = ['/', '.', '_', '-'].into_iter();
+    let signs = signs.filter(|sign| program == "sed" && text.contains(&format!("s{sign}")));
+    found.extend(signs.map(|sign| text.replace(sign, " ")));
     found
 }
 
@@ -213,18 +231,58 @@ fn loads(command: &Command) -> bool {
 /// For each command whether its output goes to one that is not known to be harmless.
 fn fed(commands: &[Command], plain: &[bool]) -> Vec<bool> {
     let mut fed = vec![false; commands.len()];
-    for at in (0..commands.len()).rev() {
-        let depth = commands[at].depth;
-        if commands[at].before != Before::Pipe || (plain[at] && !fed[at]) {
-            continue;
-        }
-        // A group has its commands deeper.
-        for before in (0..at).rev() {
-            fed[before] |= commands[before].depth >= depth;
-            if commands[before].depth <= depth {
-                break;
+    // A pipe in a substitution in a pipe: each turn goes one deeper.
+    for _ in 0..DEPTH_MAX {
+        let before = fed.clone();
+        for at in (0..commands.len()).rev() {
+            let command = &commands[at];
+            fed[at] |= command.how == How::Substituted && is_taken(commands, plain, &fed, at);
+            let depth = command.pipe.unwrap_or(command.depth);
+            if command.before != Before::Pipe || !is_eaten(commands, plain, &fed, at) {
+                continue;
             }
+            // A group has its commands deeper.
+            for before in (0..at).rev() {
+                fed[before] |= commands[before].depth >= depth;
+                if commands[before].depth <= depth {
+                    break;
+                }
+            }
+        }
+        if fed == before {
+            break;
         }
     }
     fed
+}
+
+/// Whether what a pipe gives this command goes to one that is not known to be harmless; of a group all of it reads.
+fn is_eaten(commands: &[Command], plain: &[bool], fed: &[bool], at: usize) -> bool {
+    let first = &commands[at];
+    let behind = (at + 1..commands.len())
+        .take_while(|of| first.pipe.is_some_and(|pipe| commands[*of].depth > pipe));
+    let group =
+        behind.filter(|of| commands[*of].inside == first.inside && !commands[*of].words.is_empty());
+    std::iter::once(at)
+        .chain(group)
+        .any(|of| !plain[of] || fed[of])
+}
+
+/// Whether the output of a substitution is a word of such a command, or of what that one wraps.
+fn is_taken(commands: &[Command], plain: &[bool], fed: &[bool], at: usize) -> bool {
+    let Some(outer) = commands[at]
+        .inside
+        .filter(|of| !commands[*of].words.is_empty())
+    else {
+        return false;
+    };
+    let inner = |of: &usize| {
+        let how = matches!(commands[*of].how, How::Wrapped | How::Text);
+        how && commands[*of].inside == Some(outer)
+    };
+    let mut inner = (outer + 1..commands.len()).filter(inner).peekable();
+    match inner.peek() {
+        Some(_) => inner.any(|of| !plain[of] || fed[of]),
+        None => !plain[outer] || fed[outer],
+    }
 }

@@ -11,8 +11,10 @@ macro_rules! rows {
 
 pub mod acts;
 mod braces;
+pub mod folders;
 pub mod given;
 pub mod launched;
+pub mod options;
 pub mod patch;
 mod plain;
 mod posix;

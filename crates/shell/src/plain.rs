@@ -1,9 +1,9 @@
 //! Programs that are known to be harmless: what they run of what they are given is nothing, or they only read.
 
-use crate::acts::{acts, is_option, is_quiet_sed, runs, values};
+use crate::acts::{acts, is_quiet_sed, runs, values};
 use crate::given::runs_by;
+use crate::options::{has, is_option, subcommands};
 use crate::script::{How, Script, Word};
-use crate::wrappers::subcommands;
 
 /// Programs, and of each the subcommands that run nothing they are given; none: the program itself, `!x`: all
 /// but `x`, `a%b`: `b` as a program behind `a`.
@@ -40,10 +40,6 @@ const BIN: &str = "/bin /usr/bin /usr/local/bin /opt/homebrew/bin";
 /// Where a name is a script's, a unit's or a package's.
 const NAMED_BEHIND: &[(&str, &str)] =
     rows! { "npm pnpm yarn bun", "run workspace"; "systemctl", "status"; };
-
-pub(crate) fn has(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split(' ').any(|known| known == word)
-}
 
 /// The name of a program of the system's own folders, or of one that is looked for.
 pub(crate) fn system_name(program: &str) -> Option<&str> {

@@ -49,6 +49,9 @@ pub struct Command {
     /// The texts in it that were read as commands of their own.
     #[serde(skip)]
     pub texts: Vec<String>,
+    /// The depth of the group that it begins, where a pipe goes into the group.
+    #[serde(skip)]
+    pub pipe: Option<u32>,
 }
 
 /// A word after quote removal.

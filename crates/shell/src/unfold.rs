@@ -3,8 +3,9 @@
 mod forms;
 mod shells;
 
+use crate::options::{has, operands, subcommands};
 use crate::script::{Assignment, Before, Command, How, Out, Reason, Word};
-use crate::wrappers::{Form, WRAPPERS, Wrapper, operands, subcommands};
+use crate::wrappers::{Form, WRAPPERS, Wrapper};
 use crate::{DEPTH_MAX, Shell, posix, powershell, read_into};
 
 /// The most places where a wrapper's command may begin; where there are more, nobody knows.
@@ -129,10 +130,6 @@ fn of(command: &Command) -> Vec<Inner> {
         found.push(Inner::Unknown);
     }
     found
-}
-
-fn has(list: &str, word: &str) -> bool {
-    list.split(' ').any(|known| known == word)
 }
 
 /// Where the words of a row begin: behind its program, or behind its subcommand.

@@ -1,9 +1,8 @@
 //! Programs that run what they are given, and how to find it among their words. One table; a program that is not
 //! in it is a program like any other.
 
-mod operands;
-
-pub use operands::{GLOBALS, operands, subcommands};
+use crate::options::is_option;
+use crate::script::{How, Script, Word};
 
 /// How a program is given what it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,3 +130,32 @@ pub const WRAPPERS: &[Wrapper] = rows! { row:
     "nix", "run shell develop", "", "", 99, Of("-c --command");
     "nix-shell", "", "", "", 99, OnlyOption("--run --command");
 };
+
+/// Wrappers that need no pattern of their own.
+const TRANSPARENT: &str = "timeout time nice nohup stdbuf xargs";
+
+/// Whether a program, by its name, needs no pattern where it is a wrapper.
+#[must_use]
+pub fn is_transparent(name: &str) -> bool {
+    TRANSPARENT.split(' ').any(|known| known == name)
+}
+
+/// Whether a command is such a wrapper, and nothing beside: `xargs` without options, `time` without a file.
+#[must_use]
+pub fn needs_no_pattern(script: &Script, at: usize) -> bool {
+    let command = &script.commands[at];
+    let inner = script.commands.iter().filter(|of| of.inside == Some(at));
+    let inner: Vec<_> = inner.filter(|of| of.how == How::Wrapped).collect();
+    let Some(name) = command.program().filter(|_| !inner.is_empty()) else {
+        return false;
+    };
+    let end = inner.iter().filter_map(|of| of.from).min();
+    let own = &command.words[1..end.unwrap_or(command.words.len())];
+    let writes = |word: &Word| is_option(&word.text, "-o") || is_option(&word.text, "--output");
+    is_transparent(name)
+        && match name {
+            "xargs" => !command.words.get(1).is_some_and(Word::could_be_option),
+            "time" => !own.iter().any(writes),
+            _ => true,
+        }
+}

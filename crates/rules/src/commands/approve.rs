@@ -1,15 +1,15 @@
 //! What lets a command run: every part of it is known and covered.
 
+use countersign_shell::folders::{Folder, moves};
 use countersign_shell::given::{Lies, is_reader};
+use countersign_shell::options::{operands, subcommands};
+use countersign_shell::wrappers::needs_no_pattern;
 use countersign_shell::{Command, How, Shell, Word, acts};
 
-use super::folders::{Folder, moves};
 use super::paths::{PathPattern, lies};
 use super::pattern::{CommandPattern, Element, Part, glob};
 use super::reading::{Read, WorkingFolder};
 
-/// Wrappers that need no pattern.
-const PLAIN: [&str; 5] = ["timeout", "time", "nice", "nohup", "stdbuf"];
 /// Programs that give variables a value.
 const ASSIGN: [&str; 9] = [
     "export",
@@ -24,13 +24,20 @@ const ASSIGN: [&str; 9] = [
 ];
 
 /// A pattern from a word on: `timeout 60 cargo test *` is also `cargo test *`, of what it wraps.
-type From<'p> = (&'p Part, usize);
+type From<'p> = (&'p CommandPattern, usize);
+
+/// What a rule lets a command do.
+pub(super) struct Allowed<'r> {
+    pub(super) patterns: &'r [CommandPattern],
+    pub(super) writes: &'r [PathPattern],
+    /// What the pattern of a command has to write, where there is something of it.
+    pub(super) written: &'r [String],
+}
 
 /// Whether every command of a text is covered by one of the patterns; else the first that is not, if it is one.
 pub(super) fn covers(
     read: &Read,
-    patterns: &[&CommandPattern],
-    writes: &[PathPattern],
+    allowed: &Allowed<'_>,
     place: &WorkingFolder,
 ) -> Result<(), Option<usize>> {
     let script = &read.script;
@@ -46,22 +53,14 @@ pub(super) fn covers(
     }
     let cover = Cover {
         read,
-        writes,
+        allowed,
         place,
     };
-    if patterns
-        .iter()
-        .any(|pattern| pattern.parts.len() > 1 && cover.sequence(pattern))
-    {
+    let (single, sequences): (Vec<_>, Vec<_>) =
+        allowed.patterns.iter().partition(|of| of.parts.len() == 1);
+    if sequences.into_iter().any(|pattern| cover.sequence(pattern)) {
         return Ok(());
     }
-    let single = patterns
-        .iter()
-        .filter_map(|pattern| match pattern.parts.as_slice() {
-            [part] => Some((part, pattern.is_exact())),
-            _ => None,
-        });
-    let single: Vec<(&Part, bool)> = single.collect();
     // What covers each command: patterns for what it wraps, and whether it was written as a whole.
     let mut inner: Vec<(Vec<From<'_>>, bool)> = Vec::with_capacity(script.commands.len());
     // Every folder that was changed to was written.
@@ -80,16 +79,18 @@ pub(super) fn covers(
         let mut covered = false;
         let mut whole = false;
         let mut moved = !moves(command);
-        let own = single.iter().map(|(part, exact)| ((*part, 0), *exact));
-        let wrapped = outer
-            .into_iter()
-            .flat_map(|(patterns, _)| patterns.iter().map(|from| (*from, false)));
-        for ((part, from), exact) in own.chain(wrapped) {
-            let Some(literal) = cover.one(at, part, from) else {
+        let own = single.iter().map(|pattern| (*pattern, 0));
+        let wrapped = outer.into_iter().flat_map(|(patterns, _)| patterns);
+        for (pattern, from) in own.chain(wrapped.copied()) {
+            let Some(literal) = cover.one(at, &pattern.parts[0], from) else {
                 continue;
             };
+            if !cover.is_written(at, pattern) {
+                continue;
+            }
             covered = true;
-            moved |= literal.iter().all(Option::is_some);
+            moved |= is_meant(pattern, &literal);
+            let exact = from == 0 && pattern.is_exact();
             whole |= exact && !command.words.iter().any(|word| word.dynamic);
             // A literal word of the pattern begins what the wrapper runs.
             let begins = script
@@ -99,11 +100,11 @@ pub(super) fn covers(
                 .filter_map(|inner| inner.from);
             for begin in begins {
                 if let Some(element) = literal.get(begin).copied().flatten() {
-                    found.push((part, element));
+                    found.push((pattern, element));
                 }
             }
         }
-        if !covered && !cover.needs_none(at) {
+        if !covered && !cover.needs_none(at) && !cover.only_reads(at) {
             return Err(Some(at));
         }
         meant &= moved;
@@ -112,13 +113,60 @@ pub(super) fn covers(
     Ok(())
 }
 
+/// Whether a text has these words, whatever the case.
+pub(super) fn has(text: &str, words: &str) -> bool {
+    text.to_lowercase().contains(&words.to_lowercase())
+}
+
+/// Whether a pattern writes the folder that its command goes to; `cd *` does not, not even of `cd` alone.
+fn is_meant(pattern: &CommandPattern, literal: &[Option<usize>]) -> bool {
+    let alone = literal.len() < 2 && pattern.parts.iter().any(|part| part.rest);
+    !alone && literal.iter().all(Option::is_some)
+}
+
 struct Cover<'r> {
     read: &'r Read,
-    writes: &'r [PathPattern],
+    allowed: &'r Allowed<'r>,
     place: &'r WorkingFolder,
 }
 
 impl Cover<'_> {
+    /// Whether a pattern writes what it has to of this command.
+    fn is_written(&self, at: usize, pattern: &CommandPattern) -> bool {
+        let has = |words: &String| has(pattern.as_str(), words);
+        let mut written = self.allowed.written.iter();
+        self.allowed.written.is_empty()
+            || (written.clone().any(has)
+                && written.all(|words| has(words) || !self.says(at, words)))
+    }
+
+    /// Whether these words are in a command.
+    fn says(&self, at: usize, words: &str) -> bool {
+        let command = &self.read.script.commands[at];
+        let own = command.words.iter().map(|word| word.text.as_str());
+        let targets = command
+            .redirections
+            .iter()
+            .map(|of| of.target.text.as_str());
+        let set = command.assignments.iter();
+        let set = set.flat_map(|of| [of.name.as_str(), of.value.text.as_str()]);
+        let all: Vec<&str> = own.chain(targets).chain(set).collect();
+        has(&all.join(" "), words)
+    }
+
+    /// Whether a command beside those of which something has to be written only reads what is known.
+    fn only_reads(&self, at: usize) -> bool {
+        let command = &self.read.script.commands[at];
+        let known =
+            command.words.iter().all(|word| !word.dynamic) && command.assignments.is_empty();
+        let mut written = self.allowed.written.iter();
+        !self.allowed.written.is_empty()
+            && known
+            && !command.redirections.iter().any(|of| of.kind.writes())
+            && !written.any(|words| self.says(at, words))
+            && is_reader(&self.read.script, at)
+    }
+
     /// The text is these commands, one after the other.
     fn sequence(&self, pattern: &CommandPattern) -> bool {
         let commands = &self.read.script.commands;
@@ -131,7 +179,7 @@ impl Cover<'_> {
             let own = command.inside.is_none() && command.before == part.before;
             let fits = own && (meant || !self.is_away(at));
             meant &= !moves(command) || literal.iter().all(Option::is_some);
-            fits
+            fits && self.is_written(at, pattern)
         };
         commands.len() == pattern.parts.len() && pattern.parts.iter().enumerate().all(same)
     }
@@ -154,24 +202,7 @@ impl Cover<'_> {
         if !meant || !command.assignments.is_empty() || !self.redirections(at, None) {
             return false;
         }
-        let Some(first) = command.words.first() else {
-            return true;
-        };
-        let wraps = self
-            .read
-            .script
-            .commands
-            .iter()
-            .any(|inner| inner.inside == Some(at) && inner.how == How::Wrapped);
-        let plain = first.literal().is_some_and(|name| {
-            let options = command.words.get(1).is_some_and(Word::could_be_option);
-            let output = command
-                .words
-                .iter()
-                .any(|word| word.text.starts_with("-o") || word.text.starts_with("--o"));
-            (PLAIN.contains(&name) && !(name == "time" && output)) || (name == "xargs" && !options)
-        });
-        wraps && plain
+        command.words.is_empty() || needs_no_pattern(&self.read.script, at)
     }
 
     /// Whether this command matches a pattern from its word `from` on: for each of its words the place of the
@@ -267,7 +298,8 @@ impl Cover<'_> {
         }
         let known = self.at(at, path, target.tilde);
         known.is_some_and(|path| {
-            self.writes
+            self.allowed
+                .writes
                 .iter()
                 .any(|pattern| pattern.approves(&path, self.place))
         })
@@ -294,7 +326,7 @@ impl Cover<'_> {
         };
         let name = name.as_str();
         let written = |place: usize| literal.get(place).is_some_and(Option::is_some);
-        let subcommand = countersign_shell::wrappers::subcommands(name, words).0;
+        let subcommand = subcommands(name, words).0;
         let values = acts::values(name, words);
         // Where the options end, unless that sign is itself a value.
         let ended = (1..words.len()).find(|at| words[*at].text == "--" && !values[*at]);
@@ -358,7 +390,7 @@ impl Cover<'_> {
 
     fn sed_acts(&self, at: usize, literal: &[Option<usize>]) -> bool {
         let words = &self.read.script.commands[at].words;
-        let (places, unsure) = countersign_shell::wrappers::operands(
+        let (places, unsure) = operands(
             words,
             1,
             "-e --expression -l --line-length",

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use countersign_shell::{
-    Command, How, Shell, Word, acts, base_name, plain_name, same_program, wrappers,
-};
+use countersign_shell::folders::Folder;
+use countersign_shell::options::{GLOBALS, subcommands};
+use countersign_shell::{Command, How, Shell, Word, acts, base_name, plain_name, same_program};
 
-use super::folders::Folder;
 use super::launch::launches;
 use super::paths::PathPattern;
 use super::pattern::{CommandPattern, Element, Part, known_as};
@@ -144,7 +143,7 @@ fn said(command: &Command, part: &Part, name: &Element, shell: Shell) -> bool {
         && leads
         && command.how != How::Text
     {
-        let (places, unsure) = wrappers::subcommands(program, &command.words);
+        let (places, unsure) = subcommands(program, &command.words);
         let at = |place: &usize| {
             command.words[*place].could(|known| first.is(known), |known| may_be(first, known))
         };
@@ -160,8 +159,8 @@ fn said(command: &Command, part: &Part, name: &Element, shell: Shell) -> bool {
 /// Whether these are all words but the global options before the subcommand.
 fn behind_globals(program: &str, command: &Command, wanted: &SortedWords) -> bool {
     let words = &command.words;
-    let has = wrappers::GLOBALS.iter().any(|(name, ..)| *name == program);
-    let places = has.then(|| wrappers::subcommands(program, words).0);
+    let has = GLOBALS.iter().any(|(name, ..)| *name == program);
+    let places = has.then(|| subcommands(program, words).0);
     places.unwrap_or_default().into_iter().any(|at| {
         let rest = [&words[..1], &words[at..]].concat();
         wanted.is_all_of(&SortedWords::of_command(program, &rest))

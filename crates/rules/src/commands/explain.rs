@@ -3,9 +3,9 @@
 use countersign_shell::Command;
 use serde_json::Value;
 
-use super::pattern::CommandPattern;
+use super::approve::{self, Allowed};
+use super::as_word;
 use super::reading::Reading;
-use super::{approve, as_word};
 use crate::rule::{Effect, Rule};
 
 /// Characters of a command that are shown.
@@ -32,8 +32,12 @@ pub fn why_not(
         let why = reason.message();
         return Some(format!("{why}, so rule {} does not allow it", rule.id));
     }
-    let patterns: Vec<&CommandPattern> = patterns.iter().collect();
-    let missing = approve::covers(&read, &patterns, &rule.matchers.writes, reading.place())
+    let allowed = Allowed {
+        patterns,
+        writes: &rule.matchers.writes,
+        written: &[],
+    };
+    let missing = approve::covers(&read, &allowed, reading.place())
         .err()
         .flatten();
     let part = missing.map_or_else(|| text.to_owned(), |at| shown(text, &script.commands[at]));

@@ -1,8 +1,8 @@
 //! Patches under rules of paths: the files that they change count, and not their text.
 
+use countersign_shell::folders::Folder;
 use countersign_shell::patch::{Patch, applied, patch};
 
-use super::folders::Folder;
 use super::paths::{PathPattern, any};
 use super::reading::{Read, WorkingFolder};
 use crate::rule::Effect;
@@ -51,7 +51,7 @@ fn names(
     place: &WorkingFolder,
 ) -> Result<bool, Unsure> {
     let here = match folder {
-        Folder::Unknown => &WorkingFolder::default(),
+        Folder::Unknown(_) => &WorkingFolder::default(),
         _ => place,
     };
     let path = |target: &String| match folder {

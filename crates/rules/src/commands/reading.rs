@@ -4,13 +4,13 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
+use countersign_shell::folders::{Folder, folders};
 use countersign_shell::launched::{Launched, launched};
 use countersign_shell::patch::takes_patches;
 use countersign_shell::{Script, Shell, from_words, read, same_program};
 use countersign_wire::KeptJson;
 use serde_json::Value;
 
-use super::folders::{Folder, folders};
 use super::pattern::known_as;
 use super::reach::unmeant;
 use crate::unsure::Unsure;

@@ -94,11 +94,9 @@ impl Cover<'_> {
     /// anything that names none.
     pub(super) fn is_stopped(&self, rule: Option<&Rule>) -> bool {
         let named = |stop: &Stop| {
-            let writes = |rule: &Rule| {
-                let mut words = stop.written.iter();
-                words.all(|words| rule.matchers.writes(&stop.at, words))
-            };
-            rule.is_some_and(|rule| rule.matchers.names(&stop.at) && writes(rule))
+            let value = self.asked.args.and_then(|args| args.pointer(&stop.at));
+            let of = rule.map(|rule| &rule.matchers);
+            of.is_some_and(|of| of.writes(&stop.at, &stop.written, value, &self.reading))
         };
         let mut stops = self.asked.stops.iter();
         stops.any(|stop| stop.always || !named(stop))

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_redaction::secret_spans;
-use countersign_shell::{Command, Shell, Word, base_name, read, wrappers};
+use countersign_shell::options::subcommands;
+use countersign_shell::wrappers::is_transparent;
+use countersign_shell::{Command, Shell, Word, base_name, read};
 use countersign_wire::KeptJson;
 use serde_json::Value;
 
@@ -29,8 +31,6 @@ const TWO: &str = "npm:run pnpm:run yarn:run bun:run docker:compose docker:conta
 /// Without a fixed word behind them these may do anything.
 const WIDE: &str = "rm rmdir mv dd chmod chown curl wget ssh scp rsync python python3 node perl ruby php deno bun bash sh zsh \
     sudo doas env eval source . docker podman kubectl terraform aws gcloud az helm npx uvx pipx bunx watch kill pkill osascript tee";
-/// Wrappers that need no pattern.
-const PLAIN: &str = "timeout time nice nohup stdbuf xargs";
 
 /// The language of a call's command, where a command is all that it says.
 pub(super) fn shell_of(tool: &str, args: &Value) -> Option<Shell> {
@@ -215,13 +215,13 @@ fn is_narrow(key: &[String], of: &Alike) -> bool {
 fn key_of(command: &Command) -> Option<Vec<String>> {
     let program = command.program()?;
     let name = base_name(program);
-    if !command.assignments.is_empty() || has(PLAIN, name) {
+    if !command.assignments.is_empty() || is_transparent(name) {
         return None;
     }
     let mut key = vec![program.to_owned()];
     if has(SUBCOMMANDS, name) || has(SUBCOMMANDS, program) {
         // Behind another option it is not at its place for a pattern.
-        let first = wrappers::subcommands(name, &command.words).0.first() == Some(&1);
+        let first = subcommands(name, &command.words).0.first() == Some(&1);
         let word = |at: usize| command.words.get(at).and_then(Word::literal);
         let sub = word(1).filter(|_| first)?;
         key.push(sub.to_owned());

@@ -94,6 +94,144 @@ fn what_concerns_the_console_itself_is_approved_where_the_pattern_writes_the_wor
 }
 
 #[test]
+fn the_pattern_that_covers_what_concerns_the_console_writes_it_and_no_other_does() {
+    let apply = "countersign rules apply x";
+    let both: &[&str] = &["rules apply"];
+    for (patterns, command, written, wanted) in [
+        (
+            vec![apply, "countersign *"],
+            "countersign rules apply y",
+            both,
+            false,
+        ),
+        (vec![apply, "countersign *"], apply, both, true),
+        (
+            vec![apply, "sudo *", "countersign *"],
+            "sudo countersign rules apply x",
+            both,
+            false,
+        ),
+        (
+            vec!["sudo countersign rules apply *"],
+            "sudo countersign rules apply x",
+            both,
+            true,
+        ),
+        (
+            vec![apply, "python3 *"],
+            "echo 'rules apply'; python3 x.py",
+            both,
+            false,
+        ),
+        (
+            vec![apply, "python3 *", "echo *"],
+            "echo 'rules apply'; python3 x.py",
+            both,
+            false,
+        ),
+        (
+            vec![apply, "ls *", "cat *"],
+            "ls && countersign rules apply x && cat y",
+            both,
+            true,
+        ),
+        (
+            vec![apply, "npm *"],
+            "npm test && countersign rules apply x",
+            both,
+            false,
+        ),
+        (
+            vec![apply, "cat *"],
+            "cat $X && countersign rules apply x",
+            both,
+            false,
+        ),
+        (
+            vec!["countersign approve *", "claude *"],
+            "countersign approve x && claude --bare",
+            &["approve", "--bare"],
+            false,
+        ),
+        (
+            vec!["countersign approve *", "claude --bare *"],
+            "countersign approve x && claude --bare",
+            &["approve", "--bare"],
+            true,
+        ),
+        (
+            vec!["CLAUDE_CONFIG_DIR=x claude *", "claude *"],
+            "CLAUDE_CONFIG_DIR=x claude -p y",
+            &["CLAUDE_CONFIG_DIR"],
+            true,
+        ),
+        (
+            vec!["CLAUDE_CONFIG_DIR=* claude *"],
+            "CLAUDE_CONFIG_DIR=x claude -p y",
+            &["CLAUDE_CONFIG_DIR"],
+            true,
+        ),
+        (
+            vec!["cat /x/countersign/a", "cat *"],
+            "cat /x/countersign/b",
+            &["countersign"],
+            false,
+        ),
+        (
+            vec!["countersign panic off && git push", "countersign *"],
+            "countersign panic off && git push",
+            &["panic off"],
+            true,
+        ),
+    ] {
+        let args = json!({ "command": command });
+        let policy = set(vec![rule(
+            "r",
+            "approve",
+            json!({ "command": { "/command": patterns } }),
+        )]);
+        let stops = vec![own("/command", written)];
+        let asked = Asked {
+            stops: &stops,
+            ..pay(&args)
+        };
+        let wanted = if wanted { "approve r" } else { "ask" };
+        assert_eq!(
+            word(&policy, &judge(&policy, &asked)),
+            wanted,
+            "{patterns:?} {command}"
+        );
+    }
+    let args = json!({ "file": "/home/a/x/.claude/settings.json" });
+    for (patterns, wanted) in [
+        (
+            ["/home/a/x/.claude/**", "/home/a/.claude/settings.json"],
+            "ask",
+        ),
+        (
+            ["/home/a/x/.claude/**", "/home/a/x/.claude/settings.json"],
+            "approve r",
+        ),
+    ] {
+        let policy = set(vec![rule(
+            "r",
+            "approve",
+            json!({ "path": { "/file": patterns } }),
+        )]);
+        let stops = vec![own("/file", &["settings.json"])];
+        let asked = Asked {
+            stops: &stops,
+            ..pay(&args)
+        };
+        assert_eq!(
+            word(&policy, &judge(&policy, &asked)),
+            wanted,
+            "{patterns:?}"
+        );
+    }
+}
+
+#[test]
 fn only_a_rule_that_names_the_place_approves_a_stop() {
     let args = json!({"to": "anna", "command": "ls", "file": "/srv/a", "list": ["a"]});
     let names = |place: &str| json!({ "args": { place: { "min_len": 1 } } });

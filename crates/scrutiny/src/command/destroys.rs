@@ -1,5 +1,6 @@
 //! Removes, overwrites or formats without return.
 
+use countersign_shell::options::operands_behind;
 use countersign_shell::{How, Word};
 
 use super::{Act, Line};
@@ -157,7 +158,7 @@ fn git(line: &Line<'_>) -> Option<String> {
     if line.name != "git" {
         return None;
     }
-    let texts = sub(line, &["-C", "-c", "--git-dir", "--work-tree"]);
+    let texts = sub(line, "-C -c --git-dir --work-tree");
     let rest = texts.get(1..).unwrap_or_default();
     match *texts.first()? {
         "reset" if line.has("", "hard") => {
@@ -206,38 +207,16 @@ fn git(line: &Line<'_>) -> Option<String> {
     }
 }
 
-/// The literal operands, without global options that take a value.
-fn sub<'s>(line: &Line<'s>, with_value: &[&str]) -> Vec<&'s str> {
-    let mut found = Vec::new();
-    let mut skip = false;
-    for word in line.words {
-        if std::mem::take(&mut skip) {
-            continue;
-        }
-        let text = word.text.as_str();
-        if with_value.contains(&text) {
-            skip = true;
-        } else if !text.starts_with('-') {
-            found.push(text);
-        }
-    }
-    found
+/// The operands, without the values of these options.
+fn sub<'s>(line: &Line<'s>, with_value: &str) -> Vec<&'s str> {
+    let operands = operands_behind(line.words, with_value);
+    operands.map(|word| word.text.as_str()).collect()
 }
 
 fn clusters(line: &Line<'_>) -> Option<String> {
-    let global = [
-        "-n",
-        "--namespace",
-        "--context",
-        "--kubeconfig",
-        "--cluster",
-        "-f",
-        "-H",
-        "--host",
-        "-l",
-        "--selector",
-    ];
-    let texts = sub(line, &global);
+    const GLOBAL: &str =
+        "-n --namespace --context --kubeconfig --cluster -f -H --host -l --selector";
+    let texts = sub(line, GLOBAL);
     let first = texts.first().copied().unwrap_or_default();
     match line.name.as_str() {
         "kubectl" | "oc" | "k" => {

@@ -1,5 +1,6 @@
 //! Download or decoded text that goes into an interpreter.
 
+use countersign_shell::options::is_option;
 use countersign_shell::{Command, How};
 
 use super::line::name_of;
@@ -157,11 +158,7 @@ fn downloaded(line: &Line<'_>, lines: &[Line<'_>]) -> Option<String> {
             let clustered = before
                 .words
                 .windows(2)
-                .find(|pair| {
-                    pair[0].text.starts_with('-')
-                        && !pair[0].text.starts_with("--")
-                        && pair[0].text.ends_with('o')
-                })
+                .find(|pair| is_option(&pair[0].text, "-o") && pair[0].text.ends_with('o'))
                 .map(|pair| base(&pair[1].text));
             let redirected = before.written().next().map(base);
             [named, by_url, redirected, clustered]

@@ -1,6 +1,8 @@
 //! One simple command with its options and operands.
 
 use crate::leaf::among;
+use countersign_shell::folders::{folders, own};
+use countersign_shell::options;
 use countersign_shell::{Before, Command, How, Script, Word};
 
 /// A simple command as the tables read it.
@@ -14,28 +16,25 @@ pub(crate) struct Line<'s> {
     pub(crate) words: &'s [Word],
     /// Program of the command that it is inside of.
     pub(crate) parent: Option<String>,
-    /// Folders, in which it is certain to run; none where nobody knows.
+    /// The folder that it most likely runs in, if the script went elsewhere.
     pub(crate) folder: Option<String>,
 }
 
 pub(crate) fn lines(script: &Script) -> Vec<Line<'_>> {
-    let mut folders = super::folders::Folders::default();
-    let of = |(index, command)| {
-        let folder = folders.before(command);
-        Line {
-            script,
-            index,
-            command,
-            name: name_of(command),
-            words: command.words.get(1..).unwrap_or_default(),
-            parent: command
-                .inside
-                .and_then(|at| script.commands.get(at))
-                .map(name_of),
-            folder,
-        }
-    };
-    script.commands.iter().enumerate().map(of).collect()
+    let commands = script.commands.iter().zip(folders(script)).enumerate();
+    let lines = commands.map(|(index, (command, folder))| Line {
+        script,
+        index,
+        command,
+        name: name_of(command),
+        words: command.words.get(1..).unwrap_or_default(),
+        parent: command
+            .inside
+            .and_then(|at| script.commands.get(at))
+            .map(name_of),
+        folder: own(command, &folder).likely(),
+    });
+    lines.collect()
 }
 
 pub(crate) fn name_of(command: &Command) -> String {
@@ -52,14 +51,7 @@ impl<'s> Line<'s> {
 
     /// Words that are no options; after `--` all of them.
     pub(crate) fn operands(&self) -> impl Iterator<Item = &'s Word> + use<'s> {
-        let mut ended = false;
-        self.words.iter().filter(move |word| {
-            if word.text == "--" && !word.dynamic {
-                ended = true;
-                return false;
-            }
-            ended || !word.text.starts_with('-') || word.text == "-"
-        })
+        options::operands_behind(self.words, "")
     }
 
     /// Literal operands.
@@ -68,42 +60,18 @@ impl<'s> Line<'s> {
     }
 
     pub(crate) fn options(&self) -> impl Iterator<Item = &'s str> + use<'s> {
-        let ends = |word: &&Word| word.text != "--";
-        self.words
-            .iter()
-            .take_while(ends)
-            .filter(|word| word.text.starts_with('-') && word.text.len() > 1)
-            .map(|word| word.text.as_str())
+        let options = options::sorted(self.words).filter(|(_, option)| *option);
+        options.map(|(word, _)| word.text.as_str())
     }
 
     /// A letter in a cluster (`-rf`), or a long option, also with a value.
     pub(crate) fn has(&self, letters: &str, long: &str) -> bool {
-        self.options()
-            .any(|option| match option.strip_prefix("--") {
-                Some(name) => among(long, name.split('=').next().unwrap_or(name)),
-                None => {
-                    option[1..]
-                        .chars()
-                        .take_while(|at| at.is_ascii_alphanumeric())
-                        .any(|at| letters.contains(at))
-                        || among(long, &option[1..])
-                }
-            })
-    }
-
-    /// The value behind an option, or after its `=`.
-    pub(crate) fn value(&self, names: &str) -> Option<&'s Word> {
-        let place = self.words.iter().position(|word| among(names, &word.text));
-        place.and_then(|place| self.words.get(place + 1))
+        options::has_option(self.words, letters, long)
     }
 
     /// The value of `--name=value` or of the word behind.
     pub(crate) fn text_value(&self, names: &str) -> Option<&'s str> {
-        let glued = self.words.iter().find_map(|word| {
-            let (name, value) = word.text.split_once('=')?;
-            among(names, name).then_some(value)
-        });
-        glued.or_else(|| self.value(names).map(|word| word.text.as_str()))
+        options::value(self.words, names)
     }
 
     /// The pipeline's commands before it, nearest first. A wrapper's inner command reads what the wrapper reads.

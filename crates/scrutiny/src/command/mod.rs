@@ -2,7 +2,6 @@
 
 mod destroys;
 mod fetches;
-mod folders;
 mod line;
 mod opens;
 mod persists;

@@ -1,11 +1,13 @@
 //! Files of the console, and settings that hold an agent's gate.
 
-use countersign_shell::{Kind, Word, base_name};
+use countersign_shell::options::value;
+use countersign_shell::{ANY, ANY_LETTER, HOLE, HOLE_END, Kind, Script, Word, base_name};
 
-use super::{Own, changes, reads, says};
+use super::{Own, PROGRAM, changes, reads, says};
 use crate::call::Call;
 use crate::command::{Line, name_of};
 use crate::finding::{Code, Hazard};
+use crate::leaf::among;
 use crate::paths::plain;
 use crate::role::{Role, is_command, is_prose, is_sql_name, role};
 use crate::shown::shown;
@@ -13,11 +15,13 @@ use crate::shown::shown;
 /// Data and state of the console, in small letters and without blanks: nobody else reads or writes there.
 const FOLDERS: &str = "/.local/share/countersign /.local/state/countersign /$xdg_data_home/countersign /$xdg_state_home/countersign \
     /library/applicationsupport/countersign /appdata/roaming/countersign /appdata/local/countersign";
-/// Where `connect` writes, and what switches hooks off.
-const SETTINGS: &str = "/.claude/settings.json /.claude/settings.local.json /$claude_config_dir/settings.json \
+/// Where `connect` writes, what switches hooks off, and the program that the hooks start.
+const SETTINGS: &str = "/bin/countersign /.claude/settings.json /.claude/settings.local.json /$claude_config_dir/settings.json \
     /claude-code/managed-settings.json /.codex/config.toml /.codex/hooks.json /$codex_home/config.toml /.gemini/settings.json \
     /.cursor/hooks.json /.copilot/hooks/countersign.json /.copilot/config.json /hooks/countersign.json \
     /.config/opencode/plugin/countersign.js /.config/opencode/opencode.json /.opencode/plugin/countersign.js";
+
+const COPIES: &str = "cp mv install rsync scp ln copy-item move-item";
 
 /// How a path is reached; `Remove`: with everything below it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,7 +40,11 @@ fn held(path: &str, way: Way, open: bool) -> Option<&'static str> {
     let begins = |entry: &str| {
         let mut ends = full.match_indices('/').map(|(at, _)| &full[at..]);
         ends.any(|end| match open {
-            true => entry.starts_with(end) && Some(end.len()) > entry.rfind('/'),
+            true => {
+                let whole = Some(end.len()) > entry.rfind('/');
+                let folder = way == Way::Remove && end.starts_with("/.") && end.len() > 2;
+                entry.starts_with(end) && (whole || folder)
+            }
             false => {
                 let folder = end.starts_with("/.") || end[1..].contains('/');
                 way == Way::Remove && folder && entry.starts_with(&format!("{end}/"))
@@ -53,7 +61,7 @@ fn held(path: &str, way: Way, open: bool) -> Option<&'static str> {
 /// A path of which this must be written, and what it is.
 fn told(path: &str, written: &str) -> String {
     match written {
-        "countersign" => format!("{}, its own data", shown(path)),
+        PROGRAM => format!("{}, its own data or program", shown(path)),
         _ => format!("{}, which can hold an agent's gate", shown(path)),
     }
 }
@@ -66,13 +74,8 @@ fn inside(path: &str, folder: Option<&str>) -> String {
     }
 }
 
-pub(super) fn of_line(
-    line: &Line<'_>,
-    inner: &[Word],
-    text: &str,
-    here: Option<&str>,
-) -> Option<Own> {
-    let folder = line.folder.as_deref().or(here);
+pub(super) fn of_line(line: &Line<'_>, inner: &[Word], here: Option<&str>) -> Option<Own> {
+    let folder = line.folder.as_deref();
     let mut paths = words(line);
     if line.is("python python3 node ruby perl php deno bun lua osascript") {
         paths.extend(inner.iter().map(|word| (word.clone(), Way::Write)));
@@ -84,30 +87,75 @@ pub(super) fn of_line(
             _ => paths.push((to.target.clone(), Way::Read)),
         }
     }
-    // What is behind a variable is read as it was written.
-    let unknown = |word: &Word| word.dynamic && word.text.is_empty() && word.gives.is_empty();
-    let ways = paths.iter().filter(|(word, _)| unknown(word));
-    if let Some(way) = ways.map(|(_, way)| *way).max() {
-        let raw = line.command.at.clone().and_then(|at| text.get(at));
-        let raw = raw.unwrap_or(text).replace(['"', '\'', '{', '}'], "");
-        let cut = |at: char| at.is_whitespace() || ";|&<>()`".contains(at);
-        let behind = raw.split(cut).filter(|piece| piece.contains('$'));
-        paths.extend(behind.map(|piece| (Word::literal_of(piece), way)));
+    if line.substituted().any(finds_program) {
+        let way = paths.iter().map(|(_, way)| *way).max();
+        let way = way.filter(|_| !line.is("ls file stat cat"));
+        paths.extend(way.map(|_| (Word::literal_of("/bin/countersign"), Way::Write)));
     }
     let (written, what) = paths.iter().find_map(|(word, way)| {
-        let parts = word.text.trim_start_matches('@').split(['=', ',', ':']);
-        let mut parts = parts.map(|part| inside(part, folder));
-        let written = parts.find_map(|part| held(&part, *way, word.dynamic))?;
-        Some((written, told(&word.text, written)))
+        let forms = forms(line.script, word);
+        let held = |(form, open): &(String, bool)| {
+            let parts = form.trim_start_matches('@').split(['=', ',', ':']);
+            let mut parts = parts.map(|part| inside(&inside(part, folder), here));
+            parts.find_map(|part| held(&part, *way, *open))
+        };
+        let written = forms.iter().find_map(held)?;
+        let form = forms.first().map_or("", |(form, _)| form.as_str());
+        Some((written, told(form, written)))
     })?;
     let what = format!("{} reaches {what}", name_of(line.command));
     Some(changes(written.to_owned(), &what))
 }
 
+/// What a word may come to, variables as they are written; and the beginning that is known, where there is more.
+fn forms(script: &Script, word: &Word) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    for form in script.forms(word) {
+        let written = form.replace(HOLE, "$").replace(HOLE_END, "");
+        let known = form
+            .split([HOLE, ANY, ANY_LETTER])
+            .next()
+            .unwrap_or_default();
+        let open = known.len() < form.len();
+        if open && !known.is_empty() {
+            found.push((known.to_owned(), true));
+        }
+        found.push((written, false));
+    }
+    found
+}
+
+/// `which countersign` and its like.
+fn finds_program(command: &countersign_shell::Command) -> bool {
+    let finds =
+        ["which", "command", "type", "whereis", "realpath"].contains(&name_of(command).as_str());
+    finds
+        && command
+            .words
+            .iter()
+            .any(|word| base_name(&word.text) == PROGRAM)
+}
+
+/// Where it writes whatever it is given: `tar -x -C`, `unzip -d`, `patch -d`.
+fn filled_folder<'s>(line: &Line<'s>) -> Option<&'s str> {
+    let creates = |word: &Word| !word.text.starts_with("--") && word.text.contains('c');
+    match line.name.as_str() {
+        "tar" if line.words.first().is_some_and(creates) => None,
+        "tar" | "unzip" | "patch" | "7z" => value(line.words, "-C -d --directory"),
+        _ => None,
+    }
+}
+
 /// Words that may be paths, and how the program reaches them.
 fn words(line: &Line<'_>) -> Vec<(Word, Way)> {
     let deletes = line.words.iter().any(|word| word.text == "-delete");
-    let removes = line.is("rm rmdir mv shred remove-item move-item rd del chmod chown") || deletes;
+    let resets = line.name == "git"
+        && line
+            .texts()
+            .iter()
+            .any(|sub| among("checkout restore clean rm mv", sub));
+    let removes =
+        deletes || resets || line.is("rm rmdir mv shred remove-item move-item rd del chmod chown");
     let way = match (reads(line), removes) {
         (true, _) => Way::Read,
         (false, true) => Way::Remove,
@@ -119,14 +167,36 @@ fn words(line: &Line<'_>) -> Vec<(Word, Way)> {
         _ if says(line) => Vec::new(),
         // The pattern of a search names no file.
         [_, files @ ..] if line.is("grep egrep fgrep rg ag ack awk sed") => all(files, way),
-        [sources @ .., to] if line.is("cp mv install rsync scp ln copy-item move-item") => {
-            let mut found: Vec<_> = all(sources, if removes { way } else { Way::Read });
-            let name = |of: &&Word| format!("{}/{}", to.text, base_name(&of.text));
-            let into = sources.iter().map(name).chain([to.text.clone()]);
+        [sources @ .., to] if line.is(COPIES) => {
+            let target = value(line.words, "-t --target-directory");
+            let (sources, to) = match target {
+                Some(target) => (operands.as_slice(), target),
+                None => (sources, to.text.as_str()),
+            };
+            let way = |of: &&Word| match base_name(&of.text) {
+                _ if removes => way,
+                PROGRAM => Way::Write,
+                _ => Way::Read,
+            };
+            let mut found: Vec<_> = sources.iter().map(|of| ((*of).clone(), way(of))).collect();
+            let name = |of: &&Word| format!("{to}/{}", base_name(&of.text));
+            let into = sources.iter().map(name).chain([to.to_owned()]);
             found.extend(into.map(|path| (Word::literal_of(&path), Way::Write)));
+            // What is below a source may be anything.
+            let below = |of: &&Word| {
+                of.dynamic || among(". ..", base_name(&of.text)) || of.text.ends_with('/')
+            };
+            let all_of = sources.iter().any(below) || line.has("T", "no-target-directory");
+            let fills = all_of && (line.has("rRa", "recursive archive") || line.name == "rsync");
+            found.extend(fills.then(|| (Word::literal_of(to), Way::Remove)));
             found
         }
-        _ => all(&line.words.iter().collect::<Vec<_>>(), way),
+        _ => {
+            let mut found = all(&line.words.iter().collect::<Vec<_>>(), way);
+            let filled = filled_folder(line).map(Word::literal_of);
+            found.extend(filled.map(|folder| (folder, Way::Remove)));
+            found
+        }
     }
 }
 

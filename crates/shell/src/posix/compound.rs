@@ -59,6 +59,14 @@ impl Reader<'_, '_> {
         let first = self.out.commands.len();
         self.deeper(|reader| read(reader, before))?;
         self.word_of(end)?;
+        if let Some(command) = self
+            .out
+            .commands
+            .get_mut(first)
+            .filter(|_| before == Before::Pipe)
+        {
+            (command.before, command.pipe) = (before, Some(self.depth));
+        }
         // A group without a command is none.
         if self.out.commands.len() == first && end != "esac" {
             return Err(Reason::Syntax);

@@ -1,10 +1,10 @@
 //! Programs that run something in some of their forms only.
 
 use super::shells::{given, is_standard_input};
-use super::{Inner, has, joined, make_dynamic, option_texts, words_from};
+use super::{Inner, joined, make_dynamic, option_texts, words_from};
 use crate::Shell;
+use crate::options::{has, operands, subcommands};
 use crate::script::{Command, Kind, Reason, Word};
-use crate::wrappers::{operands, subcommands};
 
 /// Interpreters, with the options that give a program text and those with another value.
 const INTERPRETERS: &[(&str, &str, &str)] = &[

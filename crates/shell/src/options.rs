@@ -1,4 +1,4 @@
-//! Where operands and subcommands may be among a program's words.
+//! What a program's words mean: options, their values, operands, the subcommand.
 
 use crate::script::Word;
 
@@ -32,7 +32,6 @@ pub const GLOBALS: &[(&str, &str, &str)] = rows! {
 /// left out. The second says that a dynamic word may be an option.
 #[must_use]
 pub fn operands(words: &[Word], from: usize, values: &str, flags: &str) -> (Vec<usize>, bool) {
-    let has = |list: &str, option: &str| list.split(' ').any(|known| known == option);
     let mut places = Vec::new();
     let mut seen = vec![false; words.len() + 3];
     let mut waiting = vec![from];
@@ -102,4 +101,83 @@ pub fn subcommands(program: &str, words: &[Word]) -> (Vec<usize>, bool) {
         program == "cargo" && words.get(1).is_some_and(|word| word.text.starts_with('+')),
     );
     operands(words, 1 + toolchain, values, flags)
+}
+
+/// Whether a word is this option: with its value, cut short, or in a cluster.
+#[must_use]
+pub fn is_option(word: &str, option: &str) -> bool {
+    if let Some(begin) = option.strip_suffix('*') {
+        return match begin.strip_prefix('*') {
+            Some(part) => word.contains(part),
+            None => word.starts_with(begin),
+        };
+    }
+    if let Some(long) = option.strip_prefix("--") {
+        let name = word.split_once('=').map_or(word, |(name, _)| name);
+        return name
+            .strip_prefix("--")
+            .is_some_and(|name| !name.is_empty() && long.starts_with(name));
+    }
+    let Some(letter) = option.strip_prefix('-') else {
+        return word == option;
+    };
+    if letter.len() > 1 {
+        return word == option || word.split_once('=').is_some_and(|(name, _)| name == option);
+    }
+    word.starts_with('-') && !word.starts_with("--") && word.contains(letter)
+}
+
+/// The words behind a program, but for the `--` that ends its options; of each whether it is an option.
+pub fn sorted(words: &[Word]) -> impl Iterator<Item = (&Word, bool)> {
+    let mut ended = false;
+    words.iter().filter_map(move |word| {
+        let ends = !ended && !word.dynamic && word.text == "--";
+        let option = !ended && word.text.len() > 1 && word.text.starts_with('-');
+        ended |= ends;
+        (!ends).then_some((word, option))
+    })
+}
+
+/// The words behind a program that are neither options nor the values of these.
+pub fn operands_behind<'w>(words: &'w [Word], values: &str) -> impl Iterator<Item = &'w Word> {
+    let mut value = false;
+    sorted(words).filter_map(move |(word, option)| {
+        let taken = std::mem::replace(&mut value, option && has(values, &word.text));
+        (!option && !taken).then_some(word)
+    })
+}
+
+/// Whether an option is there: one of these letters in a cluster, or one of these names, with a value or without.
+#[must_use]
+pub fn has_option(words: &[Word], letters: &str, names: &str) -> bool {
+    let options = sorted(words).filter(|(_, option)| *option);
+    options
+        .into_iter()
+        .any(|(word, _)| match word.text.strip_prefix("--") {
+            Some(name) => has(names, name.split('=').next().unwrap_or(name)),
+            None => {
+                let cluster = &word.text[1..];
+                let mut own = cluster.chars().take_while(char::is_ascii_alphanumeric);
+                own.any(|letter| letters.contains(letter)) || has(names, cluster)
+            }
+        })
+}
+
+/// The value of one of these options: behind its `=`, or the next word.
+#[must_use]
+pub fn value<'w>(words: &'w [Word], names: &str) -> Option<&'w str> {
+    let glued = words.iter().find_map(|word| {
+        let (name, value) = word.text.split_once('=')?;
+        has(names, name).then_some(value)
+    });
+    let next = || {
+        let place = words.iter().position(|word| has(names, &word.text))?;
+        words.get(place + 1).map(|word| word.text.as_str())
+    };
+    glued.or_else(next)
+}
+
+/// Whether a list of words between blanks has this one.
+pub(crate) fn has(list: &str, word: &str) -> bool {
+    !word.is_empty() && list.split(' ').any(|known| known == word)
 }
