@@ -219,6 +219,7 @@ def test_an_agent_reads_on_and_begins_again_where_the_log_was_put_back():
     assert len(mine.state.chain) == 4
     # In the new stream the slot that was read last has other bytes.
     again = stored(back)
+    assert not mine.extend(again[mine.last.slot - 1], [])
     assert not mine.extend(again[mine.last.slot - 1], again[mine.last.slot :])
     mine.restart(again)
     assert (mine.fault, len(mine.state.chain), mine.state.next_slot) == (None, 4, 10)

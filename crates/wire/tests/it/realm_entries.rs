@@ -134,18 +134,20 @@ fn a_slot_is_a_decimal_number_and_no_other_subject_is_one() {
 }
 
 fn ask(byte: u8, change: impl FnOnce(&mut Value)) -> (String, Vec<u8>) {
+    let under = Ask::policy_key(&text(byte));
+    let value = ask_under(&under, byte, change);
+    (under, value)
+}
+
+fn ask_under(under: &str, byte: u8, change: impl FnOnce(&mut Value)) -> Vec<u8> {
     let mut payload = json!({
         "v": 1, "at": "x", "name": "Grace", "operator": text(byte), "key": key(byte, "human", &text(byte)),
         "later": true,
     });
     change(&mut payload);
-    let (under, payload) = (
-        Ask::policy_key(&text(byte)),
-        serde_json::to_vec(&payload).unwrap(),
-    );
-    let subject = policy_subject(&under);
+    let (subject, payload) = (policy_subject(under), serde_json::to_vec(&payload).unwrap());
     let sealed = SignedEnvelope::seal(&pair(byte), Context::Policy, &REALM, &subject, &payload);
-    (under, sealed.unwrap().to_bytes().unwrap())
+    sealed.unwrap().to_bytes().unwrap()
 }
 
 #[test]
@@ -157,6 +159,18 @@ fn an_ask_is_its_keys_own_and_agreed_to() {
         ("Grace", text(2).as_str())
     );
     assert_eq!(Ask::read(&REALM, &Ask::policy_key(&text(3)), &value), None);
+    // A key cannot put its ask in the place of another's, nor under another's name.
+    let elsewhere = Ask::policy_key(&text(3));
+    assert_eq!(
+        Ask::read(&REALM, &elsewhere, &ask_under(&elsewhere, 2, |_| {})),
+        None
+    );
+    let named = String::from_utf8(value).unwrap();
+    let named = named.replace(
+        &format!("\"key\":\"{}", text(2)),
+        &format!("\"key\":\"{}", text(3)),
+    );
+    assert_eq!(Ask::read(&REALM, &under, named.as_bytes()), None);
     let beside = key(2, "auto", &text(1));
     let (under, value) = ask(2, |ask| {
         ask["operator"] = json!(text(1));
