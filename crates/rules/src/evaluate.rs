@@ -84,6 +84,32 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
+    /// A call that is made up: nothing is known but this.
+    #[must_use]
+    pub fn bare(agent: &'a str, tool: &'a str, args: Option<&'a Value>) -> Self {
+        Self {
+            agent,
+            kind: RequestKind::ToolCall,
+            tool: Some(tool),
+            origin: None,
+            framework: None,
+            skill: None,
+            skill_tools: None,
+            thread_id: None,
+            run_id: None,
+            args,
+            args_digest: None,
+            effective: None,
+            native: None,
+            risk: Risk::Low,
+            takes_approval: true,
+            approvals_required: 1,
+            setup_key: None,
+            tool_changed_at: None,
+            stops: &[],
+        }
+    }
+
     /// What a request says.
     #[must_use]
     pub fn of(parsed: &'a ParsedRequest) -> Self {

@@ -33,6 +33,7 @@ pub mod suggest;
 #[cfg(test)]
 mod tests;
 pub mod unsure;
+pub mod what_if;
 
 pub use condition::{Condition, ConditionFault};
 pub use conditions::{ConditionError, Conditions, Facts};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{RequestKind, Risk};
+use countersign_wire::Risk;
 
 use super::conditions::Conditions;
 use super::evaluate::{Asked, By, Evaluation, InBypass, Outcome, Setting, Uses, evaluate};
@@ -103,25 +103,11 @@ impl Matrix {
     fn cell(&self, of: &DescribedTool<'_>, place: usize) -> Cell {
         let (risk, author_may) = (RISKS[place], of.author_may[place]);
         let asked = Asked {
-            agent: of.agent,
-            kind: RequestKind::ToolCall,
-            tool: Some(of.tool),
             origin: of.origin,
             framework: of.framework,
-            skill: None,
-            skill_tools: None,
-            thread_id: None,
-            run_id: None,
-            args: None,
-            args_digest: None,
-            effective: None,
-            native: None,
             risk,
-            takes_approval: true,
-            approvals_required: 1,
-            setup_key: None,
             tool_changed_at: of.redefined_at,
-            stops: &[],
+            ..Asked::bare(of.agent, of.tool, None)
         };
         let by = (author_may, of.bypass[place]);
         let found = self.judge(&self.certain, &asked, of.approves_off, by);

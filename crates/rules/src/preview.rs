@@ -9,7 +9,7 @@ use countersign_wire::{Risk, Verdict};
 
 use super::evaluate::{Evaluation, Says};
 use super::rule::Effect;
-use super::simulate::Past;
+use super::what_if::Past;
 use crate::domain::Timestamp;
 
 /// Cases of one kind that are kept; more are only counted.

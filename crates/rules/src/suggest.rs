@@ -19,12 +19,13 @@ use self::commands::Calls;
 use self::group::{Exact, Group};
 use super::conditions::Conditions;
 use super::effective::args_that_run;
-use super::evaluate::{Asked, By, Outcome, Setting, Uses, evaluate};
+use super::evaluate::{Asked, By, Outcome};
 use super::glob::Glob;
 use super::leaves::leaves;
 use super::read::{SCHEMA, read_set};
 use super::rule::{ArgTest, Effect, Enabled, Matchers, Rule};
 use super::set::{PolicySet, Prepared};
+use super::what_if::{Situation, Trial};
 use crate::domain::Timestamp;
 
 /// How many like approvals make a suggestion (rules, "Suggestions").
@@ -176,16 +177,8 @@ impl<'p> Suggesting<'p> {
     }
 
     fn judge(&self, policy: &PolicySet, asked: &Asked<'_>, now: Timestamp) -> Outcome {
-        let setting = Setting {
-            now,
-            approves_off: None,
-            author_may: true,
-            bypass: None,
-            uses: &Uses::new(),
-            explain: false,
-            conditions: &self.conditions,
-        };
-        evaluate(policy, asked, &setting).outcome
+        let mut trial = Trial::uncounted(policy, &self.conditions);
+        trial.judge(asked, &Situation::plain(now)).outcome
     }
 
     /// What was found, the most approvals first.

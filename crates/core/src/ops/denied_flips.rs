@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use countersign_wire::{PolicyKey, Verdict, WorkspaceName};
-use tokio::sync::mpsc::Receiver;
 
 use super::rules::RulesChange;
-use super::simulate::with_past;
+use super::what_if::{Pages, past, with_past};
 use crate::Fault;
-use crate::policy::simulate::{FLIPS_MAX, Flip, Simulation, differ};
+use crate::policy::simulate::{FLIPS_MAX, Flip};
+use crate::policy::what_if::{Trial, what_if};
 use crate::policy::{Conditions, Effect, Enabled, Outcome, PolicySet, Rule};
 use crate::runtime::App;
 use crate::store::simulated::PastRow;
@@ -49,7 +49,7 @@ impl App {
             false => Some(PolicySet::new(before, setup).map_err(failed)?),
         };
         let judge = move |pages| new_flips(pages, &is, was.as_ref(), &begins);
-        let reported = self.replay(workspace, None, |_| true, judge);
+        let reported = past(self.reader(), workspace, None, |_| true, judge);
         match tokio::time::timeout(limit, reported).await {
             Ok(flips) => flips.map(Some),
             Err(_) => Ok(None),
@@ -60,39 +60,28 @@ impl App {
 /// What a person denied and `is` approves: by a rule that begins, or where `was` did not. The whole set is tried: what
 /// another rule denies or asks for, none lets run.
 fn new_flips(
-    mut pages: Receiver<Vec<PastRow>>,
+    pages: Pages<PastRow>,
     is: &PolicySet,
     was: Option<&PolicySet>,
     begins: &BTreeSet<String>,
 ) -> Vec<Flip> {
     let conditions = Conditions::default();
-    let mut is = Simulation::new(is, &conditions);
-    let mut was = was.map(|was| Simulation::new(was, &conditions));
+    let mut after = Trial::new(is, &conditions);
+    let mut before = was.map(|was| Trial::new(was, &conditions));
     let mut flips = Vec::new();
-    while let Some(page) = pages.blocking_recv() {
-        for row in &page {
-            with_past(row, |past| {
-                let now = is.judge(past).outcome;
-                let before = was.as_mut().map(|was| was.judge(past).outcome);
-                let (Outcome::Approve(by), Some(person)) = (now, past.person) else {
-                    return;
-                };
-                let rule_id = is.approver(past, by);
-                let earlier = !matches!(before, Some(Outcome::Deny(_) | Outcome::Ask { .. }));
-                if differ(person, Verdict::Approve)
-                    && flips.len() < FLIPS_MAX
-                    && (begins.contains(&rule_id) || !earlier)
-                {
-                    flips.push(Flip {
-                        request: past.request,
-                        request_id: past.request_id.to_owned(),
-                        person,
-                        rule: Verdict::Approve,
-                        rule_id,
-                    });
-                }
-            });
-        }
+    for row in pages.rows() {
+        with_past(&row, |past| {
+            let judged = what_if(before.as_mut(), &mut after, past);
+            let Outcome::Approve(by) = judged.after.outcome else {
+                return;
+            };
+            let rule_id = after.approver(past.asked, by);
+            let earlier = judged.before.is_none() || judged.begins().is_none();
+            if begins.contains(&rule_id) || !earlier {
+                flips.extend(Flip::of(past, Verdict::Approve, rule_id));
+            }
+        });
+        flips.truncate(FLIPS_MAX);
     }
     flips
 }

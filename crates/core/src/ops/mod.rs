@@ -105,6 +105,7 @@ mod verify_anchors;
 mod verify_rows;
 pub mod votes;
 pub mod waiting_calls;
+mod what_if;
 pub mod why;
 mod writer;
 mod writer_state;

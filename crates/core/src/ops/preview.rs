@@ -3,17 +3,16 @@
 //! Both use the same evaluation as automatic decisions.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use countersign_wire::{WorkspaceName, parse_request, request_subject};
-use tokio::sync::mpsc::Receiver;
 
-use super::simulate::{Progress, with_past};
+use super::simulate::Progress;
+use super::what_if::{Pages, past, with_past};
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::policy::draft::{Grant, draft};
 use crate::policy::preview::{Preview, Tally};
-use crate::policy::simulate::Simulation;
+use crate::policy::what_if::{Trial, what_if};
 use crate::policy::{Asked, Conditions, Enabled, PolicySet, Rule};
 use crate::runtime::App;
 use crate::store::redefined;
@@ -43,22 +42,18 @@ impl App {
             enabled: Enabled::On,
             ..rule
         };
-        let set = Arc::new(PolicySet::new(vec![rule], setup).map_err(failed)?);
-        let judge = move |mut pages: Receiver<Vec<PastRow>>| {
+        let set = PolicySet::new(vec![rule], setup).map_err(failed)?;
+        let judge = move |pages: Pages<PastRow>| {
             let conditions = Conditions::default();
-            let mut simulation = Simulation::new(&set, &conditions);
-            let mut tally = Tally::default();
-            while let Some(page) = pages.blocking_recv() {
-                for row in &page {
-                    with_past(row, |past| {
-                        let found = simulation.judge(past);
-                        tally.add(past, &found);
-                    });
-                }
+            let (mut trial, mut tally) = (Trial::new(&set, &conditions), Tally::default());
+            for row in pages.rows() {
+                with_past(&row, |past| {
+                    tally.add(past, &what_if(None, &mut trial, past).after);
+                });
             }
             tally.finish()
         };
-        self.replay(workspace, since, progress, judge).await
+        past(self.reader(), workspace, since, progress, judge).await
     }
 
     /// The narrowest rule that would let this request run; it is not saved.

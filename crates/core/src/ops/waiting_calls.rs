@@ -11,18 +11,16 @@ use super::policies::InForce;
 use super::rules::RulesFault;
 use super::scrutiny::{read_findings, stops_of};
 use super::trusted::TrustedKeys;
+use super::what_if::{Pages, waiting};
 use super::why::used_so_far;
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::controls::Controls;
-use crate::policy::evaluate::amount;
-use crate::policy::{Asked, By, Conditions, Outcome, Setting, Uses, evaluate};
-use crate::runtime::{App, joined};
-use crate::store::pending_evaluation::{self, WaitingRow};
-use crate::store::{Reader, StoreError};
-
-/// Requests that are read at once.
-const PAGE: i64 = 100;
+use crate::policy::what_if::{self, Judged, Situation};
+use crate::policy::{Asked, Conditions, Evaluation, Rule, Used};
+use crate::runtime::App;
+use crate::store::StoreError;
+use crate::store::pending_evaluation::WaitingRow;
 
 /// A call that waits and would be approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,69 +63,48 @@ impl AcceptWaiting {
     }
 }
 
-/// What waiting calls are judged by, and what its limited rules have counted.
+/// What waiting calls are judged by.
 pub(super) struct Trial {
     in_force: Arc<InForce>,
     controls: Controls,
-    uses: Uses,
-    conditions: Conditions,
 }
 
 impl Trial {
     pub(super) fn new(in_force: Arc<InForce>, controls: Controls) -> Self {
-        Self {
-            in_force,
-            controls,
-            uses: Uses::new(),
-            conditions: Conditions::default(),
-        }
+        Self { in_force, controls }
     }
 
-    /// Whether it approves the next call. What it approves counts towards the limits of its rules.
-    async fn approves(
-        &mut self,
-        (reader, trusted, now): (&Reader, &TrustedKeys, Timestamp),
-        agent: &AgentKey,
-        asked: &Asked<'_>,
-    ) -> Result<bool, StoreError> {
-        let (set, workspace) = (&self.in_force.set, &agent.workspace);
+    /// Judges the next call; none where the value in the place of the rules does not count. `used` says what a limited
+    /// rule has approved before.
+    fn judge(
+        &self,
+        trial: &mut what_if::Trial<'_>,
+        (trusted, now): (&TrustedKeys, Timestamp),
+        (agent, asked): (&AgentKey, &Asked<'_>),
+        used: &impl Fn(&Rule) -> Result<Option<Used>, StoreError>,
+    ) -> Result<Option<Evaluation>, StoreError> {
         if self.in_force.replaced.is_some() {
-            return Ok(false);
+            return Ok(None);
         }
-        let found = loop {
-            let setting = Setting {
-                now,
-                approves_off: self.controls.may_approve(agent, true).err(),
-                author_may: self.in_force.may_allow(trusted, workspace, asked.risk),
-                bypass: bypass::standing(trusted, &self.controls, (agent, asked.risk), now),
-                uses: &self.uses,
-                explain: false,
-                conditions: &self.conditions,
-            };
-            let found = evaluate(set, asked, &setting);
+        let situation = Situation {
+            now,
+            approves_off: self.controls.may_approve(agent, true).err(),
+            author_may: self
+                .in_force
+                .may_allow(trusted, &agent.workspace, asked.risk),
+            bypass: bypass::standing(trusted, &self.controls, (agent, asked.risk), now),
+        };
+        loop {
+            let found = trial.judge(asked, &situation);
             if found.unknown_uses.is_empty() {
-                break found;
+                return Ok(Some(found));
             }
             for place in &found.unknown_uses {
-                let rule = &set.rules()[*place].rule;
                 // What is too much to be read for it may be below the limit.
-                let used = used_so_far(reader, workspace, rule, now).await?;
-                self.uses.insert(rule.id.clone(), used.unwrap_or_default());
+                let used = used(&self.in_force.set.rules()[*place].rule)?;
+                trial.count(*place, used.unwrap_or_default());
             }
-        };
-        let Outcome::Approve(by) = found.outcome else {
-            return Ok(false);
-        };
-        if let By::Rule(place) = by
-            && let rule = &set.rules()[place].rule
-            && let Some(used) = self.uses.get_mut(&rule.id)
-        {
-            used.count += 1;
-            let sum = rule.sum.as_ref();
-            let more = sum.and_then(|sum| amount(asked.args, asked.effective, &sum.pointer));
-            used.sum += more.unwrap_or(0.0);
         }
-        Ok(true)
     }
 }
 
@@ -137,51 +114,54 @@ impl App {
     pub(super) async fn newly_approved(
         &self,
         workspace: &WorkspaceName,
-        mut before: Option<Trial>,
-        mut after: Trial,
+        before: Option<Trial>,
+        after: Trial,
     ) -> Result<Vec<WaitingCall>, Fault> {
         let (reader, now) = (self.reader().clone(), self.now());
         let trusted = self.inner.shared.trusted.clone();
-        let (ws, runtime) = (workspace.to_string(), tokio::runtime::Handle::current());
-        // Conditions take their time: no other task waits for them.
-        let judging = tokio::task::spawn_blocking(move || {
-            runtime.block_on(async move {
-                let at = (&reader, &trusted, now);
-                let (mut found, mut last) = (Vec::new(), 0);
-                loop {
-                    let page =
-                        pending_evaluation::waiting_in(&reader, (&ws, now), last, PAGE).await?;
-                    let Some(end) = page.last() else {
-                        return Ok::<_, StoreError>(found);
-                    };
-                    last = end.id;
-                    for row in page {
-                        let WaitingRow { id: request, .. } = row;
-                        let Ok(key) = row.key.parse::<RequestKey>() else {
-                            continue;
-                        };
-                        let Ok(parsed) = parse_request(&request_subject(&key), &row.raw) else {
-                            continue;
-                        };
-                        let findings = read_findings(row.findings.as_deref());
-                        let stops = stops_of(&findings, &parsed.request);
-                        let asked = Asked {
-                            tool_changed_at: row.redefined_at.map(Timestamp),
-                            stops: &stops,
-                            ..Asked::of(&parsed)
-                        };
-                        let agent = key.agent_key();
-                        let already = match &mut before {
-                            Some(before) => before.approves(at, &agent, &asked).await?,
-                            None => false,
-                        };
-                        if after.approves(at, &agent, &asked).await? && !already {
-                            found.push(WaitingCall { request, key });
-                        }
-                    }
+        let runtime = tokio::runtime::Handle::current();
+        let ws = workspace.clone();
+        let judge = move |pages: Pages<WaitingRow>| {
+            let used = |rule: &Rule| runtime.block_on(used_so_far(&reader, &ws, rule, now));
+            let (at, conditions) = ((&trusted, now), Conditions::default());
+            let trial = |of| what_if::Trial::uncounted(of, &conditions);
+            let mut was = before.as_ref().map(|of| trial(&of.in_force.set));
+            let mut is = trial(&after.in_force.set);
+            let mut found = Vec::new();
+            for row in pages.rows() {
+                let Ok(key) = row.key.parse::<RequestKey>() else {
+                    continue;
+                };
+                let Ok(parsed) = parse_request(&request_subject(&key), &row.raw) else {
+                    continue;
+                };
+                let findings = read_findings(row.findings.as_deref());
+                let stops = stops_of(&findings, &parsed.request);
+                let asked = Asked {
+                    tool_changed_at: row.redefined_at.map(Timestamp),
+                    stops: &stops,
+                    ..Asked::of(&parsed)
+                };
+                let agent = key.agent_key();
+                let call = (&agent, &asked);
+                let earlier = match before.as_ref().zip(was.as_mut()) {
+                    Some((of, was)) => of.judge(was, at, call, &used)?,
+                    None => None,
+                };
+                let Some(later) = after.judge(&mut is, at, call, &used)? else {
+                    continue;
+                };
+                let judged = Judged {
+                    before: earlier,
+                    after: later,
+                };
+                if judged.begins().is_some() {
+                    let request = row.id;
+                    found.push(WaitingCall { request, key });
                 }
-            })
-        });
-        Ok(judging.await.map_err(joined)??)
+            }
+            Ok::<_, StoreError>(found)
+        };
+        Ok(waiting(self.reader(), workspace, now, judge).await??)
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{RequestKind, Risk};
 use serde_json::{Value, json};
 
 use super::{Entry, Imported, claude_code};
 use crate::domain::Timestamp;
 use crate::rule::{Effect, Rule};
-use crate::{Asked, Conditions, PolicySet, Says, Setting, Uses, evaluate};
+use crate::what_if::{Situation, Trial};
+use crate::{Asked, Conditions, PolicySet, Says};
 
 /// What has no entry, and so no rule.
 pub const NOT_CARRIED: &str = "Not carried over: what Claude Code runs without any entry, such as ls, cat, grep and reading the project's files. Here these calls ask until a rule approves them.";
@@ -66,17 +66,9 @@ pub(super) fn find_shadowed(found: &mut Imported, now: Timestamp) {
     };
     let conditions = Conditions::default();
     let stops = |tool: &str, args: &Value| -> Option<String> {
-        let asked = plain(tool, args);
-        let setting = Setting {
-            now,
-            approves_off: None,
-            author_may: true,
-            bypass: None,
-            uses: &Uses::new(),
-            explain: false,
-            conditions: &conditions,
-        };
-        let said = evaluate(&policy, &asked, &setting).matched;
+        let asked = Asked::bare("agent", tool, Some(args));
+        let mut trial = Trial::uncounted(&policy, &conditions);
+        let said = trial.judge(&asked, &Situation::plain(now)).matched;
         // A rule that cannot tell for a made call may for a real one.
         let sure = said.into_iter().find(|(_, says)| {
             !matches!(
@@ -135,29 +127,4 @@ fn samples(of: &Entry, rule: &Rule) -> (String, Vec<Value>) {
         }
     };
     (known(&claude_code::server(tool)), calls)
-}
-
-/// A call of which nothing is known but this.
-fn plain<'a>(tool: &'a str, args: &'a Value) -> Asked<'a> {
-    Asked {
-        agent: "agent",
-        kind: RequestKind::ToolCall,
-        tool: Some(tool),
-        origin: None,
-        framework: None,
-        skill: None,
-        skill_tools: None,
-        thread_id: None,
-        run_id: None,
-        args: Some(args),
-        args_digest: None,
-        effective: None,
-        native: None,
-        risk: Risk::Low,
-        takes_approval: true,
-        approvals_required: 1,
-        setup_key: None,
-        tool_changed_at: None,
-        stops: &[],
-    }
 }

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::simulate::{Past, Simulation};
+use crate::simulate::Report;
+use crate::what_if::{Past, Trial, what_if};
 
 fn rules() -> impl Strategy<Value = Vec<Rule>> {
     let effect = prop::sample::select(vec!["approve", "ask", "deny"]);
@@ -62,7 +63,8 @@ proptest! {
     fn a_history_is_judged_the_same_live_simulated_and_explained(rules in rules(), calls in calls()) {
         let policy = set(rules);
         let conditions = Conditions::default();
-        let mut simulation = Simulation::new(&policy, &conditions);
+        let mut trial = Trial::new(&policy, &conditions);
+        let mut report = Report::default();
         // What each rule approved: (when, how much), as a store would know it.
         let mut kept: Vec<(usize, Timestamp, f64)> = Vec::new();
         let (mut now, mut approved) = (noon(), 0);
@@ -71,7 +73,8 @@ proptest! {
             let thread_id = threaded.then_some("T1");
             let asked = Asked { risk: *risk, thread_id, ..pay(args) };
             let past = Past { asked: &asked, request: 1, request_id: "r", at: now, person: None, ran: false, waits: false, strict: false };
-            let simulated = simulation.judge(&past);
+            let simulated = what_if(None, &mut trial, &past).after;
+            report.add(&trial, &past, &simulated);
             let mut uses = Uses::new();
             for (place, of) in policy.rules().iter().enumerate() {
                 let mine = || kept.iter().filter(move |(by, _, _)| *by == place);
@@ -119,7 +122,7 @@ proptest! {
                 }
             }
         }
-        let report = simulation.finish();
+        let report = report.finish();
         prop_assert_eq!(report.total, calls.len() as u64);
         prop_assert_eq!(report.approve, approved);
         prop_assert_eq!(report.approve + report.ask + report.deny, report.total);

@@ -1,7 +1,7 @@
 //! Limits, sums and their windows.
 
 use super::*;
-use crate::simulate::{Past, Simulation};
+use crate::what_if::{Situation, Trial};
 
 #[test]
 fn past_its_limit_or_its_sum_a_rule_asks() {
@@ -88,23 +88,14 @@ fn a_window_lets_go_of_what_is_older() {
         json!({"limit": {"count": 2, "per": "1m"}}),
     )]);
     let conditions = Conditions::default();
-    let mut simulation = Simulation::new(&policy, &conditions);
+    let mut trial = Trial::new(&policy, &conditions);
     let args = json!({"amount": 10});
     let asked = pay(&args);
     let mut decided = Vec::new();
     for second in [0, 10, 20, 59, 60, 61, 69, 70, 200] {
         let at = noon().plus_ms(second * 1_000);
-        let past = Past {
-            asked: &asked,
-            request: 1,
-            request_id: "r1",
-            at,
-            person: None,
-            ran: false,
-            waits: false,
-            strict: false,
-        };
-        decided.push((second, word(&policy, &simulation.judge(&past))));
+        let found = trial.judge(&asked, &Situation::plain(at));
+        decided.push((second, word(&policy, &found)));
     }
     let approved: Vec<i64> = decided
         .iter()
@@ -112,6 +103,39 @@ fn a_window_lets_go_of_what_is_older() {
         .map(|(second, _)| *second)
         .collect();
     assert_eq!(approved, [0, 10, 60, 70, 200]);
+}
+
+#[test]
+fn what_a_rule_approved_before_the_walk_counts_once_it_is_known() {
+    let policy = set(vec![rule(
+        "r",
+        "approve",
+        json!({"limit": {"count": 3, "per": "1m"}, "sum": {"pointer": "/amount", "max": 45, "per": "1m"}}),
+    )]);
+    let conditions = Conditions::default();
+    let mut trial = Trial::uncounted(&policy, &conditions);
+    let args = json!({"amount": 10});
+    let asked = pay(&args);
+    let situation = Situation::plain(noon());
+    let unknown = trial.judge(&asked, &situation);
+    assert_eq!(
+        (
+            unknown.unknown_uses.as_slice(),
+            word(&policy, &unknown).as_str()
+        ),
+        (&[0][..], "ask r 1")
+    );
+    trial.count(
+        0,
+        Used {
+            count: 1,
+            sum: 20.0,
+        },
+    );
+    let words: Vec<String> = (0..3)
+        .map(|_| word(&policy, &trial.judge(&asked, &situation)))
+        .collect();
+    assert_eq!(words, ["approve r", "approve r", "ask r 1"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use countersign_wire::Verdict;
 
 use super::*;
 use crate::preview::{Preview, Tally};
-use crate::simulate::{Past, Simulation};
+use crate::what_if::{Past, Trial, what_if};
 
 /// (amount, risk, what a person decided, whether it ran)
 type Call = (Value, Risk, Option<Verdict>, bool);
@@ -12,7 +12,7 @@ type Call = (Value, Risk, Option<Verdict>, bool);
 fn preview(rule: Rule, calls: &[Call]) -> Preview {
     let policy = set(vec![rule]);
     let conditions = Conditions::default();
-    let mut simulation = Simulation::new(&policy, &conditions);
+    let mut trial = Trial::new(&policy, &conditions);
     let mut tally = Tally::default();
     for ((amount, risk, person, ran), row) in calls.iter().zip(0..) {
         let args = json!({ "amount": amount });
@@ -30,8 +30,7 @@ fn preview(rule: Rule, calls: &[Call]) -> Preview {
             waits: person.is_none() && !ran,
             strict: *risk == Risk::High,
         };
-        let found = simulation.judge(&past);
-        tally.add(&past, &found);
+        tally.add(&past, &what_if(None, &mut trial, &past).after);
     }
     tally.finish()
 }
