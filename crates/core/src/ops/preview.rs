@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 
 use countersign_wire::{WorkspaceName, parse_request, request_subject};
 
-use super::simulate::Progress;
-use super::what_if::{Pages, past, with_past};
+use super::what_if::{Pages, Progress, past, with_past};
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::policy::draft::{Grant, draft};

@@ -15,14 +15,7 @@ use crate::runtime::App;
 use crate::store::simulated::PastRow;
 use crate::store::{agents, policy};
 
-/// How far a simulation is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Requests that were looked at.
-    pub done: u64,
-    /// Requests that there are.
-    pub of: u64,
-}
+pub use super::what_if::Progress;
 
 impl App {
     /// What these rules would have done with every request of a workspace since a moment, in the order in

@@ -5,7 +5,6 @@ use countersign_wire::{
 };
 use tokio::sync::mpsc::{self, Receiver};
 
-use super::simulate::Progress;
 use crate::Fault;
 use crate::domain::{State, Timestamp};
 use crate::policy::Asked;
@@ -21,6 +20,15 @@ const PAGE: i64 = 500;
 const WAITING_PAGE: i64 = 100;
 /// Pages that are read before they are judged.
 const PAGES_AHEAD: usize = 2;
+
+/// How far a simulation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Requests that were looked at.
+    pub done: u64,
+    /// Requests that there are.
+    pub of: u64,
+}
 
 /// Pages in the order of their rows.
 pub(super) struct Pages<R>(Receiver<Vec<R>>);
