@@ -27,7 +27,9 @@ use crate::data_dir::{ConsoleLock, DataDir};
 use crate::identity::Identity;
 use crate::ops::job::Job;
 use crate::ops::presence;
+use crate::ops::{Tx, WriterState};
 use crate::store::Reader;
+use crate::store::StoreError;
 
 pub(crate) use ended::{joined, stopped};
 pub use options::{Options, WAITING_LIMIT};
@@ -202,6 +204,21 @@ impl App {
             .map_err(|_| stopped())
     }
 
+    /// Does `work` in a transaction, and answers once it is durable.
+    ///
+    /// # Errors
+    /// `ErrorCode::ReadOnly` when nothing could be written.
+    pub(crate) fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut WriterState, &mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> impl Future<Output = Result<T, Fault>> {
+        let (job, answer) = Job::asked(work);
+        async move {
+            self.submit(job).await?;
+            self.answer(answer).await
+        }
+    }
+
     /// Waits for the writer's answer; without one nothing was written.
     pub(crate) async fn answer<T>(&self, reply: oneshot::Receiver<T>) -> Result<T, Fault> {
         if let Ok(answer) = reply.await {
@@ -228,15 +245,12 @@ impl App {
         subject: String,
         detail: serde_json::Value,
     ) -> Result<(), Fault> {
-        let (done, written) = oneshot::channel();
-        self.submit(Job::Record {
-            action,
-            subject,
-            detail,
-            done,
+        self.ask(move |writer, batch| {
+            let me = writer.identity.human_key().to_string();
+            batch.record(me, action, subject, detail);
+            Ok(())
         })
-        .await?;
-        self.answer(written).await
+        .await
     }
 
     /// An entry for the end of this run. A console that cannot write one has a start without an end, as

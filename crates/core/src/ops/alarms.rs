@@ -3,10 +3,9 @@
 //! A state that lasts cannot be acknowledged: its alarm ends when the cause is gone.
 
 use serde_json::json;
-use tokio::sync::oneshot;
 
 use super::job::Job;
-use super::writer_state::{Tx, WriterState};
+use super::writer_state::Tx;
 use crate::Fault;
 use crate::domain::AlarmCode;
 use crate::runtime::stopped;
@@ -26,24 +25,27 @@ pub enum Acknowledged {
 }
 
 /// Raises an alarm of this console's own.
-pub(super) fn raise(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-    code: AlarmCode,
-    subject: &str,
-) -> Result<(), StoreError> {
-    let auto = writer.identity.auto_key().to_string();
-    batch.alarm(&auto, code, subject)
+pub(super) fn raise(code: AlarmCode, subject: String) -> Job {
+    Job::kept(move |writer, batch| {
+        let auto = writer.identity.auto_key().to_string();
+        batch.alarm(&auto, code, &subject)
+    })
+}
+
+/// Ends an alarm whose cause is gone.
+pub(super) fn lower(code: AlarmCode, subject: String) -> Job {
+    Job::kept(move |writer, batch| {
+        let auto = writer.identity.auto_key().to_string();
+        batch.clear_alarm(&auto, code, &subject)
+    })
 }
 
 /// Somebody sends what no client can read: raised once, however often it comes.
-pub(super) fn raise_unreadable(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-    sender: &str,
-) -> Result<(), StoreError> {
-    let auto = writer.identity.auto_key().to_string();
-    batch.alarm_unseen(&auto, AlarmCode::UnreadableMessage, sender)
+pub(super) fn unreadable(sender: String) -> Job {
+    Job::kept(move |writer, batch| {
+        let auto = writer.identity.auto_key().to_string();
+        batch.alarm_unseen(&auto, AlarmCode::UnreadableMessage, &sender)
+    })
 }
 
 /// Raises the new alarms of a code and ends those that are over, for checks that run again and again. Active alarms
@@ -51,11 +53,9 @@ pub(super) fn raise_unreadable(
 pub(super) async fn keep_to(shared: &Shared, code: AlarmCode, now: &[String]) -> Result<(), Fault> {
     let known = alarms::of_code(&shared.reader, code.as_str()).await?;
     let over = known.iter().filter(|announced| !now.contains(announced));
-    let over = over
-        .cloned()
-        .map(|subject| Job::LowerAlarm { code, subject });
+    let over = over.cloned().map(|subject| lower(code, subject));
     let new = now.iter().filter(|subject| !known.contains(subject));
-    let new = new.cloned().map(|subject| Job::Alarm { code, subject });
+    let new = new.cloned().map(|subject| raise(code, subject));
     for job in over.chain(new) {
         let sent = shared.jobs.send(job).await;
         sent.map_err(|_| stopped())?;
@@ -63,31 +63,7 @@ pub(super) async fn keep_to(shared: &Shared, code: AlarmCode, now: &[String]) ->
     Ok(())
 }
 
-/// Ends an alarm whose cause is gone.
-pub(super) fn lower(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-    code: AlarmCode,
-    subject: &str,
-) -> Result<(), StoreError> {
-    let auto = writer.identity.auto_key().to_string();
-    batch.clear_alarm(&auto, code, subject)
-}
-
-/// Notes that this console's operator has seen an alarm.
-pub(super) fn acknowledge(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-    id: i64,
-    done: oneshot::Sender<Acknowledged>,
-) -> Result<(), StoreError> {
-    let me = writer.identity.human_key().to_string();
-    let seen = acknowledge_as(batch, &me, id)?;
-    batch.answer(done, seen);
-    Ok(())
-}
-
-fn acknowledge_as(batch: &mut Tx<'_>, operator: &str, id: i64) -> Result<Acknowledged, StoreError> {
+fn acknowledge(batch: &mut Tx<'_>, operator: &str, id: i64) -> Result<Acknowledged, StoreError> {
     let Some(alarm) = alarms::get(batch.tx, id)? else {
         return Ok(Acknowledged::Unknown);
     };
@@ -132,9 +108,11 @@ impl App {
         if let Some(alarm) = unwritten.filter(|alarm| alarm.id == id) {
             return Err(lasts(&alarm));
         }
-        let (done, answer) = oneshot::channel();
-        self.submit(Job::AcknowledgeAlarm { id, done }).await?;
-        match self.answer(answer).await? {
+        let seen = self.ask(move |writer, batch| {
+            let me = writer.identity.human_key().to_string();
+            acknowledge(batch, &me, id)
+        });
+        match seen.await? {
             Acknowledged::Done(alarm) => Ok(alarm),
             Acknowledged::Lasts(alarm) => Err(lasts(&alarm)),
             Acknowledged::Unknown => Err(Fault::not_found(format!(

@@ -64,7 +64,9 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
             };
             shared
                 .jobs
-                .send(Job::Anchored(anchor))
+                .send(Job::kept(move |_, batch| {
+                    audit::insert_anchor(batch.tx, &anchor)
+                }))
                 .await
                 .map_err(|_| stopped())
         }

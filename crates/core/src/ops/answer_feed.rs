@@ -2,28 +2,13 @@
 //!
 //! An answer is held back while its request may still come: the two are read from two streams.
 
-use tokio::sync::oneshot;
-
-use super::job::Job;
-use super::writer_state::Tx;
 use crate::Fault;
 use crate::runtime::App;
 use crate::store::answered::{self, AnsweredRow};
-use crate::store::{StoreError, meta};
+use crate::store::meta;
 
 /// An answer without its request is waited for this long; afterwards the request has aged out of its stream.
 const REQUEST_COMES_MS: i64 = 60_000;
-
-/// Records how far the exporter has come.
-pub(super) fn note_exported(
-    batch: &mut Tx<'_>,
-    row: i64,
-    done: oneshot::Sender<()>,
-) -> Result<(), StoreError> {
-    meta::put(batch.tx, meta::ANSWERS_EXPORTED, &row.to_string())?;
-    batch.answer(done, ());
-    Ok(())
-}
 
 impl App {
     /// Answers after this row that are known whole, at most `limit`, and the row up to which nothing is left.
@@ -59,8 +44,9 @@ impl App {
     /// # Errors
     /// `ErrorCode::ReadOnly` when it cannot be written.
     pub async fn note_answers_exported(&self, row: i64) -> Result<(), Fault> {
-        let (done, written) = oneshot::channel();
-        self.submit(Job::AnswersExported { row, done }).await?;
-        self.answer(written).await
+        self.ask(move |_, batch| {
+            meta::put(batch.tx, meta::ANSWERS_EXPORTED, &row.to_string()).map(drop)
+        })
+        .await
     }
 }

@@ -388,17 +388,6 @@ pub(super) fn undo(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     key: &RequestKey,
-    reply: oneshot::Sender<Result<(), Refused>>,
-) -> Result<(), StoreError> {
-    let answer = undo_hold(writer, batch, key)?;
-    batch.answer(reply, answer);
-    Ok(())
-}
-
-fn undo_hold(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-    key: &RequestKey,
 ) -> Result<Result<(), Refused>, StoreError> {
     let Some(record) = requests::records(batch.tx, std::slice::from_ref(key))?.pop() else {
         return Ok(Err(Refused::NotFound));

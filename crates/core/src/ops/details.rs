@@ -3,34 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-
-use super::job::Job;
-use super::writer_state::Tx;
 use crate::Fault;
 use crate::runtime::App;
 use crate::store::audit_refs::{self, AuditRef};
 use crate::store::export::{self, ExportRow};
 use crate::store::filter_values::{self, FilterValues};
 use crate::store::request_list::RequestSummary;
-use crate::store::{StoreError, spans, ui_state};
+use crate::store::{spans, ui_state};
 
 /// How long a story waits for the references to the audit log.
 const REFERENCES: Duration = Duration::from_secs(2);
 /// Rows of the audit log shown of one request.
 const AUDIT_ROWS: i64 = 200;
-
-/// Keeps a value of the window.
-pub(super) fn keep(
-    batch: &mut Tx<'_>,
-    key: &'static str,
-    value: &str,
-    done: oneshot::Sender<()>,
-) -> Result<(), StoreError> {
-    ui_state::put(batch.tx, key, value)?;
-    batch.answer(done, ());
-    Ok(())
-}
 
 impl App {
     /// Rows of the audit log about these requests, oldest first, at most 200 of each. What was logged in this
@@ -94,8 +78,7 @@ impl App {
     /// # Errors
     /// `ErrorCode::ReadOnly` when the store takes no writes.
     pub async fn remember(&self, key: &'static str, value: String) -> Result<(), Fault> {
-        let (done, remembered) = oneshot::channel();
-        self.submit(Job::Remember { key, value, done }).await?;
-        self.answer(remembered).await
+        self.ask(move |_, batch| ui_state::put(batch.tx, key, &value))
+            .await
     }
 }

@@ -10,7 +10,6 @@ use countersign_wire::{AgentKey, Enrolment, NkeySeed, TlsFiles, read_json};
 use nkeys::KeyPair;
 use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
-use tokio::sync::oneshot;
 
 use super::job::Job;
 use super::writer_state::{Tx, WriterState};
@@ -31,40 +30,30 @@ const LOGIN_LOOK: Duration = Duration::from_millis(50);
 pub const LOCAL_AGENT: &str = "local";
 
 /// Keeps an agent's new login key.
-pub(super) fn note_enrolled(
+fn note_enrolled(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
     key: &str,
-    done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
     agents::enroll(batch.tx, agent, key, batch.now)?;
     let me = writer.identity.human_key().to_string();
     batch.record(me, "enroll", agent.to_string(), json!({ "key": key }));
-    batch.answer(done, ());
     Ok(())
 }
 
-/// Forgets an agent's login key; answered with whether it had one.
-pub(super) fn note_revoked(
+/// Forgets an agent's login key. Returns whether it had one.
+fn note_revoked(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
-    done: oneshot::Sender<bool>,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let had_one = agents::revoke(batch.tx, agent, batch.now)?;
     if had_one {
         let me = writer.identity.human_key().to_string();
         batch.record(me, "revoke", agent.to_string(), json!({}));
     }
-    batch.answer(done, had_one);
-    Ok(())
-}
-
-/// Keeps the fingerprint of the keys that the embedded server has loaded.
-pub(super) fn note_in_force(batch: &mut Tx<'_>, fingerprint: &str) -> Result<(), StoreError> {
-    meta::put(batch.tx, meta::AGENTS_IN_FORCE, fingerprint)?;
-    Ok(())
+    Ok(had_one)
 }
 
 impl App {
@@ -78,15 +67,10 @@ impl App {
         let seed = login
             .seed()
             .map_err(|_| Fault::failed("no key could be made"))?;
-        let (done, written) = oneshot::channel();
         let key = login.public_key();
-        self.submit(Job::Enroll {
-            agent: agent.clone(),
-            key: key.clone(),
-            done,
-        })
-        .await?;
-        self.answer(written).await?;
+        let (of, new) = (agent.clone(), key.clone());
+        self.ask(move |writer, batch| note_enrolled(writer, batch, &of, &new))
+            .await?;
         let enrolment = self.enrolment(agent, &seed, &key)?;
         if self.has_own_server() {
             self.bring_into_force().await?;
@@ -102,13 +86,9 @@ impl App {
     /// `ErrorCode::Unknown` for a name that never had one here, `ErrorCode::BusUnreachable` when the change is not in
     /// force in time.
     pub async fn revoke(&self, agent: &AgentKey) -> Result<(), Fault> {
-        let (done, written) = oneshot::channel();
-        self.submit(Job::Revoke {
-            agent: agent.clone(),
-            done,
-        })
-        .await?;
-        if !self.answer(written).await? && !self.was_revoked(agent).await? {
+        let of = agent.clone();
+        let had_one = self.ask(move |writer, batch| note_revoked(writer, batch, &of));
+        if !had_one.await? && !self.was_revoked(agent).await? {
             return Err(Fault::unknown(format!("a login of {agent}"), "agents"));
         }
         match self.has_own_server() {
@@ -258,7 +238,11 @@ impl App {
         let _turn = self.inner.reloading.lock().await;
         let agents = access(self.reader()).await?;
         server.reload(&agents).await?;
-        self.submit(Job::InForce(fingerprint(&agents))).await
+        let loaded = fingerprint(&agents);
+        self.submit(Job::kept(move |_, batch| {
+            meta::put(batch.tx, meta::AGENTS_IN_FORCE, &loaded).map(drop)
+        }))
+        .await
     }
 
     async fn wait_for_login(&self, enrolment: &Enrolment) -> Result<(), Fault> {

@@ -1,9 +1,7 @@
 //! The gate in front of an agent's program: when a probe last held, and why it is open.
 
 use countersign_wire::AgentKey;
-use tokio::sync::oneshot;
 
-use super::job::Job;
 use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::domain::{AlarmCode, Timestamp};
@@ -28,22 +26,19 @@ impl Gate {
 }
 
 /// Keeps it. An open gate is an alarm until it holds again.
-pub(super) fn keep(
+fn keep(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     agent: &AgentKey,
     open: Option<&str>,
-    done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
     let (auto, subject) = (writer.identity.auto_key().to_string(), agent.to_string());
     agents::note_gate(batch.tx, agent, open, batch.now)?;
     let code = AlarmCode::GateOpen;
     match open {
-        Some(_) => batch.alarm_unseen(&auto, code, &subject)?,
-        None => batch.clear_alarm(&auto, code, &subject)?,
+        Some(_) => batch.alarm_unseen(&auto, code, &subject),
+        None => batch.clear_alarm(&auto, code, &subject),
     }
-    batch.answer(done, ());
-    Ok(())
 }
 
 impl App {
@@ -53,9 +48,8 @@ impl App {
     /// # Errors
     /// `ErrorCode::ReadOnly` when the store takes no writes.
     pub async fn note_gate(&self, agent: &AgentKey, open: Option<&str>) -> Result<(), Fault> {
-        let (done, kept) = oneshot::channel();
         let (agent, open) = (agent.clone(), open.map(str::to_owned));
-        self.submit(Job::Gate { agent, open, done }).await?;
-        self.answer(kept).await
+        self.ask(move |writer, batch| keep(writer, batch, &agent, open.as_deref()))
+            .await
     }
 }

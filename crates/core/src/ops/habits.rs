@@ -12,7 +12,6 @@ use countersign_wire::{AgentKey, ApprovalRequest, ParsedRequest};
 
 use self::again::Again;
 pub use self::anew::Learned;
-pub(crate) use self::anew::apply;
 use self::past::{Pasts, ToolName};
 use super::scrutiny::stops_of;
 use super::writer_state::{Tx, WriterState};

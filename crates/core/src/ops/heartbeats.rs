@@ -125,7 +125,9 @@ pub(crate) async fn hear(
                 },
             }
         }
-        if jobs.send(Job::Heartbeats(gathered.take())).await.is_err() {
+        let heard = gathered.take();
+        let noted = Job::passing(move |_, batch| note(batch, &heard));
+        if jobs.send(noted).await.is_err() {
             return;
         }
     }

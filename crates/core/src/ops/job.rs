@@ -4,32 +4,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use countersign_scrutiny::{Code, Finding, Weight};
-use countersign_wire::{
-    AgentKey, ApprovalRequest, Origin, RequestKey, Response, Risk, RuleRef, Scope, Sha256Digest,
-    Verdict,
-};
+use countersign_wire::{Origin, RequestKey, Response, Risk, RuleRef, Scope, Sha256Digest, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::alarms::Acknowledged;
-use super::heartbeats::HeardHeartbeats;
 use super::hello_barrier::HelloBarrier;
 use super::incoming::{
     IncomingDecision, IncomingHello, IncomingReceipt, IncomingRequest, IncomingSpan,
 };
-use super::practice::{Examined, PracticeNote};
-use super::publisher::{Carried, Settled};
-use super::retention::Run;
+use super::publisher::Settled;
+use super::writer_state::{Tx, WriterState};
 use crate::domain::haste::InFront;
-use crate::domain::reader::ReaderNote;
-use crate::domain::retention::Kind;
-use crate::domain::{AlarmCode, Authority, DecideRefusal, Timestamp};
-use crate::store::audit::{Entry, StoredAnchor};
-use crate::store::policy::PolicyRow;
-use crate::store::retention::Item;
+use crate::domain::{Authority, DecideRefusal, Timestamp};
+use crate::store::StoreError;
 
 /// A verdict to be given.
 #[derive(Debug, Clone)]
@@ -231,146 +221,29 @@ impl PastKnown {
     }
 }
 
-/// What is kept beside requests and decisions.
-#[derive(Debug)]
-pub(crate) enum Note {
-    /// Practice is turned on or off, or a practice card was answered.
-    Practice(PracticeNote),
-    /// What a second reader made of calls.
-    Reader(ReaderNote),
-}
+/// Something to do in a transaction, once.
+type Once = Box<dyn FnOnce(&mut WriterState, &mut Tx<'_>) -> Result<(), StoreError> + Send>;
+/// Something to do in a transaction, as often as it fails.
+pub(crate) type Again =
+    Arc<dyn Fn(&mut WriterState, &mut Tx<'_>) -> Result<(), StoreError> + Send + Sync>;
 
 /// One thing to do. Messages of one stream come in its order.
 pub(crate) enum Job {
-    Bound(BusBinding),
     Requests(Arc<Vec<IncomingRequest>>),
     Decisions(Arc<Vec<IncomingDecision>>),
     Receipts(Arc<Vec<IncomingReceipt>>),
     Hellos(Arc<Vec<IncomingHello>>),
     Spans(Arc<Vec<IncomingSpan>>),
-    Heartbeats(HeardHeartbeats),
     /// The connection was lost: what the streams hold is not known until they are read again.
     Lagging,
-    /// Everything that was stored before the console connected is projected.
-    CaughtUp(PastKnown),
-    /// The same of what agents report.
-    ReportsKnown,
-    /// More hellos are known than when an approval had to wait for them.
-    HelloBarrier,
-    ReadOnly(Option<(String, String)>),
+    /// Verdicts that follow one another are judged together.
     Decide(Box<DecideCommand>, DecideReply),
-    Undo(RequestKey, oneshot::Sender<Result<(), Refused>>),
-    /// Nothing is stored and the deadline has passed.
-    Late {
-        decision_id: Uuid,
-        request: i64,
-    },
-    /// The subject already holds another decision.
-    Lost {
-        decision_id: Uuid,
-    },
-    /// Panic, a pause or a stop recalls an automatic approval before anything of it is stored.
-    TakeBack {
-        decision_id: Uuid,
-        request: i64,
-        why: String,
-    },
-    /// A vote will not be stored: too late, or the subject already holds another one of its key.
-    VoteEnded {
-        vote_id: Uuid,
-        late: bool,
-    },
-    Attempt {
-        carried: Carried,
-        decision_id: Uuid,
-        error: String,
-    },
-    Policy(PolicyRow, Vec<Entry>),
-    Enroll {
-        agent: AgentKey,
-        key: String,
-        done: oneshot::Sender<()>,
-    },
-    /// The embedded server has loaded the agents' keys with this fingerprint.
-    InForce(String),
-    Revoke {
-        agent: AgentKey,
-        done: oneshot::Sender<bool>,
-    },
-    Anchored(StoredAnchor),
-    Alarm {
-        code: AlarmCode,
-        subject: String,
-    },
-    /// Somebody sends what no client can read.
-    Unreadable {
-        sender: String,
-    },
-    /// The bus has what this console knew of it again; these streams are read from their beginning.
-    Recovered {
-        epochs: BTreeMap<&'static str, String>,
-        detail: Value,
-        done: oneshot::Sender<()>,
-    },
-    /// What an alarm was about is settled.
-    LowerAlarm {
-        code: AlarmCode,
-        subject: String,
-    },
-    /// A person has seen an alarm.
-    AcknowledgeAlarm {
-        id: i64,
-        done: oneshot::Sender<Acknowledged>,
-    },
-    /// An operator chooses what is typed before a critical call of a tool; none is its name.
-    ChooseTypedTarget {
-        agent: AgentKey,
-        tool: String,
-        pointer: Option<String>,
-        done: oneshot::Sender<()>,
-    },
-    /// Writes one audit entry; answered when it is committed.
-    Record {
-        action: &'static str,
-        subject: String,
-        detail: Value,
-        done: oneshot::Sender<()>,
-    },
-    /// The exporter has come to this row.
-    AnswersExported {
-        row: i64,
-        done: oneshot::Sender<()>,
-    },
-    /// Retention removes these.
-    Remove {
-        kind: Kind,
-        items: Vec<Item>,
-        before: Timestamp,
-        done: oneshot::Sender<Run>,
-    },
-    /// The window remembers something.
-    Remember {
-        key: &'static str,
-        value: String,
-        done: oneshot::Sender<()>,
-    },
-    /// Learns what people decided on a tool (workspace, agent, tool) anew.
-    LearnAnew {
-        tool: (String, String, String),
-        done: oneshot::Sender<u64>,
-    },
-    /// Something beside requests and decisions is kept.
-    Note(Box<Note>, oneshot::Sender<()>),
-    /// A probe of the gate in front of an agent held, or why it is open.
-    Gate {
-        agent: AgentKey,
-        open: Option<String>,
-        done: oneshot::Sender<()>,
-    },
-    /// What is found in a call that is in no store: findings as they are stored, and the effect.
-    Examine(Box<(AgentKey, ApprovalRequest)>, oneshot::Sender<Examined>),
-    /// So many requests more can be found by their words; answered with whether there are more.
-    Index(usize, Option<oneshot::Sender<bool>>),
+    /// Somebody waits for the answer, and asks again where it fails.
+    Asked(Once),
+    /// Must not be lost when the store fails: nobody would ask for it again.
+    Kept(Again),
+    /// May be lost when the store fails: it comes again.
+    Passing(Once),
     /// Another process may have written: look for what it left in the outbox.
     Rescan,
     /// Drop holds and stop; answered when all is committed.
@@ -378,6 +251,33 @@ pub(crate) enum Job {
 }
 
 impl Job {
+    /// A job with an answer, and where the answer comes once it is durable; nothing comes of a transaction that failed.
+    pub(crate) fn asked<T: Send + 'static>(
+        work: impl FnOnce(&mut WriterState, &mut Tx<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> (Self, oneshot::Receiver<T>) {
+        let (done, answer) = oneshot::channel();
+        let asked = Self::Asked(Box::new(move |writer, batch| {
+            let found = work(writer, batch)?;
+            batch.answer(done, found);
+            Ok(())
+        }));
+        (asked, answer)
+    }
+
+    /// See [`Job::Kept`].
+    pub(crate) fn kept(
+        work: impl Fn(&mut WriterState, &mut Tx<'_>) -> Result<(), StoreError> + Send + Sync + 'static,
+    ) -> Self {
+        Self::Kept(Arc::new(work))
+    }
+
+    /// See [`Job::Passing`].
+    pub(crate) fn passing(
+        work: impl FnOnce(&mut WriterState, &mut Tx<'_>) -> Result<(), StoreError> + Send + 'static,
+    ) -> Self {
+        Self::Passing(Box::new(work))
+    }
+
     /// How many messages of a stream it brings; none for what nobody holds up.
     pub(crate) fn messages(&self) -> Option<usize> {
         match self {
@@ -388,94 +288,28 @@ impl Job {
         }
     }
 
-    /// Whether a person waits for it, who gave or took back a verdict.
+    /// Whether a person waits for it, who gave a verdict.
     pub(crate) fn is_verdict(&self) -> bool {
-        matches!(self, Self::Decide(..) | Self::Undo(..))
+        matches!(self, Self::Decide(..))
     }
 
     /// Whether somebody waits for its answer, and asks again when it fails.
     pub(crate) fn is_awaited(&self) -> bool {
-        match self {
-            Self::Heartbeats(_)
-            | Self::Attempt { .. }
-            | Self::Index(_, None)
-            | Self::HelloBarrier => false,
-            job => job.for_retry().is_none(),
-        }
+        matches!(self, Self::Decide(..) | Self::Asked(_) | Self::Stop(_))
     }
 
-    /// A copy of a job that must not be lost when the store fails: nobody would ask for it again. Cheap: messages are
-    /// shared. None where somebody waits for the answer and asks again, and for what is sent again anyway.
-    pub(crate) fn for_retry(&self) -> Option<Self> {
+    /// A copy of a job that must not be lost when the store fails. Cheap: what it holds is shared.
+    pub(crate) fn for_backlog(&self) -> Option<Self> {
         Some(match self {
-            Self::Bound(binding) => Self::Bound(binding.clone()),
             Self::Requests(messages) => Self::Requests(Arc::clone(messages)),
             Self::Decisions(messages) => Self::Decisions(Arc::clone(messages)),
             Self::Receipts(messages) => Self::Receipts(Arc::clone(messages)),
             Self::Hellos(messages) => Self::Hellos(Arc::clone(messages)),
             Self::Spans(messages) => Self::Spans(Arc::clone(messages)),
-            Self::CaughtUp(reported) => Self::CaughtUp(reported.clone()),
             Self::Lagging => Self::Lagging,
-            Self::ReportsKnown => Self::ReportsKnown,
-            Self::ReadOnly(why) => Self::ReadOnly(why.clone()),
-            Self::Late {
-                decision_id,
-                request,
-            } => Self::Late {
-                decision_id: *decision_id,
-                request: *request,
-            },
-            Self::VoteEnded { vote_id, late } => Self::VoteEnded {
-                vote_id: *vote_id,
-                late: *late,
-            },
-            Self::Lost { decision_id } => Self::Lost {
-                decision_id: *decision_id,
-            },
-            Self::TakeBack {
-                decision_id,
-                request,
-                why,
-            } => Self::TakeBack {
-                decision_id: *decision_id,
-                request: *request,
-                why: why.clone(),
-            },
-            Self::Policy(row, entries) => Self::Policy(row.clone(), entries.clone()),
-            Self::Anchored(anchor) => Self::Anchored(anchor.clone()),
-            Self::InForce(fingerprint) => Self::InForce(fingerprint.clone()),
-            Self::Alarm { code, subject } => Self::Alarm {
-                code: *code,
-                subject: subject.clone(),
-            },
-            Self::Unreadable { sender } => Self::Unreadable {
-                sender: sender.clone(),
-            },
-            Self::LowerAlarm { code, subject } => Self::LowerAlarm {
-                code: *code,
-                subject: subject.clone(),
-            },
+            Self::Kept(work) => Self::Kept(Arc::clone(work)),
             Self::Rescan => Self::Rescan,
-            Self::Heartbeats(_)
-            | Self::HelloBarrier
-            | Self::Decide(..)
-            | Self::Undo(..)
-            | Self::Attempt { .. }
-            | Self::Enroll { .. }
-            | Self::Revoke { .. }
-            | Self::AcknowledgeAlarm { .. }
-            | Self::ChooseTypedTarget { .. }
-            | Self::Record { .. }
-            | Self::AnswersExported { .. }
-            | Self::Recovered { .. }
-            | Self::Remove { .. }
-            | Self::Remember { .. }
-            | Self::LearnAnew { .. }
-            | Self::Note(..)
-            | Self::Gate { .. }
-            | Self::Examine(..)
-            | Self::Index(..)
-            | Self::Stop(_) => return None,
+            Self::Decide(..) | Self::Asked(_) | Self::Passing(_) | Self::Stop(_) => return None,
         })
     }
 

@@ -15,6 +15,8 @@ use tokio_util::task::TaskTracker;
 
 use self::past::{reached, targets};
 use super::agent_flood;
+use super::alarms;
+use super::apply::bus_state;
 use super::heartbeats;
 use super::hello_barrier::HelloBarrier;
 use super::hello_gap::is_one_unread;
@@ -117,7 +119,7 @@ impl Link {
             Ok(identity) => identity,
             Err(error @ BusError::StreamsMissing { .. }) => {
                 let why = ("streams_missing".to_owned(), error.to_string());
-                return self.send(Job::ReadOnly(Some(why))).await;
+                return self.send(read_only(Some(why))).await;
             }
             Err(error) => return Err(error.into()),
         };
@@ -132,7 +134,7 @@ impl Link {
                 first.map(|back| ("stream_went_back".to_owned(), back.why))
             }
         };
-        self.send(Job::ReadOnly(difference.clone())).await?;
+        self.send(read_only(difference.clone())).await?;
         if difference.is_some() {
             return Ok(());
         }
@@ -143,8 +145,11 @@ impl Link {
         }
         let hellos = HelloBarrier::default();
         let again = is_one_unread(&self.shared.reader, &self.bus, &positions).await?;
-        self.send(Job::Bound(binding(&identity, hellos.clone(), again)))
-            .await?;
+        let binding = binding(&identity, hellos.clone(), again);
+        self.send(Job::kept(move |writer, batch| {
+            bus_state::bound(writer, batch, &binding)
+        }))
+        .await?;
         if again {
             self.begin_hellos_anew(&mut positions).await?;
         }
@@ -210,13 +215,16 @@ impl Link {
             }
             // A closed queue means that the console stops.
             let reported = PastKnown::new(shared.caught_up.clone(), stop.clone());
-            let _ = shared.streams.send(Job::CaughtUp(reported)).await;
+            let caught_up =
+                Job::kept(move |writer, batch| bus_state::caught_up(writer, batch, &reported));
+            let _ = shared.streams.send(caught_up).await;
             for projection in second {
                 tasks.spawn(projection);
             }
             tasks.spawn(sign);
             if reached(&shared, &bus, reports, &stop).await {
-                let _ = shared.streams.send(Job::ReportsKnown).await;
+                let known = Job::kept(|writer, _| bus_state::reports_known(writer));
+                let _ = shared.streams.send(known).await;
             }
         });
         self.shared.compared.send_replace(true);
@@ -354,7 +362,7 @@ impl Link {
                     }
                 }
                 for sender in incoming::unreadable(&batch) {
-                    if jobs.send(Job::Unreadable { sender }).await.is_err() {
+                    if jobs.send(alarms::unreadable(sender)).await.is_err() {
                         return;
                     }
                 }
@@ -410,7 +418,7 @@ async fn stalled(events: &mut broadcast::Receiver<BusEvent>, jobs: &mpsc::Sender
             // Signs of life name nobody here: each one of that kind ended the connection before it was read.
             Ok(BusEvent::DeliveryLost) => {
                 let sender = "countersign.v1.alive".to_owned();
-                if jobs.send(Job::Unreadable { sender }).await.is_err() {
+                if jobs.send(alarms::unreadable(sender)).await.is_err() {
                     return std::future::pending().await;
                 }
             }
@@ -419,6 +427,10 @@ async fn stalled(events: &mut broadcast::Receiver<BusEvent>, jobs: &mpsc::Sender
             Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
         }
     }
+}
+
+fn read_only(why: Option<(String, String)>) -> Job {
+    Job::kept(move |writer, batch| bus_state::read_only(writer, batch, why.as_ref()))
 }
 
 async fn job_of(stream: Stream, batch: Vec<StreamMessage>) -> Option<Job> {

@@ -9,7 +9,6 @@ use countersign_wire::{
     verify,
 };
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use super::job::Job;
 use super::verify_anchors::anchor_of;
@@ -92,13 +91,11 @@ pub(super) async fn note(shared: &Arc<Shared>, bus: &Bus) -> Result<(), Fault> {
     }
     let mut detail = named(&lost);
     detail["restore"] = json!(restore.seq);
-    let (done, written) = oneshot::channel();
-    let job = Job::Record {
-        action: ACTION,
-        subject: console,
-        detail,
-        done,
-    };
+    let (job, written) = Job::asked(move |writer, batch| {
+        let me = writer.identity.human_key().to_string();
+        batch.record(me, ACTION, console, detail);
+        Ok(())
+    });
     shared.jobs.send(job).await.map_err(|_| stopped())?;
     written.await.map_err(|_| stopped())
 }

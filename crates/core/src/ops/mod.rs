@@ -111,6 +111,7 @@ mod writer;
 mod writer_state;
 
 pub(crate) use anchor::run as anchor_task;
+pub(crate) use apply::outbox::outcome;
 pub(crate) use automatic::Judge;
 pub(crate) use durable::durable;
 pub(crate) use freshness::Freshness;
@@ -122,7 +123,7 @@ pub(crate) use publisher::{Publisher, Settlements};
 pub(crate) use queues::{Queues, queues};
 pub(crate) use turns::Peers;
 pub(crate) use writer::{Thread, WriterHandles, WriterTask};
-pub(crate) use writer_state::{WriterConfig, WriterState};
+pub(crate) use writer_state::{Tx, WriterConfig, WriterState};
 
 pub use job::{Automatic, DecideCommand, Look, ShownFinding, Via};
 pub use trusted::{KeyStatus, TrustedKeys};

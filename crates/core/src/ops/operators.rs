@@ -30,7 +30,7 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use self::accept::Accepted;
-use super::job::Job;
+use super::alarms;
 use super::policy_value::{self, Put, pause, write_over};
 use super::trusted::KeyStatus;
 use crate::Fault;
@@ -353,7 +353,7 @@ impl Operators {
     }
 
     async fn alarm(&self, code: AlarmCode, subject: String) {
-        self.shared.notify(Job::Alarm { code, subject }).await;
+        self.shared.notify(alarms::raise(code, subject)).await;
     }
 
     /// Reads the list again when a decision is signed with a key that is not known yet: its console

@@ -9,16 +9,16 @@ use countersign_wire::{Context, KeyRole, PolicyKey, Sha256Digest, SignedEnvelope
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::alarms;
 use super::job::Job;
 use super::relaxing::is_permitted;
-use super::writer_state::{Tx, WriterState};
 use super::{controls, policies};
 use crate::bus::PolicyChange;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::runtime::Shared;
 use crate::store::audit::Entry;
 use crate::store::policy::{self, PolicyRow};
-use crate::store::{StoreError, policy_history};
+use crate::store::policy_history;
 
 /// What a change of a key is.
 pub(super) enum Incoming {
@@ -49,21 +49,18 @@ pub(super) struct Taken {
 }
 
 /// Keeps a value that was taken over, with what the audit log says of it.
-pub(super) fn keep(
-    writer: &mut WriterState,
-    batch: &mut Tx<'_>,
-    row: &PolicyRow,
-    entries: Vec<Entry>,
-) -> Result<(), StoreError> {
-    // Another process of this folder may have written it, and said so in the audit log.
-    if policy::put(batch.tx, row)? {
-        policy_history::add(batch.tx, row)?;
-        batch.effects.audit.extend(entries);
-    }
-    batch.effects.status = true;
-    // Who may answer, and what is to be denied, may hang on it.
-    writer.next_due = None;
-    Ok(())
+pub(super) fn keep(row: PolicyRow, entries: Vec<Entry>) -> Job {
+    Job::kept(move |writer, batch| {
+        // Another process of this folder may have written it, and said so in the audit log.
+        if policy::put(batch.tx, &row)? {
+            policy_history::add(batch.tx, &row)?;
+            batch.effects.audit.extend(entries.iter().cloned());
+        }
+        batch.effects.status = true;
+        // Who may answer, and what is to be denied, may hang on it.
+        writer.next_due = None;
+        Ok(())
+    })
 }
 
 impl Incoming {
@@ -149,10 +146,10 @@ pub(super) async fn changed(
     };
     let subject = key.to_string();
     if good {
-        shared.notify(Job::LowerAlarm { code, subject }).await;
+        shared.notify(alarms::lower(code, subject)).await;
     } else {
         tracing::error!(%key, "it does not verify, cannot be read, or is older than the one in force");
-        shared.notify(Job::Alarm { code, subject }).await;
+        shared.notify(alarms::raise(code, subject)).await;
     }
     match came {
         Incoming::Valid(row) => {
@@ -161,7 +158,7 @@ pub(super) async fn changed(
             detail["payload_digest"] = json!(digest);
             detail["revision"] = json!(row.revision);
             let entry = entry(shared, row.signer.clone(), key, detail);
-            shared.notify(Job::Policy(row, vec![entry])).await;
+            shared.notify(keep(row, vec![entry])).await;
         }
         Incoming::Stale(row) => shared.freshness.refused(&row),
         // Nobody signs a deletion: only a signed value relaxes what holds back.
@@ -182,7 +179,7 @@ fn deletion(shared: &Shared, key: &PolicyKey, revision: u64) -> Job {
     let digest = Sha256Digest::of_bytes(&row.payload).to_string();
     let detail = json!({ "deleted": true, "payload_digest": digest, "revision": row.revision });
     let entry = entry(shared, shared.identity.auto_key().to_string(), key, detail);
-    Job::Policy(row, vec![entry])
+    keep(row, vec![entry])
 }
 
 fn entry(shared: &Shared, actor: String, key: &PolicyKey, detail: Value) -> Entry {

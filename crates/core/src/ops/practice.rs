@@ -4,12 +4,10 @@ use countersign_practice::make;
 pub use countersign_practice::{
     Answer, ApprovedCall, Change, ChangeKind, Figures, Outcome, PracticeCard, Queue, Turns,
 };
-use countersign_wire::{AgentKey, ApprovalRequest, json_value};
+use countersign_wire::{ApprovalRequest, json_value};
 use serde_json::json;
-use tokio::sync::oneshot;
 
 use super::habits;
-use super::job::{Job, Note};
 use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::runtime::App;
@@ -77,21 +75,6 @@ pub(super) fn keep(
     Ok(())
 }
 
-/// Findings as they are stored, and the effect.
-pub(crate) type Examined = (String, Option<String>);
-
-/// Looks at the call of a card as at one that arrives; nothing of it is kept.
-pub(super) fn examine(
-    writer: &mut WriterState,
-    batch: &mut Tx<'_>,
-    (agent, request): &(AgentKey, ApprovalRequest),
-    done: oneshot::Sender<Examined>,
-) -> Result<(), StoreError> {
-    let found = habits::look(&mut writer.habits, batch.tx, batch.now, agent, request)?;
-    batch.answer(done, (found.text(), found.effect));
-    Ok(())
-}
-
 impl App {
     /// The line of a practice card with what is found in its call now.
     ///
@@ -100,12 +83,14 @@ impl App {
     pub async fn examined(&self, mut line: RequestSummary) -> Result<RequestSummary, Fault> {
         let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
         if let (Some(key), Some(request)) = (line.key(), request) {
-            let (done, found) = oneshot::channel();
-            let call = Box::new((key.agent_key(), request));
-            self.submit(Job::Examine(call, done)).await?;
-            let (findings, effect) = self.answer(found).await?;
-            line.findings = Some(findings);
-            line.effect = effect;
+            // As at one that arrives; nothing of it is kept.
+            let found = self.ask(move |writer, batch| {
+                let agent = key.agent_key();
+                habits::look(&mut writer.habits, batch.tx, batch.now, &agent, &request)
+            });
+            let found = found.await?;
+            line.findings = Some(found.text());
+            line.effect = found.effect;
         }
         Ok(line)
     }
@@ -120,10 +105,8 @@ impl App {
     /// # Errors
     /// `ErrorCode::ReadOnly` when the store takes no writes.
     pub async fn note_practice(&self, note: PracticeNote) -> Result<(), Fault> {
-        let (done, kept) = oneshot::channel();
-        self.submit(Job::Note(Box::new(Note::Practice(note)), done))
-            .await?;
-        self.answer(kept).await
+        self.ask(move |writer, batch| keep(writer, batch, note))
+            .await
     }
 
     /// Every person's figures.

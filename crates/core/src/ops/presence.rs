@@ -12,7 +12,7 @@ use countersign_wire::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::job::Job;
+use super::alarms;
 use super::trusted::KeyStatus;
 use super::{TrustedKeys, policy_value};
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
@@ -188,8 +188,8 @@ pub(crate) async fn note(shared: &Shared, realm: &Uuid, id: &ConsoleId, change: 
     let code = AlarmCode::ConsoleRunsTwice;
     let subject = PolicyKey::Console(id.clone()).to_string();
     let job = match twice {
-        true => Job::Alarm { code, subject },
-        false => Job::LowerAlarm { code, subject },
+        true => alarms::raise(code, subject),
+        false => alarms::lower(code, subject),
     };
     shared.notify(job).await;
 }

@@ -104,6 +104,9 @@ pub(crate) enum Settled {
     TakenBack { why: String },
 }
 
+/// What the writer does about an end, or about a try that failed and why; none of an end that the stream reports.
+pub(crate) type Outcome = fn(&Outgoing, Result<&Settled, String>) -> Option<Job>;
+
 /// What is known of a decision while it is carried.
 struct Way {
     /// When it last may have left this console; none if it surely did not.
@@ -156,6 +159,8 @@ pub(crate) struct Publisher {
     /// Whether the controls are those of the last seconds.
     pub(crate) policy_known: PolicyKnown,
     pub(crate) jobs: mpsc::Sender<Job>,
+    /// What the writer does about it.
+    pub(crate) outcome: Outcome,
     pub(crate) settlements: Settlements,
     /// Decisions that are carried, and those that were taken back: no copy of these goes out any more.
     pub(crate) in_flight: Arc<Mutex<HashSet<Uuid>>>,
@@ -225,12 +230,9 @@ impl Publisher {
                 }
                 Err(error) => {
                     tracing::warn!(subject = %outgoing.subject, %error, "a decision is not stored yet");
-                    let attempt = Job::Attempt {
-                        carried: outgoing.carried,
-                        decision_id: outgoing.decision_id,
-                        error,
-                    };
-                    if self.jobs.send(attempt).await.is_err() {
+                    if let Some(attempt) = (self.outcome)(&outgoing, Err(error))
+                        && self.jobs.send(attempt).await.is_err()
+                    {
                         return false;
                     }
                 }
@@ -243,23 +245,8 @@ impl Publisher {
 
     /// Notifies the writer of an end that the stream does not report.
     async fn close(&self, outgoing: &Outgoing, settled: &Settled) {
-        let decision_id = outgoing.decision_id;
-        let job = match (settled, outgoing.carried) {
-            (Settled::Stored { .. }, _) => return,
-            (Settled::TakenBack { why }, _) => Job::TakeBack {
-                decision_id,
-                request: outgoing.request,
-                why: why.clone(),
-            },
-            (settled, Carried::Vote) => Job::VoteEnded {
-                vote_id: decision_id,
-                late: *settled == Settled::Late,
-            },
-            (Settled::Lost { .. }, _) => Job::Lost { decision_id },
-            (Settled::Late, _) => Job::Late {
-                decision_id,
-                request: outgoing.request,
-            },
+        let Some(job) = (self.outcome)(outgoing, Ok(settled)) else {
+            return;
         };
         // A closed queue means that the console stops; the row is found at the start.
         let _ = self.jobs.send(job).await;

@@ -133,7 +133,7 @@ pub(crate) fn put_by(backlog: &mut Vec<Job>, jobs: Vec<Job>) -> Vec<Job> {
         }
         let needless =
             matches!(job, Job::Rescan) && backlog.iter().any(|job| matches!(job, Job::Rescan));
-        if job.for_retry().is_none() || needless {
+        if job.for_backlog().is_none() || needless {
             continue;
         }
         if backlog.len() < BACKLOG {
@@ -152,7 +152,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::domain::AlarmCode;
+    use crate::ops::job::Again;
+    use crate::ops::writer_state::{Tx, WriterState};
 
     const LONG: Duration = Duration::from_secs(3_600);
 
@@ -241,47 +242,37 @@ mod tests {
     #[test]
     fn while_the_store_rests_the_consoles_own_changes_wait_in_their_order_and_callers_are_answered()
     {
-        let alarm = |up: bool| {
-            let (code, subject) = (AlarmCode::StoreFailed, "s".to_owned());
-            match up {
-                true => Job::Alarm { code, subject },
-                false => Job::LowerAlarm { code, subject },
-            }
-        };
+        let nothing = || -> Again { Arc::new(|_: &mut WriterState, _: &mut Tx<'_>| Ok(())) };
+        let (up, down) = (nothing(), nothing());
         let names = |jobs: &[Job]| -> String {
             let name = |job: &Job| match job {
                 Job::Requests(_) => 'r',
-                Job::Alarm { .. } => '+',
-                Job::LowerAlarm { .. } => '-',
+                Job::Kept(work) if Arc::ptr_eq(work, &up) => '+',
+                Job::Kept(work) if Arc::ptr_eq(work, &down) => '-',
                 Job::Rescan => 'p',
-                Job::Undo(..) => 'u',
-                Job::Index(..) => 'i',
+                Job::Asked(_) => 'a',
+                Job::Passing(_) => 'i',
                 _ => '?',
             };
             jobs.iter().map(name).collect()
         };
-        let undo = || {
-            let (reply, _) = tokio::sync::oneshot::channel();
-            Job::Undo("acme/bot/r1".parse().unwrap(), reply)
-        };
-        let mut backlog = vec![Job::Requests(Arc::default()), alarm(true)];
-        let heartbeats = Job::Heartbeats(crate::ops::heartbeats::HeardHeartbeats::default());
+        let kept = |work: &Again| Job::Kept(Arc::clone(work));
+        let mut backlog = vec![Job::Requests(Arc::default()), kept(&up)];
         let came = vec![
             Job::Rescan,
-            undo(),
-            alarm(false),
-            heartbeats,
-            Job::Index(9, None),
-            alarm(true),
+            Job::asked(|_, _| Ok(())).0,
+            kept(&down),
+            Job::passing(|_, _| Ok(())),
+            kept(&up),
             Job::Rescan,
         ];
         let awaited = put_by(&mut backlog, came);
         assert_eq!(
             (names(&backlog), names(&awaited)),
-            ("r+p-+".into(), "u".into())
+            ("r+p-+".into(), "a".into())
         );
         for _ in 0..2 * BACKLOG {
-            assert_eq!(names(&put_by(&mut backlog, vec![alarm(true)])), "");
+            assert_eq!(names(&put_by(&mut backlog, vec![kept(&up)])), "");
         }
         assert_eq!(backlog.len(), BACKLOG);
     }

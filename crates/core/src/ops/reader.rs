@@ -1,9 +1,7 @@
 //! What a second reader made of calls, and what it may know of earlier ones. Nothing here decides.
 
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
-use super::job::{Job, Note};
 use super::scrutiny::{APPROVED_MS, MOST, is_approval, person, ran};
 use super::tool_record::call_of;
 use super::writer_state::{Tx, WriterState};
@@ -61,10 +59,8 @@ fn record(writer: &WriterState, batch: &mut Tx<'_>, row: crate::domain::reader::
 /// # Errors
 /// `ErrorCode::ReadOnly` when the store takes no writes.
 pub async fn note(app: &App, note: ReaderNote) -> Result<(), Fault> {
-    let (done, kept) = oneshot::channel();
-    app.submit(Job::Note(Box::new(Note::Reader(note)), done))
-        .await?;
-    app.answer(kept).await
+    app.ask(move |writer, batch| keep(writer, batch, note))
+        .await
 }
 
 /// How the reader is, and its counts.

@@ -16,12 +16,12 @@ use std::time::Duration;
 use countersign_wire::{RequestKey, SignedEnvelope, Stream};
 use futures::StreamExt;
 use serde_json::json;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use self::again::{Again, SubjectState};
-use super::job::Job;
+use super::alarms;
+use super::apply::bus_state::recovered;
 use super::lost_anchors;
 use super::operators::{ListRecovery, Operators};
 use super::rollback::{Remembered, epoch_after, epoch_of, is_renewed};
@@ -272,11 +272,8 @@ impl App {
     async fn note_conflict(&self, message: &Again) -> Result<(), Fault> {
         let digest = countersign_wire::Sha256Digest::of_bytes(&message.row.payload).to_string();
         let name = message.request.to_string();
-        self.submit(Job::Alarm {
-            code: crate::domain::AlarmCode::RecoverConflict,
-            subject: name.clone(),
-        })
-        .await?;
+        let code = crate::domain::AlarmCode::RecoverConflict;
+        self.submit(alarms::raise(code, name.clone())).await?;
         let detail = json!({
             "payload_digest": digest,
             "stream": Stream::Decisions.name(),
@@ -330,10 +327,7 @@ impl App {
             .filter(|stream| stale.contains(&stream.name))
             .filter_map(|stream| Some((stream.name, stream.epoch?.to_string())))
             .collect();
-        let (done, written) = oneshot::channel();
-        self.submit(Job::Recovered {
-            epochs,
-            detail: json!({
+        let detail = json!({
                 "created": recovery.created,
                 "changed": recovery.changed,
                 "operators": recovery.operators.as_ref().map(ListRecovery::detail),
@@ -345,11 +339,9 @@ impl App {
                     "left": recovery.votes.left,
                     "conflicts": recovery.votes.conflicts,
                 },
-            }),
-            done,
-        })
-        .await?;
-        self.answer(written).await?;
+        });
+        self.ask(move |writer, batch| recovered(writer, batch, &epochs, &detail))
+            .await?;
         let give_up = Instant::now() + JOIN_LIMIT;
         loop {
             let joined = match self.role() {

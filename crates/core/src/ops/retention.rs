@@ -7,9 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::sync::oneshot;
 
-use super::job::Job;
 use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::domain::Timestamp;
@@ -65,7 +63,10 @@ impl App {
                 let found = retention::find(self.reader(), kind, before).await?;
                 let mut removed = 0;
                 for items in found.chunks(at_once(kind)) {
-                    let gone = self.remove(kind, items, before).await?;
+                    let items = items.to_vec();
+                    let gone =
+                        self.ask(move |writer, batch| remove(writer, batch, kind, &items, before));
+                    let gone = gone.await?;
                     removed += gone.count;
                     run.count += gone.count;
                     run.bytes += gone.bytes;
@@ -83,18 +84,6 @@ impl App {
             }
         }
         Ok(run)
-    }
-
-    async fn remove(&self, kind: Kind, items: &[Item], before: Timestamp) -> Result<Run, Fault> {
-        let (done, removed) = oneshot::channel();
-        self.submit(Job::Remove {
-            kind,
-            items: items.to_vec(),
-            before,
-            done,
-        })
-        .await?;
-        self.answer(removed).await
     }
 
     /// Runs once a day for as long as the console does.
@@ -124,18 +113,6 @@ impl App {
             }
         }
     }
-}
-
-/// Removes these, and answers with how much that was.
-pub(super) fn apply(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-    (kind, items, before): (Kind, &[Item], Timestamp),
-    done: oneshot::Sender<Run>,
-) -> Result<(), StoreError> {
-    let run = remove(writer, batch, kind, items, before)?;
-    batch.answer(done, run);
-    Ok(())
 }
 
 /// Removes these and names them in the audit log.

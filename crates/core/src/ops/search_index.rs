@@ -5,10 +5,8 @@
 
 use std::time::Duration;
 
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::job::Job;
 use super::search_text;
 use super::writer_state::{Tx, WriterState};
 use crate::Fault;
@@ -29,19 +27,15 @@ pub(super) const BETWEEN_STEPS: Duration = Duration::from_millis(2);
 /// A writer that is never at rest indexes one step in this time all the same.
 pub(super) const UNDER_LOAD: Duration = Duration::from_secs(1);
 
-/// Indexes what comes next, answers the waiting searches whether there is more, and notes when to go on.
+/// Indexes what comes next and notes when to go on. Returns whether there is more that no search finds.
 pub(super) fn apply(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     limit: usize,
-    done: Option<oneshot::Sender<bool>>,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let (more, outdated) = step(batch.tx, limit)?;
     writer.searchable_in = (more || outdated).then_some(BETWEEN_STEPS);
-    if let Some(done) = done {
-        batch.answer(done, more);
-    }
-    Ok(())
+    Ok(more)
 }
 
 /// Indexes what comes next. Returns whether there is more of that, and whether there are words of another version.
@@ -83,9 +77,8 @@ impl App {
     pub async fn catch_up_search(&self, limit: Duration) -> Result<u64, Fault> {
         let give_up = Instant::now() + limit;
         while self.role() != Role::Reader {
-            let (done, more) = oneshot::channel();
-            self.submit(Job::Index(WANTED_STEP, Some(done))).await?;
-            if !self.answer(more).await? || Instant::now() >= give_up {
+            let more = self.ask(|writer, batch| apply(writer, batch, WANTED_STEP));
+            if !more.await? || Instant::now() >= give_up {
                 break;
             }
         }

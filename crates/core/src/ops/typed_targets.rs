@@ -4,9 +4,7 @@
 
 use countersign_wire::AgentKey;
 use serde_json::json;
-use tokio::sync::oneshot;
 
-use super::job::Job;
 use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::policy::read::is_pointer;
@@ -22,7 +20,6 @@ pub(super) fn choose(
     batch: &mut Tx<'_>,
     (agent, tool): (&AgentKey, &str),
     pointer: Option<&str>,
-    done: oneshot::Sender<()>,
 ) -> Result<(), StoreError> {
     let operator = writer.identity.human_key().to_string();
     let stamp = (operator.as_str(), batch.now);
@@ -30,7 +27,6 @@ pub(super) fn choose(
         let detail = json!({ "tool": tool, "pointer": pointer });
         batch.record(operator, "typed_target", agent.to_string(), detail);
     }
-    batch.answer(done, ());
     Ok(())
 }
 
@@ -61,14 +57,8 @@ impl App {
                 "{agent} has no tool of this name; read the list of its tools again"
             )));
         }
-        let (done, chosen) = oneshot::channel();
-        self.submit(Job::ChooseTypedTarget {
-            agent: agent.clone(),
-            tool: tool.to_owned(),
-            pointer: pointer.map(str::to_owned),
-            done,
-        })
-        .await?;
-        self.answer(chosen).await
+        let (agent, tool, pointer) = (agent.clone(), tool.to_owned(), pointer.map(str::to_owned));
+        self.ask(move |writer, batch| choose(writer, batch, (&agent, &tool), pointer.as_deref()))
+            .await
     }
 }

@@ -6,6 +6,7 @@ use countersign_wire::{Origin, RequestKey, Risk, Verdict};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::decide::undo;
 use super::job::{Accepted, DecideCommand, Job, Refused};
 use super::publisher::Settled;
 use super::{edited, response};
@@ -157,9 +158,9 @@ impl App {
     /// # Errors
     /// `ErrorCode::AlreadyDecided` when it is no longer held.
     pub async fn undo(&self, key: &RequestKey) -> Result<(), Fault> {
-        let (reply, undone) = oneshot::channel();
-        self.submit(Job::Undo(key.clone(), reply)).await?;
-        match self.answer(undone).await? {
+        let held = key.clone();
+        let undone = self.ask(move |writer, batch| undo(writer, batch, &held));
+        match undone.await? {
             Ok(()) => Ok(()),
             Err(refused) => Err(self.explain(key, refused).await),
         }

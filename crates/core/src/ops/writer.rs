@@ -244,7 +244,9 @@ impl WriterTask {
             return None;
         }
         self.next_index = now + search_index::UNDER_LOAD;
-        Some(Job::Index(search_index::QUIET_STEP, None))
+        Some(Job::passing(|writer, batch| {
+            search_index::apply(writer, batch, search_index::QUIET_STEP).map(drop)
+        }))
     }
 
     fn is_due(&self) -> bool {
@@ -275,7 +277,7 @@ impl WriterTask {
             self.store.unlock();
             return;
         }
-        let kept: Vec<Job> = jobs.iter().filter_map(Job::for_retry).collect();
+        let kept: Vec<Job> = jobs.iter().filter_map(Job::for_backlog).collect();
         match self.try_commit(jobs) {
             Ok(effects) => {
                 self.retry = None;

@@ -18,7 +18,7 @@ use crate::ops::hello_barrier::HelloBarrier;
 use crate::ops::job::BusBinding;
 use crate::ops::{
     Judge, Peers, Publisher, Queues, Thread, WriterConfig, WriterHandles, WriterState, WriterTask,
-    durable,
+    durable, outcome,
 };
 use crate::store::{self, meta};
 
@@ -99,6 +99,7 @@ pub(super) async fn start_writer(
         controls: Arc::clone(&shared.controls),
         policy_known: shared.policy_known.clone(),
         jobs: shared.jobs.clone(),
+        outcome,
         settlements: shared.settlements.clone(),
         in_flight: Arc::new(Mutex::new(HashSet::new())),
     };

@@ -61,7 +61,7 @@ const KNOWS: [(&str, &[&str]); 21] = [
 const ABOVE: [&str; 2] = ["countersign", "xtask"];
 
 /// Modules in the largest circle of a crate, where they are more than [`CIRCLE`].
-const CIRCLES: [(&str, usize); 2] = [("crates/core", 50), ("src-tauri", 8)];
+const CIRCLES: [(&str, usize); 2] = [("crates/core", 47), ("src-tauri", 8)];
 const CIRCLE: usize = 4;
 
 /// Crates whose structs, enums and handle are measured.
@@ -69,7 +69,7 @@ const UPPER: [&str; 5] = ["core", "realm", "desk", "care", "app"];
 /// Fields of the largest struct of the upper floors.
 const FIELDS: usize = 35;
 /// Variants of the largest enum of the upper floors.
-const VARIANTS: usize = 41;
+const VARIANTS: usize = 12;
 /// Methods of `App`, and the files that have some.
 const METHODS: usize = 250;
 const METHOD_FILES: usize = 65;

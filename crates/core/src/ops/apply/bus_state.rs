@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use countersign_wire::Stream;
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 
 use super::outbox::rescan;
 use crate::bus::POLICY_STREAM;
@@ -18,10 +17,10 @@ use crate::store::unanswered::EndedCursor;
 use crate::store::{StoreError, alarms, bus_stream, meta, policy};
 
 /// The console is connected to a bus that is the remembered one, or the first.
-pub(super) fn bound(
+pub(in crate::ops) fn bound(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
-    binding: BusBinding,
+    binding: &BusBinding,
 ) -> Result<(), StoreError> {
     let realm = binding.realm.to_string();
     if meta::put(batch.tx, meta::REALM, &realm)? {
@@ -56,21 +55,22 @@ pub(super) fn bound(
             .positions
             .insert(agents, StreamPlace { epoch, next });
     }
-    writer.bus = Some(binding);
+    writer.bus = Some(binding.clone());
     writer.hellos_missed_before = Some(batch.now);
     batch.effects.status = true;
     Ok(())
 }
 
 /// Everything that was stored before the console connected is projected.
-pub(super) fn caught_up(
+pub(in crate::ops) fn caught_up(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
-    reported: PastKnown,
+    reported: &PastKnown,
 ) -> Result<(), StoreError> {
     writer.caught_up = true;
     writer.habits.look_at_all();
     writer.next_due = None;
+    let reported = reported.clone();
     batch.reply(move || reported.announce());
     batch.effects.status = true;
     writer.answers_owed = Some(EndedCursor::default());
@@ -79,7 +79,7 @@ pub(super) fn caught_up(
 }
 
 /// The same of what agents report.
-pub(super) fn reports_known(writer: &mut WriterState) -> Result<(), StoreError> {
+pub(in crate::ops) fn reports_known(writer: &mut WriterState) -> Result<(), StoreError> {
     writer.reports_known = true;
     writer.unknown_since = None;
     writer.next_sweep = None;
@@ -88,7 +88,10 @@ pub(super) fn reports_known(writer: &mut WriterState) -> Result<(), StoreError> 
 }
 
 /// The connection was lost: the past is to be read again.
-pub(super) fn lagging(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
+pub(in crate::ops) fn lagging(
+    writer: &mut WriterState,
+    batch: &mut Tx<'_>,
+) -> Result<(), StoreError> {
     writer.caught_up = false;
     writer.reports_known = false;
     writer.forget();
@@ -97,12 +100,11 @@ pub(super) fn lagging(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<()
 }
 
 /// Streams that were lost have what this console knew of them again: they are read from their beginning.
-pub(super) fn recovered(
+pub(in crate::ops) fn recovered(
     writer: &WriterState,
     batch: &mut Tx<'_>,
     epochs: &BTreeMap<&'static str, String>,
-    detail: Value,
-    done: oneshot::Sender<()>,
+    detail: &Value,
 ) -> Result<(), StoreError> {
     for (stream, epoch) in epochs {
         bus_stream::restart(batch.tx, stream, epoch)?;
@@ -113,23 +115,22 @@ pub(super) fn recovered(
     let word = uuid::Uuid::new_v4().to_string();
     meta::put(batch.tx, meta::RECOVERED, &word)?;
     let me = writer.identity.human_key().to_string();
-    batch.record(me, "bus_recover", "bus", detail);
-    batch.answer(done, ());
+    batch.record(me, "bus_recover", "bus", detail.clone());
     Ok(())
 }
 
 /// The console takes no decisions from now on (code and reason), or does again.
-pub(super) fn read_only(
+pub(in crate::ops) fn read_only(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
-    why: Option<(String, String)>,
+    why: Option<&(String, String)>,
 ) -> Result<(), StoreError> {
-    if let Some((code, reason)) = &why {
+    if let Some((code, reason)) = why {
         let auto = writer.identity.auto_key().to_string();
         tracing::error!(code, reason, "this console is read-only now");
         batch.alarm(&auto, AlarmCode::ReadOnly, code)?;
     }
-    let now = why.as_ref().map(|(code, _)| code.as_str());
+    let now = why.map(|(code, _)| code.as_str());
     for ended in alarms::subjects(batch.tx, AlarmCode::ReadOnly.as_str())? {
         if now != Some(ended.as_str()) {
             let auto = writer.identity.auto_key().to_string();
@@ -139,7 +140,7 @@ pub(super) fn read_only(
     // Other processes of this folder must know it too.
     let auto = writer.identity.auto_key().to_string();
     let console = writer.identity.console_id.to_string();
-    match &why {
+    match why {
         Some((code, reason)) => {
             let kept = format!("{reason} ({code})");
             if meta::put(batch.tx, meta::READ_ONLY, &kept)? {
@@ -152,8 +153,8 @@ pub(super) fn read_only(
             }
         }
     }
-    batch.effects.read_only = Some(why.as_ref().map(|(_, reason)| reason.clone()));
-    writer.read_only = why;
+    batch.effects.read_only = Some(why.map(|(_, reason)| reason.clone()));
+    writer.read_only = why.cloned();
     batch.effects.status = true;
     Ok(())
 }

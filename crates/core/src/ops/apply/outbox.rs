@@ -8,17 +8,37 @@ use tokio::sync::oneshot;
 use crate::domain::{RequestRecord, State};
 use crate::ops::decide::release_hold;
 use crate::ops::draft::request_of;
-use crate::ops::publisher::{Carried, Outgoing};
+use crate::ops::job::Job;
+use crate::ops::publisher::{Carried, Outgoing, Settled};
 use crate::ops::votes::{cast, close};
 use crate::ops::writer_state::{Effects, Tx, WriterState};
+use crate::ops::{due, recall};
 use crate::store::{Connection, StoreError, audit, outbox, requests, rule_uses, vote_outbox};
 
+/// See [`crate::ops::publisher::Outcome`].
+pub(crate) fn outcome(outgoing: &Outgoing, came: Result<&Settled, String>) -> Option<Job> {
+    let (id, request) = (outgoing.decision_id.to_string(), outgoing.request);
+    let carried = outgoing.carried;
+    Some(match (came, carried) {
+        (Ok(Settled::Stored { .. }), _) => return None,
+        (Err(error), _) => Job::passing(move |_, batch| attempt(batch, carried, &id, &error)),
+        (Ok(Settled::TakenBack { why }), _) => {
+            let why = why.clone();
+            Job::kept(move |writer, batch| recall::take_back(writer, batch, &id, request, &why))
+        }
+        (Ok(settled), Carried::Vote) => {
+            let late = *settled == Settled::Late;
+            Job::kept(move |writer, batch| cast::ended(writer, batch, &id, late))
+        }
+        (Ok(Settled::Lost { .. }), _) => Job::kept(move |writer, batch| lost(writer, batch, &id)),
+        (Ok(Settled::Late), _) => {
+            Job::kept(move |writer, batch| due::late(writer, batch, &id, request))
+        }
+    })
+}
+
 /// A decision of this console was too late: the stream already holds another one.
-pub(super) fn lost(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-    decision_id: &str,
-) -> Result<(), StoreError> {
+fn lost(writer: &WriterState, batch: &mut Tx<'_>, decision_id: &str) -> Result<(), StoreError> {
     let Some(subject) = outbox::close_lost(batch.tx, decision_id)? else {
         return Ok(());
     };
@@ -30,12 +50,7 @@ pub(super) fn lost(
 }
 
 /// Sending one failed; it is tried again.
-pub(super) fn attempt(
-    batch: &mut Tx<'_>,
-    carried: Carried,
-    id: &str,
-    error: &str,
-) -> Result<(), StoreError> {
+fn attempt(batch: &mut Tx<'_>, carried: Carried, id: &str, error: &str) -> Result<(), StoreError> {
     match carried {
         Carried::Decision => outbox::note_attempt(batch.tx, id, error),
         Carried::Vote => vote_outbox::note_attempt(batch.tx, id, error),

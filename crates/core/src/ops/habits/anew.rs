@@ -1,13 +1,11 @@
 //! Makes the table of habits anew from history, tool by tool, also beside a running console.
 
-use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::learn;
 use super::past::ToolName;
 use super::{Habits, Tx, WriterState};
 use crate::Fault;
-use crate::ops::job::Job;
 use crate::ops::scrutiny::APPROVED_MS;
 use crate::runtime::App;
 use crate::store::{Connection, StoreError, meta, people_decided};
@@ -30,29 +28,27 @@ impl App {
         let since = self.now().0 - APPROVED_MS;
         let mut learned = Learned::default();
         for tool in people_decided::tools(self.reader(), since).await? {
-            let (done, answer) = oneshot::channel();
-            self.submit(Job::LearnAnew { tool, done }).await?;
             learned.tools += 1;
-            learned.calls += self.answer(answer).await?;
+            learned.calls += self
+                .ask(move |writer, batch| learn_anew(writer, batch, tool))
+                .await?;
         }
         Ok(learned)
     }
 }
 
 /// Learns one tool.
-pub(crate) fn apply(
+fn learn_anew(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     (ws, agent, tool): (String, String, String),
-    done: oneshot::Sender<u64>,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let tool = ToolName { ws, agent, tool };
     let pasts = &mut writer.habits.pasts;
     let learned = learn::anew(pasts, batch.tx, batch.now, &tool)?;
     let word = Uuid::new_v4().to_string();
     meta::put(batch.tx, meta::HABITS, &word)?;
-    batch.answer(done, learned);
-    Ok(())
+    Ok(learned)
 }
 
 /// Notices that another process made it anew: what is remembered of it is read again.

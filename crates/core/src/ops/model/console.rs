@@ -17,6 +17,7 @@ use crate::data_dir::DataDir;
 use crate::domain::presence::Consoles;
 use crate::domain::{StallLimits, Timestamp};
 use crate::identity::{Identity, KeyChoice};
+use crate::ops::apply::bus_state;
 use crate::ops::apply::{apply_all, drop_leftover_holds};
 use crate::ops::automatic::Judge;
 use crate::ops::hello_barrier::HelloBarrier;
@@ -141,7 +142,8 @@ impl Console {
             hello_gap: false,
             hellos_stored: 0,
         };
-        self.work(vec![Job::Bound(binding)], Death::No).await;
+        let bound = Job::kept(move |writer, batch| bus_state::bound(writer, batch, &binding));
+        self.work(vec![bound], Death::No).await;
     }
 
     fn blank(&self) -> WriterState {
@@ -250,11 +252,14 @@ impl Console {
         if !self.caught_up {
             self.caught_up = true;
             let reported = PastKnown::new(Default::default(), CancellationToken::new());
-            self.work(vec![Job::CaughtUp(reported)], Death::No).await;
+            let caught_up =
+                Job::kept(move |writer, batch| bus_state::caught_up(writer, batch, &reported));
+            self.work(vec![caught_up], Death::No).await;
         }
         self.deliver(bus, Stream::Receipts, usize::MAX, Death::No)
             .await;
-        self.work(vec![Job::ReportsKnown], Death::No).await;
+        let known = Job::kept(|writer, _| bus_state::reports_known(writer));
+        self.work(vec![known], Death::No).await;
     }
 
     /// Time passes: what is due is done.

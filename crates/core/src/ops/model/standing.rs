@@ -17,6 +17,7 @@ use crate::domain::Timestamp;
 use crate::domain::controls::ControlSetting;
 use crate::ops::job::Job;
 use crate::ops::policies::Policies;
+use crate::ops::policy_intake;
 use crate::ops::stopped::GRACE_MS;
 use crate::ops::turns::Turn;
 use crate::ops::{DecideCommand, TrustedKeys};
@@ -104,7 +105,7 @@ impl Desk {
     async fn is_accepted(&mut self) {
         let list = OperatorList::new(entries(&self.console.identity));
         self.console.trusted.accept(&list);
-        let reported = Job::Policy(row("operators", b"{}"), Vec::new());
+        let reported = policy_intake::keep(row("operators", b"{}"), Vec::new());
         self.console.work(vec![reported], Death::No).await;
     }
 

@@ -18,8 +18,10 @@ use super::script::{REQUESTS, Step};
 use crate::clock::Clock;
 use crate::domain::Timestamp;
 use crate::identity::Identity;
+use crate::ops::decide::undo;
 use crate::ops::job::Job;
-use crate::ops::publisher::Outgoing;
+use crate::ops::outcome;
+use crate::ops::publisher::Settled;
 use crate::ops::{DecideCommand, TrustedKeys};
 use crate::store::audit;
 
@@ -173,8 +175,7 @@ impl World {
                 }
             }
             Step::Undo { console, request } => {
-                let (reply, _) = oneshot::channel();
-                let job = Job::Undo(key(request), reply);
+                let (job, _) = Job::asked(move |writer, batch| undo(writer, batch, &key(request)));
                 self.consoles[console].work(vec![job], Death::No).await;
             }
             Step::Publish {
@@ -266,10 +267,8 @@ impl World {
         let stored = self.bus.last(Stream::Decisions, &outgoing.subject);
         let job = match stored.map(|stored| stored.payload == outgoing.payload) {
             Some(true) => None,
-            Some(false) => Some(Job::Lost {
-                decision_id: outgoing.decision_id,
-            }),
-            None => Some(late(&outgoing)),
+            Some(false) => outcome(&outgoing, Ok(&Settled::Lost { who: String::new() })),
+            None => outcome(&outgoing, Ok(&Settled::Late)),
         };
         self.consoles[console].outgoing.remove(place);
         if let Some(job) = job {
@@ -289,11 +288,8 @@ impl World {
             return;
         }
         waiting.retain(|other| other.decision_id != outgoing.decision_id);
-        let job = Job::TakeBack {
-            decision_id: outgoing.decision_id,
-            request: outgoing.request,
-            why: "panic is on".to_owned(),
-        };
+        let why = "panic is on".to_owned();
+        let job = outcome(&outgoing, Ok(&Settled::TakenBack { why })).unwrap();
         self.consoles[console].work(vec![job], death).await;
         if arrives {
             self.clock.turn(1);
@@ -403,13 +399,6 @@ impl World {
             assert_eq!(projection(console), replayed, "replayed from empty");
             assert_chain(console).await;
         }
-    }
-}
-
-fn late(outgoing: &Outgoing) -> Job {
-    Job::Late {
-        decision_id: outgoing.decision_id,
-        request: outgoing.request,
     }
 }
 

@@ -11,7 +11,7 @@ use super::lawful::{self, Permission};
 use super::refused::Refused;
 use super::{KEY, KnownList, Operators, audit_entries, rotate, trusted_now};
 use crate::domain::{AlarmCode, Timestamp};
-use crate::ops::job::Job;
+use crate::ops::{alarms, policy_intake};
 use crate::store::policy::PolicyRow;
 
 /// What became of a value.
@@ -109,7 +109,7 @@ impl Operators {
         rotate::settle(&self.shared.identity).await;
         let own = self.shared.identity.trusted_keys();
         let entries = audit_entries::entries(before, (&self.realm, &list), &payload, &own, now);
-        let alarms = audit_entries::alarms(before, (&self.realm, &list), &own);
+        let (new, over) = audit_entries::alarms(before, (&self.realm, &list), &own);
         *self.shared.operators.write() = trusted_now(&list, now);
         *self.shared.operator_list.write() = Some(KnownList {
             list,
@@ -125,8 +125,12 @@ impl Operators {
             signer: envelope.key.to_string(),
             sig: envelope.sig.to_string(),
         };
-        self.shared.notify(Job::Policy(row, entries)).await;
-        for alarm in alarms {
+        self.shared.notify(policy_intake::keep(row, entries)).await;
+        let new = new.into_iter();
+        let new = new.map(|(code, subject)| alarms::raise(code, subject));
+        let over = over.into_iter();
+        let over = over.map(|subject| alarms::lower(AlarmCode::OperatorWaits, subject));
+        for alarm in new.chain(over) {
             self.shared.notify(alarm).await;
         }
     }

@@ -4,7 +4,6 @@ use countersign_wire::{KeyRole, OperatorEntry, OperatorList, Sha256Digest, Trust
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::super::job::Job;
 use super::KEY;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::store::audit::Entry;
@@ -73,40 +72,25 @@ pub(crate) fn entries(
     reported
 }
 
-/// Raises an alarm for each key that waits now and for each person who may decide from now on, and lowers those of keys
-/// that wait no longer. Whom the first list names was there before this console.
+/// The alarms that a list raises, for each key that waits now and for each person who may decide from now on, and the
+/// keys that wait no longer. Whom the first list names was there before this console.
 pub(crate) fn alarms(
     before: Option<&OperatorList>,
     (realm, list): (&Uuid, &OperatorList),
     own: &[TrustedKey; 2],
-) -> Vec<Job> {
-    let mut jobs = Vec::new();
+) -> (Vec<(AlarmCode, String)>, Vec<String>) {
     let joined = list.operators.iter().filter(|entry| {
         before.is_some_and(|before| joins(before, entry, realm))
             && !own.iter().any(|own| own.key == entry.key)
     });
-    for entry in joined {
-        jobs.push(Job::Alarm {
-            code: AlarmCode::OperatorJoined,
-            subject: entry.key.to_string(),
-        });
-    }
-    for waiting in &list.waiting {
-        if !before.is_some_and(|list| list.is_waiting(waiting.key.as_str())) {
-            jobs.push(Job::Alarm {
-                code: AlarmCode::OperatorWaits,
-                subject: waiting.key.to_string(),
-            });
-        }
-    }
+    let joined = joined.map(|entry| (AlarmCode::OperatorJoined, entry.key.to_string()));
+    let waits = list.waiting.iter().map(|waiting| &waiting.key);
+    let waits = waits.filter(|key| !before.is_some_and(|list| list.is_waiting(key.as_str())));
+    let waits = waits.map(|key| (AlarmCode::OperatorWaits, key.to_string()));
     let gone = before.into_iter().flat_map(|list| &list.waiting);
-    for waiting in gone.filter(|waiting| !list.is_waiting(waiting.key.as_str())) {
-        jobs.push(Job::LowerAlarm {
-            code: AlarmCode::OperatorWaits,
-            subject: waiting.key.to_string(),
-        });
-    }
-    jobs
+    let gone = gone.filter(|waiting| !list.is_waiting(waiting.key.as_str()));
+    let gone = gone.map(|waiting| waiting.key.to_string());
+    (joined.chain(waits).collect(), gone.collect())
 }
 
 /// Whether this term lets a person decide whose key had no open term before. A key that takes over from another one is

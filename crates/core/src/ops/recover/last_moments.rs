@@ -10,7 +10,7 @@ use crate::Fault;
 use crate::bus::Bus;
 use crate::domain::AlarmCode;
 use crate::domain::Timestamp;
-use crate::ops::job::Job;
+use crate::ops::alarms;
 use crate::ops::rollback::WentBack;
 use crate::runtime::App;
 use crate::store::bus_stream::Position;
@@ -46,7 +46,7 @@ impl App {
                 );
                 let code = AlarmCode::LastMomentsLost;
                 let subject = done.changed.join(" ");
-                if let Err(error) = self.submit(Job::Alarm { code, subject }).await {
+                if let Err(error) = self.submit(alarms::raise(code, subject)).await {
                     tracing::warn!(%error, "the alarm is not kept");
                 }
             }

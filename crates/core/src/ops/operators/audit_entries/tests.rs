@@ -43,11 +43,11 @@ fn reported(
     list: &OperatorList,
     own: &[TrustedKey; 2],
 ) -> Vec<String> {
-    let jobs = alarms(before, (&Uuid::nil(), list), own);
-    let joined = jobs.into_iter().filter_map(|job| match job {
-        Job::Alarm { code, subject } => (code == AlarmCode::OperatorJoined).then_some(subject),
-        _ => None,
-    });
+    let (raised, _) = alarms(before, (&Uuid::nil(), list), own);
+    let joined = raised.into_iter();
+    let joined = joined
+        .filter(|(code, _)| *code == AlarmCode::OperatorJoined)
+        .map(|(_, subject)| subject);
     joined.collect()
 }
 
