@@ -42,6 +42,7 @@ bench: ui ## the figures, with the floor programs beside them
 chaos: ## kill, pause, cut off and fill up everything in random order for 30 minutes, then check
 	@scripts/setup.sh core
 	@scripts/with-tools.sh cargo xtask chaos --seconds 1800
+	@GATEWAY_KILLS=1000 scripts/with-tools.sh cargo test --quiet -p countersign-gateway --test gateway kills -- --nocapture
 
 agent-faults: ## break everything between Claude Code and the desk, and see that it runs nothing
 	@scripts/setup.sh core python

@@ -66,6 +66,11 @@ pub enum CallWarning {
         /// How long before this one was stored, ms.
         before_ms: i64,
     },
+    /// It was asked through a gateway, which verifies the answer for the agent.
+    ThroughGateway {
+        /// The machine that the gateway runs on, as it says.
+        host: String,
+    },
     /// The agent wanted an earlier deadline, and what it sent cannot be read; the deadline stays.
     TightenUnreadable,
     /// The agent reported what became of the answer, and what it sent cannot be read.
@@ -81,6 +86,7 @@ impl CallWarning {
             Self::CredentialIncomplete { .. } => "credential_incomplete",
             Self::ReAsk { .. } => "re_ask",
             Self::DeniedBefore { .. } => "denied_before",
+            Self::ThroughGateway { .. } => "through_gateway",
             Self::TightenUnreadable => "tighten_unreadable",
             Self::ReceiptUnreadable => "receipt_unreadable",
         }
@@ -160,6 +166,12 @@ impl CallWarning {
                     .map_or_else(|| ".".to_owned(), |reason| format!(": {reason}"));
                 let why = format!("denied this exact call {} ago{reason}", ago(*before_ms));
                 (by.as_deref().unwrap_or("An operator"), why)
+            }
+            Self::ThroughGateway { host } => {
+                let why = format!(
+                    "through an HTTP gateway on {host}: the agent trusts the gateway, not the signature."
+                );
+                ("Asked", why)
             }
             Self::TightenUnreadable => (
                 "The deadline",

@@ -95,6 +95,15 @@ pub fn incomplete(tool: &str, credentials: &[Credential]) -> Vec<CallWarning> {
         .collect()
 }
 
+/// Whether the request says that it came through a gateway.
+#[must_use]
+pub fn through_gateway(request: &ApprovalRequest) -> Option<CallWarning> {
+    let native = request.native.as_ref()?.value()?;
+    let host = native.pointer("/gateway/host")?.as_str()?.to_owned();
+    let framework = request.agent.framework.as_deref();
+    (framework == Some("http-gateway")).then_some(CallWarning::ThroughGateway { host })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! One POST or GET to an address that a person wrote: no proxy, no redirect, no forbidden address, an answer up to a bound.
 
 mod address;
+mod sign;
 
 use std::error::Error as _;
 use std::io;
@@ -15,6 +16,7 @@ use reqwest::{Client, Response};
 use url::{Host, Url};
 
 pub use address::is_forbidden;
+pub use sign::{secret, signature};
 
 /// Why no answer came. Says nothing of what was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Files that are written from the Rust types: JSON Schema, AsyncAPI, TypeScript.
+//! Files that are written from the Rust types: JSON Schema, AsyncAPI, OpenAPI, TypeScript.
 //!
 //! With `check` it writes nothing and fails when a file differs from what the types say, or has no type.
 
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 const PROTOCOL: &str = "docs/protocol";
 const COMMANDS: &str = "docs/protocol/vectors/commands.json";
+const GATEWAY: &str = "docs/api/gateway.openapi.json";
 const TYPESCRIPT: &str = "ui/src/ipc/generated.ts";
 const SCHEMA_ENDING: &str = ".schema.json";
 
@@ -73,6 +74,8 @@ fn generated() -> anyhow::Result<BTreeMap<PathBuf, String>> {
         Path::new(PROTOCOL).join("asyncapi.yaml"),
         format!("{head}{asyncapi}"),
     );
+    let openapi = serde_json::to_string_pretty(&countersign_gateway::openapi())?;
+    files.insert(PathBuf::from(GATEWAY), format!("{openapi}\n"));
     files.insert(PathBuf::from(TYPESCRIPT), countersign_view::typescript());
     files.insert(PathBuf::from(COMMANDS), commands()?);
     Ok(files)

@@ -26,6 +26,7 @@ pub struct Ask {
     pub(crate) what: What,
     pub(crate) lifetime: Lifetime,
     pub(crate) key: Option<String>,
+    pub(crate) kept_since: Option<Duration>,
     pub(crate) degraded: Option<Degraded>,
 }
 
@@ -101,8 +102,17 @@ impl Ask {
             what: What::Raw(Box::new(request)),
             lifetime,
             key: None,
+            kept_since: None,
             degraded: None,
         }
+    }
+
+    /// Of [`raw`](Self::raw): the caller keeps the request in a journal of its own, since so long ago. Its timer runs
+    /// since then; dropping the answer leaves the request on the bus; once the time is over nothing is published.
+    #[must_use]
+    pub fn kept_since(mut self, passed: Duration) -> Self {
+        self.kept_since = Some(passed);
+        self
     }
 
     fn draft(draft: Draft) -> Self {
@@ -110,6 +120,7 @@ impl Ask {
             what: What::Draft(Box::new(draft)),
             lifetime: Lifetime::OfTheGate,
             key: None,
+            kept_since: None,
             degraded: None,
         }
     }

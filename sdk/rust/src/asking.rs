@@ -17,7 +17,7 @@ use crate::clock::{Timer, wall_clock};
 use crate::draft::What;
 use crate::handle::AskHandle;
 use crate::inner::Inner;
-use crate::judge::{Asked, claimed_id};
+use crate::judge::{Asked, FirstSent, claimed_id};
 use crate::outbox::{Letter, Slot};
 use crate::receipts::Report;
 use crate::resume::{end_entry, resume};
@@ -36,19 +36,26 @@ pub(crate) async fn ask(
         limit: inner.max_waiting,
     })?;
     let lifetime = inner.lifetime(ask.lifetime);
-    // The timer starts before the request leaves, so it ends before the server's deadline.
-    let mut timer = Timer::start(lifetime);
     let raw = matches!(ask.what, What::Raw(_));
+    let kept_since = ask.kept_since.filter(|_| raw);
+    // The timer starts before the request leaves, so it ends before the server's deadline.
+    let mut timer = Timer::resume(lifetime, kept_since.unwrap_or_default());
     connected(&inner, &timer).await?;
-    if raw {
+    if raw && kept_since.is_none() {
         // Its bytes name the whole lifetime, whenever they leave.
         timer = Timer::start(lifetime);
     }
     let info = &inner.info;
-    let asked = ask
+    let mut asked = ask
         .what
         .build(&inner.key, info, wall_clock(), timer.remaining())?;
-    timer.shorten(timer.elapsed() + asked.lifetime);
+    match kept_since {
+        Some(_) => {
+            asked.first_sent = FirstSent::Journal;
+            timer.shorten(asked.lifetime);
+        }
+        None => timer.shorten(timer.elapsed() + asked.lifetime),
+    }
     let (asked, timer, entry) = match (&inner.journal, ask.key) {
         (Some(journal), Some(key)) => {
             let resumed = resume(&inner, journal.clone(), key, asked, timer).await?;
@@ -65,7 +72,7 @@ pub(crate) async fn ask(
         asked: Arc::clone(&asked),
         timer,
         slot: Some(slot),
-        kept: entry.is_some(),
+        kept: entry.is_some() || kept_since.is_some(),
         reason: None,
     };
     let wait = Wait {

@@ -30,7 +30,32 @@ pub struct Decision {
     signed: Option<Box<ApprovalDecision>>,
     stored: Option<(OffsetDateTime, u64)>,
     decision_id: Option<String>,
+    proof: Option<Box<Proof>>,
     pub(crate) receipts: Receipts,
+}
+
+/// The stored message of a decision that counts: what its signature is about.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Proof {
+    /// The subject that it is stored on.
+    pub subject: String,
+    /// Its bytes, which are text.
+    pub payload: String,
+    /// Who signed: the header `CS-Key`.
+    pub key: String,
+    /// The signature: the header `CS-Sig`.
+    pub sig: String,
+}
+
+impl Proof {
+    fn of(stored: &StoredMessage) -> Option<Self> {
+        Some(Self {
+            subject: stored.subject.clone(),
+            payload: String::from_utf8(stored.payload.to_vec()).ok()?,
+            key: stored.key_header.clone()?,
+            sig: stored.sig_header.clone()?,
+        })
+    }
 }
 
 impl Decision {
@@ -52,6 +77,7 @@ impl Decision {
             signed: None,
             stored: None,
             decision_id: None,
+            proof: None,
             receipts,
         }
     }
@@ -111,6 +137,7 @@ impl Decision {
             stored: Some((stored.stored_at, stored.sequence)),
             decision_id: Some(claimed_id(&stored.payload)),
             signed: Some(Box::new(decision)),
+            proof: Proof::of(stored).map(Box::new),
             receipts,
         }
     }
@@ -184,6 +211,11 @@ impl Decision {
     /// those of the wire: whether the call may run is for [`allowed`](Self::allowed) to say.
     pub fn signed(&self) -> Option<&ApprovalDecision> {
         self.signed.as_deref()
+    }
+
+    /// The stored message itself, for whoever verifies it again; none if none counts.
+    pub fn proof(&self) -> Option<&Proof> {
+        self.proof.as_deref()
     }
 
     /// The server's time stamp of the stored decision.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use countersign_wire::{AgentKey, RequestId, RequestKey, event_subject};
+use countersign_wire::{AgentKey, Enrolment, RequestId, RequestKey, event_subject};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,6 +17,7 @@ use crate::asking;
 use crate::bus::{Bus, BusFault, unreachable};
 use crate::clock::Timer;
 use crate::handle::AskHandle;
+use crate::identity::Identity;
 use crate::inner::Inner;
 use crate::introduction::Introduction;
 use crate::journal::Journal;
@@ -30,7 +31,7 @@ use crate::resume::on_disk;
 use crate::trust::Trust;
 use crate::wait::LAST_LOOK;
 use crate::waiting::Waiting;
-use crate::{Ask, Decision, GateError};
+use crate::{Ask, Decision, GateError, tls};
 
 /// Spans that may wait for the bus.
 const MAX_SPANS: usize = 4_096;
@@ -162,6 +163,25 @@ impl Gate {
         };
         if !self.inner.spans.post(letter) {
             tracing::info!("a span was lost: too many wait for the bus");
+        }
+    }
+
+    /// Whether an enrolment can be used at all. Reads its files and connects to nothing.
+    ///
+    /// Errors: `bad_enrolment`, `no_trusted_keys`.
+    pub fn check(enrolment: &Enrolment) -> Result<(), GateError> {
+        Trust::of(enrolment, false)?;
+        let identity = Identity::of(enrolment)?;
+        tls::apply(identity.log_in(), &enrolment.tls, identity.asks_for_tls()).map(drop)
+    }
+
+    /// Whether the bus can be reached now. Errors: `bus_login_refused`, `bus_unreachable`.
+    pub fn reachable(&self) -> Result<(), GateError> {
+        let bus = &self.inner.bus;
+        match bus.connected() {
+            true => Ok(()),
+            false if *bus.login_refused().borrow() => Err(GateError::LoginRefused),
+            false => Err(unreachable("the connection is down")),
         }
     }
 

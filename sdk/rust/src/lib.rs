@@ -41,7 +41,7 @@ pub use countersign_wire::{
     ApprovalDecision, ApprovalRequest, DecisionFault, DecisionVerdict, Effects, Enrolment,
     HelloTool, RequestId, Risk, Verdict,
 };
-pub use decision::Decision;
+pub use decision::{Decision, Proof};
 pub use error::GateError;
 pub use gate::{Asking, Gate};
 pub use handle::AskHandle;

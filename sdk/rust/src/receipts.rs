@@ -105,6 +105,26 @@ impl Receipts {
         self.send(Report::saying(Stage::Refused, message)).await
     }
 
+    /// Tries once to store a receipt that the caller keeps: nothing is tried again here. Errors as
+    /// [`executed`](Self::executed).
+    pub async fn deliver(
+        &self,
+        stage: Stage,
+        digest: Option<Sha256Digest>,
+        degraded: Vec<String>,
+        message: Option<String>,
+    ) -> Result<(), GateError> {
+        let report = Report {
+            stage,
+            digest,
+            degraded,
+            message,
+        };
+        let letter = self.letter(report).ok_or(GateError::NoDecision)?;
+        let stored = self.bus.store(&letter.subject, letter.payload, false).await;
+        stored.map(drop).map_err(BusFault::into_error)
+    }
+
     /// The first receipt, for the decision of this id; there is room for it.
     pub(crate) fn begin(&mut self, slot: Slot, decision_id: String, report: Report) {
         self.decision_id = Some(decision_id);

@@ -8,6 +8,7 @@ mod bridge;
 mod bypass;
 mod connect;
 mod doctor;
+mod gateway;
 mod history;
 mod hook;
 mod keys;
@@ -29,6 +30,7 @@ pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use connect::{ConfigTarget, Connect, Disconnect, Mode, Scope as SettingsScope};
 pub(crate) use doctor::Doctor;
+pub(crate) use gateway::{Gateway, GatewayFolder, GatewayRun, GatewayTokens};
 pub(crate) use history::{Export, History};
 pub(crate) use hook::{Hook, program};
 pub(crate) use keys::{KeyPlaceWord, Keys};
@@ -126,6 +128,10 @@ pub(crate) enum Command {
     ///
     /// Ends with the server's exit code.
     McpProxy(McpProxy),
+    /// Let agents ask over HTTP, until SIGTERM or SIGINT.
+    ///
+    /// Prints one line of JSON on standard output when ready; the log goes to standard error.
+    Gateway(Gateway),
     /// Guard the tools of a system that has its own bus.
     #[command(subcommand)]
     Bridge(Bridge),

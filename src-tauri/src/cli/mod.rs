@@ -23,6 +23,7 @@ mod enroll;
 mod export;
 pub(crate) mod failure;
 mod gate;
+mod gateway;
 mod hook;
 mod input;
 mod keys;
@@ -109,6 +110,16 @@ fn run(cli: Cli) -> Result<(), Failure> {
         Some(Command::Completions { shell }) => shell::completions(shell),
         Some(Command::Man) => shell::man(),
         Some(Command::Protocol(what)) => protocol::run(out, &what),
+        Some(Command::Gateway(wanted)) => {
+            match wanted.what {
+                Some(_) => log::start(log::OFF),
+                None => {
+                    log::start(log::SERVING);
+                    enough_files();
+                }
+            }
+            block_on(gateway::run(out, &cli.global, wanted))
+        }
         Some(command) => {
             if matches!(command, Command::Serve | Command::Bridge(_)) {
                 log::start(log::SERVING);
@@ -179,7 +190,9 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Man => shell::man(),
         Command::Protocol(what) => protocol::run(out, &what),
         // Answered before the settings are read.
-        Command::Hook(_) => Err(Failure::usage("hook takes one event on standard input")),
+        Command::Hook(_) | Command::Gateway(_) => {
+            Err(Failure::usage("this command needs no settings"))
+        }
     }
 }
 

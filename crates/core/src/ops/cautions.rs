@@ -13,7 +13,7 @@ use super::listed_names::shown_name;
 use super::reports;
 use crate::Fault;
 use crate::domain::CallWarning;
-use crate::domain::cautions::{Described, changes, incomplete, outside_skill};
+use crate::domain::cautions::{Described, changes, incomplete, outside_skill, through_gateway};
 use crate::runtime::App;
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::request_list::RequestSummary;
@@ -41,6 +41,8 @@ pub(super) async fn of(
         let receipts = audit::details_of(reader, reports::UNREADABLE, &key.to_string()).await?;
         found.extend((!receipts.is_empty()).then_some(CallWarning::ReceiptUnreadable));
     }
+    let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
+    found.extend(request.as_ref().and_then(through_gateway));
     let Some(tool) = &line.tool else {
         return Ok((None, found));
     };
@@ -70,7 +72,6 @@ pub(super) async fn of(
             before_ms: line.stored_at - earlier.decided_at,
         });
     }
-    let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
     if let Some(known) = tools::one(reader, &line.ws, &line.agent, tool).await? {
         let reported = request.as_ref().and_then(|request| request.tool.as_ref());
         let digest = reported

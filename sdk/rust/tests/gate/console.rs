@@ -26,7 +26,7 @@ pub(crate) struct Console {
     pub(crate) human: KeyPair,
     pub(crate) auto: KeyPair,
     pub(crate) agent: AgentCredentials,
-    requests: Subscriber,
+    pub(crate) requests: Subscriber,
 }
 
 /// A request as the console sees it.

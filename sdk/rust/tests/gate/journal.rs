@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use countersign_sdk::wire::{Enrolment, Risk, Stage};
+use countersign_sdk::wire::{ApprovalRequest, Enrolment, Risk, Stage};
 use countersign_sdk::{Ask, Decision, DecisionVerdict, Gate, GateError};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -344,6 +344,34 @@ async fn without_a_journal_or_a_key_an_ask_that_ends_is_withdrawn() {
         let subject = countersign_sdk::wire::withdraw_subject(&seen.key);
         desk.console.stored("CS_REQUESTS", &subject, 1).await;
     }
+}
+
+#[tokio::test]
+async fn a_raw_request_that_its_caller_keeps_stays_and_its_time_goes_on() {
+    let mut desk = Desk::start().await;
+    let seen = desk.left_waiting(pay()).await;
+    let request: ApprovalRequest = serde_json::from_slice(&seen.payload).unwrap();
+    let kept = |seconds| Ask::raw(request.clone()).kept_since(Duration::from_secs(seconds));
+    let gate = desk.console.gate().await;
+    let asking = tokio::spawn(gate.ask(kept(0)));
+    sleep(Duration::from_millis(200)).await;
+    asking.abort();
+    let _ = asking.await;
+    desk.console.approve(&seen).await;
+    // Its 20 s are over: an approval in time is read too late.
+    let late = gate.ask(kept(20)).await.unwrap();
+    assert_eq!(late.verdict(), &DecisionVerdict::Expired);
+    assert!(late.proof().is_none());
+    let decision = gate.ask(kept(1)).await.unwrap();
+    assert!(decision.allowed());
+    let proof = decision.proof().unwrap();
+    let subject = countersign_sdk::wire::decision_subject(&seen.key);
+    assert_eq!((&proof.subject, proof.sig.is_empty()), (&subject, false));
+    assert_eq!(
+        desk.messages().await,
+        1,
+        "neither withdrawn nor published again"
+    );
 }
 
 /// Asks in a process of its own, whose standard output has the verdict and the request's id.

@@ -98,6 +98,7 @@ fn caution(warning: &CallWarning, asked_ms_ago: i64) -> Value {
     reported["at"] = match warning {
         CallWarning::ToolChanged { .. } | CallWarning::CredentialIncomplete { .. } => "/tool/name",
         CallWarning::OutsideSkill { .. } => "/skill",
+        CallWarning::ThroughGateway { .. } => "/native/gateway",
         CallWarning::TightenUnreadable => "/expires_at",
         _ => "",
     }

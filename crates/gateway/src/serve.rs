@@ -1,0 +1,234 @@
+//! Sockets, TLS and connections: how many, and for how long.
+
+use std::fs::Permissions;
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use crate::start_error::StartError;
+
+const CONNECTIONS: usize = 1_024;
+const HEADERS_WITHIN: Duration = Duration::from_secs(10);
+const LARGEST_HEADERS: usize = 16 * 1024;
+/// Before it is tried again, where the system accepts none.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
+/// How often a changed certificate is looked for.
+const READ_AGAIN: Duration = Duration::from_secs(30);
+
+/// The sockets.
+pub(crate) struct Listening {
+    pub(crate) tcp: Option<(TcpListener, SocketAddr)>,
+    unix: Option<UnixListener>,
+}
+
+impl Listening {
+    pub(crate) async fn open(
+        tcp: Option<SocketAddr>,
+        unix: Option<PathBuf>,
+    ) -> Result<Self, StartError> {
+        let failed = |at: String| move |source| StartError::Listen { at, source };
+        let tcp = match tcp {
+            Some(address) => {
+                let listener = TcpListener::bind(address).await;
+                let listener = listener.map_err(failed(address.to_string()))?;
+                let bound = listener.local_addr().map_err(failed(address.to_string()))?;
+                Some((listener, bound))
+            }
+            None => None,
+        };
+        let unix = match unix {
+            Some(path) => {
+                let at = path.display().to_string();
+                // One that a killed process left has nobody behind it.
+                if path.exists() && UnixStream::connect(&path).await.is_err() {
+                    let _ = std::fs::remove_file(&path);
+                }
+                let listener = UnixListener::bind(&path).map_err(failed(at.clone()))?;
+                let private = std::fs::set_permissions(&path, Permissions::from_mode(0o600));
+                private.map_err(failed(at))?;
+                Some(listener)
+            }
+            None => None,
+        };
+        Ok(Self { tcp, unix })
+    }
+}
+
+/// A certificate, read again when its file changes.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    cert: PathBuf,
+    key: PathBuf,
+    config: Arc<Mutex<Arc<ServerConfig>>>,
+}
+
+impl Tls {
+    pub(crate) fn read(cert: PathBuf, key: PathBuf) -> Result<Self, StartError> {
+        let config = config(&cert, &key).map_err(|source| StartError::Listen {
+            at: cert.display().to_string(),
+            source,
+        })?;
+        let config = Arc::new(Mutex::new(Arc::new(config)));
+        Ok(Self { cert, key, config })
+    }
+
+    fn current(&self) -> Arc<ServerConfig> {
+        let held = self.config.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&held)
+    }
+
+    fn put(&self, config: ServerConfig) {
+        *self.config.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
+    }
+
+    fn changed(&self) -> [Option<SystemTime>; 2] {
+        let changed = |path: &PathBuf| std::fs::metadata(path).and_then(|of| of.modified()).ok();
+        [changed(&self.cert), changed(&self.key)]
+    }
+
+    /// One that cannot be used leaves the last one in force.
+    async fn follow(self) {
+        let mut known = self.changed();
+        loop {
+            sleep(READ_AGAIN).await;
+            let found = self.changed();
+            if found != known {
+                match config(&self.cert, &self.key) {
+                    Ok(config) => {
+                        self.put(config);
+                        known = found;
+                    }
+                    Err(error) => tracing::warn!("the changed certificate cannot be used: {error}"),
+                }
+            }
+        }
+    }
+}
+
+fn config(cert: &PathBuf, key: &PathBuf) -> io::Result<ServerConfig> {
+    let chain = CertificateDer::pem_file_iter(cert).and_then(Iterator::collect);
+    let chain: Vec<_> = chain.map_err(io::Error::other)?;
+    let key = PrivateKeyDer::from_pem_file(key).map_err(io::Error::other)?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider);
+    let builder = builder
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?;
+    let config = builder.with_no_client_auth().with_single_cert(chain, key);
+    config.map_err(io::Error::other)
+}
+
+/// Serves until `stop`, and then until what was taken is answered.
+pub(crate) fn serve(
+    listening: Listening,
+    tls: Option<Tls>,
+    [over_tcp, over_unix]: [Router; 2],
+    stop: &watch::Sender<bool>,
+) -> JoinSet<()> {
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut servers = JoinSet::new();
+    if let Some(tls) = tls.clone() {
+        tokio::spawn(tls.follow());
+    }
+    if let Some((listener, _)) = listening.tcp {
+        let (permits, mut stopped) = (Arc::clone(&permits), stop.subscribe());
+        servers.spawn(async move {
+            let mut open = JoinSet::new();
+            loop {
+                while open.try_join_next().is_some() {}
+                let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
+                    return;
+                };
+                let stream = tokio::select! {
+                    accepted = listener.accept() => accepted,
+                    _ = stopped.wait_for(|stop| *stop) => break,
+                };
+                let Ok((stream, _)) = stream else {
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
+                let _ = stream.set_nodelay(true);
+                let (router, stopped, tls) = (over_tcp.clone(), stopped.clone(), tls.clone());
+                open.spawn(async move {
+                    let _permit = permit;
+                    let Some(tls) = tls else {
+                        return connection(stream, router, stopped).await;
+                    };
+                    let acceptor = TlsAcceptor::from(tls.current());
+                    if let Ok(Ok(stream)) = timeout(HEADERS_WITHIN, acceptor.accept(stream)).await {
+                        connection(stream, router, stopped).await;
+                    }
+                });
+            }
+            drop(listener);
+            while open.join_next().await.is_some() {}
+        });
+    }
+    if let Some(listener) = listening.unix {
+        let mut stopped = stop.subscribe();
+        servers.spawn(async move {
+            let mut open = JoinSet::new();
+            loop {
+                while open.try_join_next().is_some() {}
+                let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
+                    return;
+                };
+                let stream = tokio::select! {
+                    accepted = listener.accept() => accepted,
+                    _ = stopped.wait_for(|stop| *stop) => break,
+                };
+                let Ok((stream, _)) = stream else {
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                };
+                let (router, stopped) = (over_unix.clone(), stopped.clone());
+                open.spawn(async move {
+                    let _permit = permit;
+                    connection(stream, router, stopped).await;
+                });
+            }
+            drop(listener);
+            while open.join_next().await.is_some() {}
+        });
+    }
+    servers
+}
+
+async fn connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    router: Router,
+    mut stopped: watch::Receiver<bool>,
+) {
+    let mut server = http1::Builder::new();
+    server
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_WITHIN)
+        .max_buf_size(LARGEST_HEADERS);
+    let service = TowerToHyperService::new(router);
+    let served = server.serve_connection(TokioIo::new(stream), service);
+    let mut served = std::pin::pin!(served);
+    tokio::select! {
+        // A client that breaks off has nobody to be told.
+        _ = &mut served => return,
+        _ = stopped.wait_for(|stop| *stop) => {}
+    }
+    served.as_mut().graceful_shutdown();
+    let _ = served.await;
+}

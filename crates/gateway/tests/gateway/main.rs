@@ -1,0 +1,11 @@
+//! The gateway in a process of its own, a real nats-server, and a small console that signs with its own keys.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod answers;
+#[allow(dead_code)]
+#[path = "../../../../sdk/rust/tests/gate/console.rs"]
+mod console;
+mod front;
+mod kills;
+mod process;
+mod restarts;
