@@ -16,7 +16,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -148,67 +148,78 @@ pub(crate) fn serve(
         tokio::spawn(tls.follow());
     }
     if let Some((listener, _)) = listening.tcp {
-        let (permits, mut stopped) = (Arc::clone(&permits), stop.subscribe());
-        servers.spawn(async move {
-            let mut open = JoinSet::new();
-            loop {
-                while open.try_join_next().is_some() {}
-                let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
-                    return;
-                };
-                let stream = tokio::select! {
-                    accepted = listener.accept() => accepted,
-                    _ = stopped.wait_for(|stop| *stop) => break,
-                };
-                let Ok((stream, _)) = stream else {
-                    sleep(ACCEPT_PAUSE).await;
-                    continue;
-                };
-                let _ = stream.set_nodelay(true);
-                let (router, stopped, tls) = (over_tcp.clone(), stopped.clone(), tls.clone());
-                open.spawn(async move {
-                    let _permit = permit;
-                    let Some(tls) = tls else {
-                        return connection(stream, router, stopped).await;
-                    };
-                    let acceptor = TlsAcceptor::from(tls.current());
-                    if let Ok(Ok(stream)) = timeout(HEADERS_WITHIN, acceptor.accept(stream)).await {
-                        connection(stream, router, stopped).await;
-                    }
-                });
-            }
-            drop(listener);
-            while open.join_next().await.is_some() {}
-        });
+        let permits = Arc::clone(&permits);
+        let socket = Socket::Tcp(listener, tls);
+        servers.spawn(socket.serve(over_tcp, permits, stop.subscribe()));
     }
     if let Some(listener) = listening.unix {
-        let mut stopped = stop.subscribe();
-        servers.spawn(async move {
-            let mut open = JoinSet::new();
-            loop {
-                while open.try_join_next().is_some() {}
-                let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
-                    return;
-                };
-                let stream = tokio::select! {
-                    accepted = listener.accept() => accepted,
-                    _ = stopped.wait_for(|stop| *stop) => break,
-                };
-                let Ok((stream, _)) = stream else {
-                    sleep(ACCEPT_PAUSE).await;
-                    continue;
-                };
-                let (router, stopped) = (over_unix.clone(), stopped.clone());
-                open.spawn(async move {
-                    let _permit = permit;
-                    connection(stream, router, stopped).await;
-                });
-            }
-            drop(listener);
-            while open.join_next().await.is_some() {}
-        });
+        let socket = Socket::Unix(listener);
+        servers.spawn(socket.serve(over_unix, permits, stop.subscribe()));
     }
     servers
+}
+
+enum Socket {
+    Tcp(TcpListener, Option<Tls>),
+    Unix(UnixListener),
+}
+
+enum Accepted {
+    Tcp(TcpStream, Option<Tls>),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    async fn accept(&self) -> io::Result<Accepted> {
+        match self {
+            Self::Tcp(listener, tls) => {
+                let (stream, _) = listener.accept().await?;
+                stream.set_nodelay(true)?;
+                Ok(Accepted::Tcp(stream, tls.clone()))
+            }
+            Self::Unix(listener) => Ok(Accepted::Unix(listener.accept().await?.0)),
+        }
+    }
+
+    async fn serve(
+        self,
+        router: Router,
+        permits: Arc<Semaphore>,
+        mut stopped: watch::Receiver<bool>,
+    ) {
+        let mut open = JoinSet::new();
+        loop {
+            while open.try_join_next().is_some() {}
+            let Ok(permit) = Arc::clone(&permits).acquire_owned().await else {
+                return;
+            };
+            let accepted = tokio::select! {
+                accepted = self.accept() => accepted,
+                _ = stopped.wait_for(|stop| *stop) => break,
+            };
+            let Ok(accepted) = accepted else {
+                sleep(ACCEPT_PAUSE).await;
+                continue;
+            };
+            let (router, stopped) = (router.clone(), stopped.clone());
+            open.spawn(async move {
+                let _permit = permit;
+                match accepted {
+                    Accepted::Unix(stream) => connection(stream, router, stopped).await,
+                    Accepted::Tcp(stream, None) => connection(stream, router, stopped).await,
+                    Accepted::Tcp(stream, Some(tls)) => {
+                        let acceptor = TlsAcceptor::from(tls.current());
+                        let stream = timeout(HEADERS_WITHIN, acceptor.accept(stream)).await;
+                        if let Ok(Ok(stream)) = stream {
+                            connection(stream, router, stopped).await;
+                        }
+                    }
+                }
+            });
+        }
+        drop(self);
+        while open.join_next().await.is_some() {}
+    }
 }
 
 async fn connection(
