@@ -9,9 +9,12 @@ import os
 import re
 import subprocess
 import uuid
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
+from cards import Desk
 from guide_code import GUIDES, STARTED
 from nats_server import REPOSITORY
 
@@ -19,26 +22,37 @@ PROGRAM = os.environ.get("COUNTERSIGN_BIN", str(REPOSITORY / "target/debug/count
 
 
 def lines() -> str:
+    code: str
     [code] = re.findall(r"^```sh\n(.*?)^```$", (GUIDES / "http.md").read_text(), re.M | re.S)
     assert len(code.splitlines()) == 5
     return code
 
 
 @contextlib.asynccontextmanager
-async def gateway(agent_json: str, folder: Path):
+async def gateway(agent_json: str, folder: Path) -> AsyncIterator[tuple[str, str]]:
     """Its address and a token."""
     words = [PROGRAM, "gateway", "--agent-json", agent_json, "--listen", "127.0.0.1:0", "--dir", str(folder / "dir")]
     process = await asyncio.create_subprocess_exec(*words, stdout=subprocess.PIPE)
+    assert process.stdout is not None
     try:
         ready = json.loads(await asyncio.wait_for(process.stdout.readline(), STARTED))
         assert ready["event"] == "ready"
         assert ready["insecure"] == []
-        made = subprocess.run(
-            [PROGRAM, "gateway", "token", "--agent-json", agent_json, "--name", "ci", "--dir", folder / "dir", "--json"],
-            capture_output=True,
-            check=True,
-        )
-        token = json.loads(made.stdout)
+        words = [
+            "gateway",
+            "token",
+            "--agent-json",
+            agent_json,
+            "--name",
+            "ci",
+            "--dir",
+            str(folder / "dir"),
+            "--json",
+        ]
+        making = await asyncio.create_subprocess_exec(PROGRAM, *words, stdout=subprocess.PIPE)
+        made, _ = await asyncio.wait_for(making.communicate(), STARTED)
+        assert making.returncode == 0
+        token = json.loads(made)
         assert token["agent"] in ready["agents"]
         assert re.fullmatch(r"cg_[A-Za-z0-9_-]{43}", token["token"])
         yield ready["url"], token["token"]
@@ -63,7 +77,7 @@ async def ended(process: asyncio.subprocess.Process) -> int:
     return process.returncode
 
 
-async def test_the_lines_run_what_was_approved_and_nothing_else(desk, tmp_path):
+async def test_the_lines_run_what_was_approved_and_nothing_else(desk: Desk, tmp_path: Path) -> None:
     async with gateway(desk.agent_json, tmp_path) as (url, token):
         working = await run(tmp_path, url, token)
         card = await desk.card()
@@ -84,7 +98,7 @@ async def test_the_lines_run_what_was_approved_and_nothing_else(desk, tmp_path):
 
 
 @pytest.mark.parametrize("answer", [b"", b"{}", b'{"id": "x", "state": "answered", "run": false, "args": {}}'])
-async def test_the_lines_run_nothing_where_an_answer_is_empty(answer, tmp_path):
+async def test_the_lines_run_nothing_where_an_answer_is_empty(answer: bytes, tmp_path: Path) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(answer)}\r\nConnection: close\r\n\r\n"
