@@ -1,19 +1,19 @@
 //! A second reader: what leaves for it, what it may add, and how it ends.
 
 mod http;
+mod limits;
 mod script;
+mod sent;
 
 use std::fs;
 
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
-use tokio::time::Instant;
 
 use crate::desk::{Agent, Console, Desk, Request, eventually};
 use script::Script;
 
 const MARKS: &str = r#"echo '{"findings":[{"at":"/to","code":"other","message":"not like the text","weight":"stop"}]}'"#;
-const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
 
 fn pay(agent: &Agent, id: &str, to: &str) -> Request {
     agent
@@ -126,84 +126,6 @@ async fn a_mark_stands_apart_and_changes_nothing_else() {
 }
 
 #[tokio::test]
-async fn nothing_leaves_but_the_call_itself_and_what_is_hidden_is_not_in_it() {
-    let desk = Desk::new();
-    let script = Script::new(&desk, MARKS);
-    let console = Console::start(&desk);
-    let agent = Agent::connect(console.agent_json()).await;
-    let call = |id: &str| {
-        let args = json!({
-            "to": "acme", "text": "for the ninth", "password": "canary-secret-1",
-            "note": format!("use {TOKEN} now"),
-        });
-        let mut request = agent.request(id).args(args);
-        for field in [
-            "reason",
-            "title",
-            "preview",
-            "thread_id",
-            "run_id",
-            "call_id",
-        ] {
-            request = request.set(field, json!(format!("canary-{field}")));
-        }
-        let history = json!([{ "role": "user", "content": "canary-history" }]);
-        request = request.set("history", history);
-        request
-    };
-    agent.ask(&call("canary-id-1")).await;
-    desk.show_in_state("canary-id-1", "pending");
-    let edited = desk.path().join("edited");
-    fs::write(
-        &edited,
-        r#"{"to": "acme", "api_key": "canary-secret-2", "text": "x"}"#,
-    )
-    .unwrap();
-    desk.json(&[
-        "approve",
-        "canary-id-1",
-        "--args",
-        edited.to_str().unwrap(),
-        "--json",
-    ]);
-    agent.ask(&call("canary-id-2")).await;
-    desk.show_in_state("canary-id-2", "pending");
-    let why = format!("Test Operator says no: {TOKEN}, ask the test operator");
-    desk.json(&["deny", "canary-id-2", "--message", &why, "--json"]);
-    script.switch_on(&desk, "");
-    agent.ask(&call("canary-id-3")).await;
-    read(&desk, "canary-id-3");
-    let [card] = &script.cards()[..] else {
-        panic!("one card");
-    };
-    let mut names: Vec<&str> = card
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
-    names.sort_unstable();
-    assert_eq!(
-        names,
-        [
-            "args", "compared", "cut", "earlier", "effect", "today", "tool", "v"
-        ]
-    );
-    assert_eq!(card["earlier"].as_array().unwrap().len(), 2);
-    assert!(
-        card["args"]["password"]
-            .as_str()
-            .unwrap()
-            .starts_with("(hidden: 15 characters")
-    );
-    let text = card.to_string();
-    for secret in ["canary", TOKEN, "Test", "perator", "default", "local"] {
-        assert!(!text.contains(secret), "{secret}: {text}");
-    }
-    assert!(text.contains("someone says no"), "{text}");
-}
-
-#[tokio::test]
 async fn however_it_ends_no_process_is_left_and_nothing_is_asked_twice() {
     let desk = Desk::new();
     let script = Script::new(&desk, "sleep 60 & sleep 60");
@@ -224,10 +146,8 @@ async fn however_it_ends_no_process_is_left_and_nothing_is_asked_twice() {
     let agent = Agent::connect(console.agent_json()).await;
     agent.ask(&pay(&agent, "p2", "bolt")).await;
     eventually(|| (script.cards().len() == 2).then_some(()).ok_or("not asked"));
-    let begun = Instant::now();
     desk.json(&["reader", "off", "--json"]);
     script.has_ended();
-    assert!(begun.elapsed().as_secs() < 3);
     agent.ask(&pay(&agent, "p3", "crow")).await;
     eventually(|| match status(&desk)["on"] == false {
         true => Ok(()),
@@ -270,74 +190,6 @@ async fn however_it_ends_no_process_is_left_and_nothing_is_asked_twice() {
 }
 
 #[tokio::test]
-async fn each_failure_has_its_word_and_five_of_them_a_rest() {
-    let desk = Desk::new();
-    let script = Script::new(&desk, "exit 3");
-    script.switch_on(&desk, "timeout_s = 1\nat_once = 1");
-    let console = Console::start(&desk);
-    let agent = Agent::connect(console.agent_json()).await;
-    for (id, does, word) in [
-        ("p1", "exit 3", "exit"),
-        ("p2", "echo fine", "answer"),
-        ("p3", "sleep 30", "timeout"),
-        ("p4", "head -c 70000 /dev/zero | tr '\\0' x", "too_large"),
-        ("p5", "echo '{\"findings\": 1}'", "answer"),
-    ] {
-        script.does(does);
-        agent.ask(&pay(&agent, id, "acme")).await;
-        assert_eq!(
-            read(&desk, id),
-            json!({ "state": "failed", "findings": [] }),
-            "{word}"
-        );
-        assert_eq!(status(&desk)["last_error"], word);
-    }
-    assert_ne!(status(&desk)["resting_until"], Value::Null);
-    script.does(MARKS);
-    agent.ask(&pay(&agent, "p6", "acme")).await;
-    assert_eq!(
-        desk.show_in_state("p6", "pending")["reader"]["state"],
-        "asked",
-        "it stays in line"
-    );
-    desk.json(&["approve", "p6", "--json"]);
-    assert_eq!(read(&desk, "p6")["state"], "skipped");
-    assert_eq!(script.cards().len(), 5);
-    script.has_ended();
-}
-
-#[tokio::test]
-async fn an_hour_has_its_calls_and_a_late_answer_is_not_kept() {
-    let desk = Desk::new();
-    let script = Script::new(&desk, &format!("sleep 2; {MARKS}"));
-    script.switch_on(&desk, "per_hour = 1");
-    let console = Console::start(&desk);
-    let agent = Agent::connect(console.agent_json()).await;
-    agent.ask(&pay(&agent, "p1", "acme")).await;
-    eventually(|| (script.cards().len() == 1).then_some(()).ok_or("not asked"));
-    desk.json(&["deny", "p1", "--message", "no", "--json"]);
-    assert_eq!(
-        read(&desk, "p1"),
-        json!({ "state": "late", "findings": [] })
-    );
-    agent.ask(&pay(&agent, "p2", "bolt")).await;
-    assert_eq!(read(&desk, "p2")["state"], "skipped");
-    // Another reader's settings do not begin a new hour, nor does a start.
-    console.stop(Signal::SIGTERM);
-    let console = Console::start(&desk);
-    let agent = Agent::connect(console.agent_json()).await;
-    agent.ask(&pay(&agent, "p3", "crow")).await;
-    assert_eq!(read(&desk, "p3")["state"], "skipped");
-    console.stop(Signal::SIGTERM);
-    let late: Vec<Value> = rows(&desk)
-        .into_iter()
-        .filter(|row| row.0 == "reader_answered")
-        .map(|row| row.1)
-        .collect();
-    assert_eq!((late.len(), &late[0]["late"]), (1, &json!(true)));
-}
-
-#[tokio::test]
 async fn faulty_settings_stop_a_start_and_switch_a_running_reader_off() {
     let desk = Desk::new();
     let script = Script::new(&desk, MARKS);
@@ -349,7 +201,6 @@ async fn faulty_settings_stop_a_start_and_switch_a_running_reader_off() {
     });
     script.switch_on(&desk, "per_hours = 3");
     let agent = Agent::connect(console.agent_json()).await;
-    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     agent.ask(&pay(&agent, "p1", "acme")).await;
     assert_eq!(
         desk.show_in_state("p1", "pending")["reader"]["state"],

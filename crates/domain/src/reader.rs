@@ -75,6 +75,18 @@ pub struct ReaderAudit {
     pub detail: Value,
 }
 
+impl ReaderAudit {
+    /// A row about a subject.
+    #[must_use]
+    pub fn of(action: &'static str, subject: &str, detail: Value) -> Self {
+        Self {
+            action,
+            subject: subject.to_owned(),
+            detail,
+        }
+    }
+}
+
 /// What is kept of one call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadCall {
@@ -127,6 +139,19 @@ pub struct ReaderNote {
     pub audit: Option<ReaderAudit>,
     /// How the reader is from now on; none leaves it as it was.
     pub state: Option<ReaderState>,
+}
+
+impl ReaderNote {
+    /// How the reader is from now on, and what became of calls.
+    #[must_use]
+    pub fn of(state: ReaderState, calls: Vec<ReadCall>) -> Self {
+        let (audit, state) = (None, Some(state));
+        Self {
+            calls,
+            audit,
+            state,
+        }
+    }
 }
 
 impl From<Vec<ReadCall>> for ReaderNote {

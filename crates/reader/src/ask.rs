@@ -1,63 +1,86 @@
 //! Asks the configured reader about one card.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use countersign_domain::reader::ReaderFault;
-use countersign_post::Post;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::answer::{self, Answer};
 use crate::card::Card;
-use crate::config::{Config, Protocol};
+use crate::config::{self, Config};
 use crate::launch::Line;
 use crate::program::{self, Known};
-use crate::{http, launch, system_text};
+use crate::{launch, system_text};
 
 /// Of what Claude Code prints around an answer.
 const REPORT: usize = 1 << 20;
 const FOR_HELP: Duration = Duration::from_secs(20);
+/// How programs and servers call what they counted.
+const COUNTED: &str = "prompt_tokens completion_tokens input_tokens output_tokens \
+     cache_creation_input_tokens cache_read_input_tokens";
+
+/// What a reader says, and the tokens of the call where it reports them.
+pub type Said = Result<(String, Option<u64>), ReaderFault>;
+
+/// How a model is asked over HTTP.
+pub trait Http: Clone + Send + Sync + 'static {
+    /// Asks once, within the time of the settings.
+    fn ask(&self, config: &Config, card: &str) -> impl Future<Output = Said> + Send;
+    /// The models that a program on this machine lists; none where it does not answer.
+    fn models(&self, of: Known) -> impl Future<Output = Option<Vec<String>>> + Send;
+}
+
+/// Where the settings are, and what a reader needs of the program.
+#[derive(Debug, Clone)]
+pub struct Source<H> {
+    /// The data folder.
+    pub folder: PathBuf,
+    /// The line that starts [`crate::guard::run`], without the program to be guarded.
+    pub guard: Vec<OsString>,
+    /// Whether a finding of the console has this word.
+    pub knows_code: fn(&str) -> bool,
+    /// Asks a model.
+    pub http: H,
+}
+
+impl<H> Source<H> {
+    pub(crate) fn read(&self) -> Result<Option<Config>, String> {
+        config::read_in(&self.folder)
+    }
+}
 
 /// Asks one reader.
 #[derive(Debug, Clone)]
-pub struct Asker {
+pub struct Asker<H> {
     /// Its settings.
     pub config: Config,
-    guard: Vec<OsString>,
-    post: Option<Post>,
+    pub(crate) source: Source<H>,
 }
 
-impl Asker {
-    /// `guard` is the line that starts [`crate::guard::run`], without the program to be guarded.
+impl<H: Http> Asker<H> {
+    /// One with these settings.
     #[must_use]
-    pub fn new(config: Config, guard: Vec<OsString>) -> Self {
-        let post = Post::new().ok();
-        Self {
-            config,
-            guard,
-            post,
-        }
+    pub fn new(config: Config, source: Source<H>) -> Self {
+        Self { config, source }
     }
 
     /// Whether the program is there with every word of its line, or lists the model.
     pub async fn is_there(&self) -> bool {
-        if let Some(words) = &self.config.command {
-            return program::own(words).is_some();
-        }
-        match self.config.program {
-            None => true,
-            Some(Known::ClaudeCode) => {
+        match (self.config.program, &self.config.command) {
+            (None, None) => true,
+            (None, Some(words)) => program::own(words).is_some(),
+            (Some(Known::ClaudeCode), _) => {
                 let help = self.run(program::claude(vec!["--help".to_owned()]), "", REPORT);
                 let help = timeout(FOR_HELP, help).await;
                 matches!(help, Ok(Ok((help, _))) if program::has_every_option(&help))
             }
-            Some(known) => {
-                let listed = models(known).await.unwrap_or_default();
-                self.config
-                    .model
-                    .as_ref()
-                    .is_some_and(|model| listed.contains(model))
+            (Some(known), _) => {
+                let listed = self.source.http.models(known).await.unwrap_or_default();
+                let model = self.config.model.as_ref();
+                model.is_some_and(|model| listed.contains(model))
             }
         }
     }
@@ -67,7 +90,7 @@ impl Asker {
     pub fn text(&self, card: &Card) -> String {
         match self.config.program {
             Some(Known::ClaudeCode) => card.without_mentions(),
-            _ => card.text().to_owned(),
+            _ => card.text.clone(),
         }
     }
 
@@ -75,43 +98,28 @@ impl Asker {
     ///
     /// # Errors
     /// [`ReaderFault`], never with the reader's words.
-    pub async fn ask(
-        &self,
-        card: &Card,
-        knows_code: fn(&str) -> bool,
-    ) -> Result<Answer, ReaderFault> {
+    pub async fn ask(&self, card: &Card) -> Result<Answer, ReaderFault> {
         let limit = Duration::from_secs(self.config.timeout_s);
-        let said = timeout(limit, self.say(&self.text(card), limit)).await;
+        let said = timeout(limit, self.say(&self.text(card))).await;
         let (said, tokens) = said.unwrap_or(Err(ReaderFault::Timeout))?;
-        let read = answer::read(&said, card.args(), knows_code)?;
+        let read = answer::read(&said, &card.args, self.source.knows_code)?;
         Ok(Answer { tokens, ..read })
     }
 
-    /// What it says, and how many tokens it took where it reports that.
-    async fn say(&self, card: &str, limit: Duration) -> Result<(String, Option<u64>), ReaderFault> {
-        let Config {
-            program,
-            command,
-            endpoint,
-            model,
-            ..
-        } = &self.config;
-        if let Some(words) = command {
-            let printed = self.run(program::own(words), card, answer::LARGEST).await?;
-            let (text, true) = printed else {
-                return Err(ReaderFault::Exit);
-            };
-            return Ok((text, None));
+    async fn say(&self, card: &str) -> Said {
+        let model = self.config.model.as_deref();
+        match (self.config.program, &self.config.command) {
+            (_, Some(words)) => match self.run(program::own(words), card, answer::LARGEST).await? {
+                (text, true) => Ok((text, None)),
+                (_, false) => Err(ReaderFault::Exit),
+            },
+            (Some(Known::ClaudeCode), _) => {
+                let words = program::claude_words(system_text(), model);
+                let (text, succeeded) = self.run(program::claude(words), card, REPORT).await?;
+                of_claude(&text, succeeded)
+            }
+            _ => self.source.http.ask(&self.config, card).await,
         }
-        if *program == Some(Known::ClaudeCode) {
-            let words = program::claude_words(system_text(), model.as_deref());
-            let (text, succeeded) = self.run(program::claude(words), card, REPORT).await?;
-            return of_claude(&text, succeeded);
-        }
-        let known = program.map(|known| known.addresses()[0]);
-        let url = known.or(endpoint.as_deref()).ok_or(ReaderFault::Config)?;
-        let post = self.post.as_ref().ok_or(ReaderFault::Connect)?;
-        http::ask(post, (&self.config, url), (system_text(), card), limit).await
     }
 
     async fn run(
@@ -121,23 +129,12 @@ impl Asker {
         largest: usize,
     ) -> Result<(String, bool), ReaderFault> {
         let line = line.ok_or(ReaderFault::Missing)?;
-        launch::run(&self.guard, &line, text.as_bytes(), largest).await
+        launch::run(&self.source.guard, &line, text.as_bytes(), largest).await
     }
-}
-
-impl Config {
-    pub(crate) fn is_anthropic(&self) -> bool {
-        self.protocol == Protocol::Anthropic
-    }
-}
-
-/// The models that a program on this machine lists; none where it does not answer.
-pub async fn models(of: Known) -> Option<Vec<String>> {
-    http::models(&Post::new().ok()?, of).await
 }
 
 /// What Claude Code reports: `result` is the model's text.
-fn of_claude(printed: &str, succeeded: bool) -> Result<(String, Option<u64>), ReaderFault> {
+fn of_claude(printed: &str, succeeded: bool) -> Said {
     let fault = match succeeded {
         true => ReaderFault::Answer,
         false => ReaderFault::Exit,
@@ -145,11 +142,19 @@ fn of_claude(printed: &str, succeeded: bool) -> Result<(String, Option<u64>), Re
     let report: Value = serde_json::from_str(printed).map_err(|_| fault)?;
     let text = report["result"].as_str().unwrap_or_default();
     if report["is_error"] != Value::Bool(true) && succeeded {
-        return Ok((text.to_owned(), http::tokens(&report["usage"])));
+        return Ok((text.to_owned(), tokens(&report["usage"])));
     }
     let mut login = ["/login", "API key", "authentication", "OAuth"].into_iter();
     match login.any(|word| text.contains(word)) {
         true => Err(ReaderFault::Login),
         false => Err(fault),
     }
+}
+
+/// All tokens of a call, read and written, where they are told.
+#[must_use]
+pub fn tokens(usage: &Value) -> Option<u64> {
+    let counted = COUNTED.split_whitespace();
+    let counted = counted.filter_map(|name| usage[name].as_u64());
+    counted.reduce(u64::saturating_add)
 }

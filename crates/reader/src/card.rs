@@ -1,7 +1,5 @@
 //! What a reader gets of one call, and nothing else of ours.
 
-use std::collections::HashSet;
-
 use serde_json::{Value, json};
 
 /// Characters of a text, and of one in an earlier call.
@@ -32,8 +30,10 @@ pub struct Call {
 /// A card as it is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Card {
-    text: String,
-    args: Value,
+    /// As JSON.
+    pub text: String,
+    /// The arguments as they are sent: a mark must lead to a value in them.
+    pub args: Value,
 }
 
 impl Card {
@@ -62,24 +62,6 @@ impl Card {
             }
             call.earlier.remove(0);
         }
-    }
-
-    /// One that was written as it is sent.
-    pub(crate) fn written(card: &Value) -> Self {
-        let (text, args) = (card.to_string(), card["args"].clone());
-        Self { text, args }
-    }
-
-    /// As JSON.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The arguments as they are sent: a mark must lead to a value in them.
-    #[must_use]
-    pub fn args(&self) -> &Value {
-        &self.args
     }
 
     /// The same JSON for a program that would read `@path` out of its prompt: these signs stand in texts alone, where
@@ -115,34 +97,6 @@ fn shortened(value: &Value, most: usize, at: &str, cut: &mut Vec<String>) -> Val
         }
         other => other.clone(),
     }
-}
-
-/// A text with `someone` for each word of the names of these people.
-#[must_use]
-pub fn without_names(text: &str, names: &[String]) -> String {
-    // Where words are not divided by blanks a name is looked for as it is.
-    let written = names
-        .iter()
-        .filter(|name| !name.trim().is_empty() && !name.is_ascii());
-    let text = written.fold(text.to_owned(), |text, name| {
-        text.replace(name.trim(), "someone")
-    });
-    let divides = |letter: char| !letter.is_alphanumeric();
-    let words = names.iter().flat_map(|name| name.split(divides));
-    let words: HashSet<String> = words
-        .filter(|word| word.len() > 1)
-        .map(str::to_lowercase)
-        .collect();
-    let replaced = text.split_inclusive(divides).map(|piece| {
-        let word = piece.trim_end_matches(divides);
-        match words.contains(&word.to_lowercase()) {
-            true => format!("someone{}", &piece[word.len()..]),
-            false => piece.to_owned(),
-        }
-    });
-    replaced
-        .collect::<String>()
-        .replace("someone someone", "someone")
 }
 
 #[cfg(test)]

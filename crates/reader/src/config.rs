@@ -1,17 +1,15 @@
 //! The section `[reader]` of `config.toml`.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use countersign_wire::WorkspaceName;
 use serde::Deserialize;
+use toml::de::DeTable;
 use url::{Host, Url};
 
 use crate::program::Known;
-
-pub mod edit;
 
 const LONGEST_MODEL: usize = 128;
 
@@ -40,7 +38,7 @@ pub struct Config {
     /// Seconds for one call.
     pub timeout_s: u64,
     /// The most calls in 60 minutes.
-    pub per_hour: usize,
+    pub per_hour: u32,
     /// The most calls at a time.
     pub at_once: usize,
     /// How many decided calls go along.
@@ -83,19 +81,18 @@ impl Config {
     #[must_use]
     pub fn to(&self) -> String {
         let host = self.host().map(|(_, host)| host.to_string());
-        host.unwrap_or_else(|| self.program.map_or("command", Known::name).to_owned())
+        host.unwrap_or_else(|| self.program.map_or("command", Known::as_str).to_owned())
     }
 
     /// The host beyond this machine to which arguments go, as far as the console knows.
     #[must_use]
     pub fn outside(&self) -> Option<String> {
-        let known = self
-            .program
-            .and_then(|known| known.outside(self.model.as_deref()));
-        let (_, host) = self.host().filter(|(_, host)| !is_loopback(host)).unzip();
-        known
-            .map(str::to_owned)
-            .or(host.map(|host| host.to_string()))
+        // An endpoint on this machine may be Ollama's.
+        let known = self.program.unwrap_or(Known::Ollama);
+        let known = known.outside(self.model.as_deref()).map(str::to_owned);
+        let host = self.host().filter(is_outside);
+        let host = host.map(|(_, host)| host.to_string());
+        host.or(known.filter(|_| self.command.is_none()))
     }
 
     /// The same as a sentence for people.
@@ -110,105 +107,74 @@ impl Config {
         format!("Arguments of {} {where_to}.", names.join(", "))
     }
 
-    fn host(&self) -> Option<(String, Host<String>)> {
+    /// The host of the endpoint, and whether it is asked over https.
+    fn host(&self) -> Option<(bool, Host<String>)> {
         let url = Url::parse(self.endpoint.as_deref()?).ok()?;
-        Some((url.scheme().to_owned(), url.host()?.to_owned()))
+        let is_https = match url.scheme() {
+            "https" => true,
+            "http" => false,
+            _ => return None,
+        };
+        Some((is_https, url.host()?.to_owned()))
     }
 
-    /// What is wrong, with its key.
-    fn check(&self, folder: &Path) -> Result<(), (&'static str, &'static str)> {
-        if self.model.as_deref().is_some_and(|model| !is_model(model)) {
-            let why = "must be letters, digits and . _ : / @ -, beginning with a letter or digit";
-            return Err(("model", why));
-        }
-        let one_of = "name one of program, command, endpoint";
-        match (self.program, &self.command, &self.endpoint) {
-            (None, None, None) if self.workspaces.is_empty() => {}
-            (None, None, None) => return Err(("program", one_of)),
-            (Some(_), None, None) | (None, None, Some(_)) => {}
-            (None, Some(words), None) if words.is_empty() => {
-                return Err(("command", "must name a program"));
-            }
-            (None, Some(_), None) => {}
-            (_, Some(_), _) => return Err(("command", one_of)),
-            (Some(_), None, Some(_)) => return Err(("endpoint", one_of)),
-        }
-        let needs_model = self.endpoint.is_some() || self.program.is_some_and(Known::is_http);
-        for (is_wrong, key, why) in [
-            (needs_model && self.model.is_none(), "model", "is missing"),
-            (
-                !(1..=60).contains(&self.timeout_s),
-                "timeout_s",
-                "must be 1 to 60",
-            ),
-            (
-                !(1..=8).contains(&self.at_once),
-                "at_once",
-                "must be 1 to 8",
-            ),
-            (self.earlier > 12, "earlier", "must be 0 to 12"),
-        ] {
-            if is_wrong {
-                return Err((key, why));
-            }
-        }
-        if let Some(file) = &self.key_file {
-            let about = file.metadata().map_err(|_| ("key_file", "names no file"))?;
-            if !about.is_file() || file.parent() != Some(folder) {
-                return Err(("key_file", "must be a file in the data folder"));
-            }
-            if about.permissions().mode() & 0o077 != 0 {
-                return Err(("key_file", "can be read by others; chmod 600 it"));
-            }
-        }
-        if self.endpoint.is_none() {
-            return Ok(());
-        }
-        let web = self
-            .host()
-            .filter(|(scheme, _)| matches!(scheme.as_str(), "http" | "https"));
-        let (scheme, host) = web.ok_or(("endpoint", "must be an http or https address"))?;
-        if self.endpoint.as_ref().is_some_and(|url| url.contains('@')) {
-            return Err(("endpoint", "must not hold a password; use key_file"));
-        }
-        if is_loopback(&host) {
-            return Ok(());
-        }
-        let named = self.send_arguments_to.as_deref().unwrap_or_default();
-        match (
-            scheme == "https",
-            named.eq_ignore_ascii_case(&host.to_string()),
-        ) {
-            (true, true) => Ok(()),
-            (false, _) => Err(("endpoint", "must be https beyond this machine")),
-            (true, false) => Err((
-                "send_arguments_to",
-                "must be the host of endpoint: arguments of calls would leave this machine",
-            )),
-        }
+    /// What is wrong; the first word is its key.
+    fn fault(&self, folder: &Path) -> Option<&'static str> {
+        let host = self.host();
+        let (is_https, outside) = host.clone().filter(is_outside).unzip();
+        let again = self.send_arguments_to.as_deref().unwrap_or_default();
+        let is_named = outside.is_none_or(|host| again.eq_ignore_ascii_case(&host.to_string()));
+        let needs_model = !matches!(self.program, None | Some(Known::ClaudeCode));
+        let key = self.key_file.as_ref();
+        let key = key.and_then(|file| key_fault(file, folder));
+        Some(match (self.program, &self.command, &self.endpoint) {
+            _ if !self.model.as_deref().is_none_or(is_model) => MODEL,
+            (None, None, None) if !self.workspaces.is_empty() => PROGRAM,
+            (None, Some(words), None) if words.is_empty() => "command must name a program",
+            (Some(_), Some(_), _) | (_, Some(_), Some(_)) => COMMAND,
+            (Some(_), None, Some(_)) => ENDPOINT,
+            (_, _, Some(_)) if self.model.is_none() => "model is missing",
+            _ if needs_model && self.model.is_none() => "model is missing",
+            _ if !(1..=60).contains(&self.timeout_s) => "timeout_s must be 1 to 60",
+            _ if !(1..=8).contains(&self.at_once) => "at_once must be 1 to 8",
+            _ if self.earlier > 12 => "earlier must be 0 to 12",
+            _ if key.is_some() => return key,
+            (_, _, Some(_)) if host.is_none() => "endpoint must be an http or https address",
+            (_, _, Some(url)) if url.contains('@') => PASSWORD,
+            _ if is_https == Some(false) => "endpoint must be https beyond this machine",
+            _ if !is_named => TO,
+            _ => return None,
+        })
     }
 }
 
-fn is_loopback(host: &Host<String>) -> bool {
+const MODEL: &str =
+    "model must be letters, digits and . _ : / @ -, beginning with a letter or digit";
+const PROGRAM: &str = "program name one of program, command, endpoint";
+const COMMAND: &str = "command name one of program, command, endpoint";
+const ENDPOINT: &str = "endpoint name one of program, command, endpoint";
+const PASSWORD: &str = "endpoint must not hold a password; use key_file";
+const TO: &str =
+    "send_arguments_to must be the host of endpoint: arguments of calls would leave this machine";
+
+fn key_fault(file: &Path, folder: &Path) -> Option<&'static str> {
+    match file.metadata() {
+        Err(_) => Some("key_file names no file"),
+        Ok(about) if !about.is_file() || file.parent() != Some(folder) => {
+            Some("key_file must be a file in the data folder")
+        }
+        Ok(about) if about.permissions().mode() & 0o077 != 0 => {
+            Some("key_file can be read by others; chmod 600 it")
+        }
+        Ok(_) => None,
+    }
+}
+
+fn is_outside((_, host): &(bool, Host<String>)) -> bool {
     match host {
-        Host::Domain(name) => name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    }
-}
-
-/// What is wrong with the section.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfigFault {
-    /// The line; of the section where a key is missing.
-    pub line: usize,
-    /// The key, and what is wrong with it.
-    pub why: String,
-}
-
-impl fmt::Display for ConfigFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: [reader] {}", self.line, self.why)
+        Host::Domain(name) => name != "localhost",
+        Host::Ipv4(address) => !address.is_loopback(),
+        Host::Ipv6(address) => !address.is_loopback(),
     }
 }
 
@@ -220,61 +186,52 @@ struct File {
 /// Reads the section of the file `config.toml` of a data folder; the same without the file.
 ///
 /// # Errors
-/// [`ConfigFault`], also for a file that cannot be read.
-pub fn read_in(folder: &Path) -> Result<Option<Config>, ConfigFault> {
+/// `line N: [reader] KEY …`, also for a file that cannot be read.
+pub fn read_in(folder: &Path) -> Result<Option<Config>, String> {
     match std::fs::read_to_string(folder.join("config.toml")) {
         Ok(text) => read(&text, folder),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            let (line, why) = (1, error.to_string());
-            Err(ConfigFault { line, why })
-        }
+        Err(error) => Err(format!("line 1: [reader] {error}")),
     }
 }
 
 /// Reads the section of a file in the data folder `folder`. None where no reader is on.
 ///
 /// # Errors
-/// [`ConfigFault`] also where the whole file is not TOML.
-pub fn read(text: &str, folder: &Path) -> Result<Option<Config>, ConfigFault> {
+/// The same, also where the whole file is not TOML.
+pub fn read(text: &str, folder: &Path) -> Result<Option<Config>, String> {
     let file: File = toml::from_str(text).map_err(|error| {
-        let before = text
-            .get(..error.span().map_or(0, |at| at.start))
-            .unwrap_or(text);
-        let line = before.matches('\n').count() + 1;
+        let line = line_of(text, error.span().map_or(0, |at| at.start));
         let key = text.lines().nth(line - 1).unwrap_or_default();
         let (key, _) = key.split_once('=').unwrap_or_default();
         // Without the value: a line of a config may hold a password.
-        ConfigFault {
-            line,
-            why: format!("{} {}", key.trim(), error.message()),
-        }
+        format!("line {line}: [reader] {} {}", key.trim(), error.message())
     })?;
     let Some(mut config) = file.reader else {
         return Ok(None);
     };
     config.key_file = config.key_file.map(|file| folder.join(file));
-    let line = |key| line_of(text, key).or(line_of(text, "")).unwrap_or(1);
-    let fault = |(key, why)| ConfigFault {
-        line: line(key),
-        why: format!("{key} {why}"),
-    };
-    config.check(folder).map_err(fault)?;
-    Ok((!config.workspaces.is_empty()).then_some(config))
+    match config.fault(folder) {
+        Some(why) => {
+            let line = line_of(text, place(text, why).unwrap_or_default());
+            Err(format!("line {line}: [reader] {why}"))
+        }
+        None => Ok(Some(config).filter(|config| !config.workspaces.is_empty())),
+    }
 }
 
-/// The line of a key in the section, or of the section for no key.
-fn line_of(text: &str, key: &str) -> Option<usize> {
-    let mut inside = false;
-    let found = text.lines().position(|line| {
-        let name = line.split('=').next().unwrap_or_default().trim();
-        if name.starts_with('[') {
-            inside = name.starts_with("[reader]");
-            return inside && key.is_empty();
-        }
-        inside && name == key && !key.is_empty()
-    });
-    found.map(|at| at + 1)
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or(text);
+    before.matches('\n').count() + 1
+}
+
+/// Where the key of a fault is, or the section for a key that is missing.
+fn place(text: &str, why: &str) -> Option<usize> {
+    let file = DeTable::parse(text).ok()?;
+    let (section, keys) = file.get_ref().get_key_value("reader")?;
+    let keys = keys.get_ref().as_table();
+    let key = keys.and_then(|keys| keys.get_key_value(why.split(' ').next()?));
+    Some(key.map_or(section, |(key, _)| key).span().start)
 }
 
 /// Whether a text can name a model: it becomes a word of a program's line.

@@ -1,38 +1,8 @@
-//! How often a reader is asked: so many calls in an hour, and none for a while after failures in a row.
-
-use std::collections::VecDeque;
+//! A reader that fails is not asked for a while.
 
 const MINUTE_MS: i64 = 60_000;
-const HOUR_MS: i64 = 60 * MINUTE_MS;
 const IN_A_ROW: u32 = 5;
 const LONGEST_MINUTES: i64 = 15;
-
-/// The times of the last hour, ms.
-#[derive(Debug)]
-pub(crate) struct Allowance {
-    per_hour: usize,
-    asked: VecDeque<i64>,
-}
-
-impl Allowance {
-    pub(crate) fn new(per_hour: usize, asked: Vec<i64>) -> Self {
-        Self {
-            per_hour,
-            asked: asked.into(),
-        }
-    }
-
-    pub(crate) fn is_spent(&mut self, now: i64) -> bool {
-        while self.asked.front().is_some_and(|at| now - at >= HOUR_MS) {
-            self.asked.pop_front();
-        }
-        self.asked.len() >= self.per_hour
-    }
-
-    pub(crate) fn take(&mut self, now: i64) {
-        self.asked.push_back(now);
-    }
-}
 
 /// Rests after failures.
 #[derive(Debug, Default)]
@@ -76,16 +46,6 @@ impl Rest {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_hour_has_so_many_calls() {
-        let mut hour = Allowance::new(2, vec![0]);
-        assert!(!hour.is_spent(1_000));
-        hour.take(1_000);
-        assert!(hour.is_spent(1_000) && hour.is_spent(HOUR_MS - 1));
-        assert!(!hour.is_spent(HOUR_MS));
-        assert!(Allowance::new(0, Vec::new()).is_spent(0));
-    }
 
     #[test]
     fn five_failures_in_a_row_rest_for_a_minute_then_twice_as_long_up_to_fifteen() {

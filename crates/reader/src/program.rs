@@ -1,12 +1,10 @@
 //! The programs that the console knows: where they are, how they are started, and where they send what they read.
 
 use std::env;
-use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::launch::Line;
 
@@ -31,26 +29,11 @@ const ENVIRONMENT: &str = "HOME PATH LANG HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PR
 /// nothing to use. The system text follows.
 const CLAUDE: &str = r#"-p|--restricted|--output-format|json|--tools||--strict-mcp-config|--setting-sources||--settings|{"permissions":{"deny":["*"]},"disableAllHooks":true}|--no-session-persistence|--system-prompt"#;
 
+countersign_wire::words!(Known {
+    ClaudeCode => "claude-code", Ollama => "ollama", LmStudio => "lm-studio",
+});
+
 impl Known {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::ClaudeCode, Self::Ollama, Self::LmStudio];
-
-    /// Its word in the settings.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Ollama => "ollama",
-            Self::LmStudio => "lm-studio",
-        }
-    }
-
-    /// Whether it is asked over HTTP, and needs a model.
-    #[must_use]
-    pub fn is_http(self) -> bool {
-        self != Self::ClaudeCode
-    }
-
     /// The host beyond this machine that gets what it reads.
     #[must_use]
     pub fn outside(self, model: Option<&str>) -> Option<&'static str> {
@@ -60,16 +43,6 @@ impl Known {
             Self::ClaudeCode => Some("api.anthropic.com"),
             Self::Ollama => in_the_cloud.then_some("ollama.com"),
             Self::LmStudio => None,
-        }
-    }
-
-    /// Where it is asked, where it lists its models, and under which names.
-    pub(crate) fn addresses(self) -> [&'static str; 4] {
-        const OLLAMA: &str = "http://127.0.0.1:11434/v1/chat/completions";
-        const LM_STUDIO: &str = "http://127.0.0.1:1234/v1/chat/completions";
-        match self {
-            Self::LmStudio => [LM_STUDIO, "http://127.0.0.1:1234/v1/models", "data", "id"],
-            _ => [OLLAMA, "http://127.0.0.1:11434/api/tags", "models", "name"],
         }
     }
 }
@@ -83,15 +56,11 @@ pub(crate) fn claude_words(system: &str, model: Option<&str>) -> Vec<String> {
 
 /// Claude Code with these words, where it is found.
 pub(crate) fn claude(words: Vec<String>) -> Option<Line> {
-    let mut env = inherited(ENVIRONMENT);
+    let mut line = with_environment(locate("claude")?, words, ENVIRONMENT);
     let off = ["DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER"];
-    env.extend(off.map(|name| (name.to_owned(), "1".into())));
-    let program = locate("claude")?;
-    Some(Line {
-        program,
-        words,
-        env,
-    })
+    line.env
+        .extend(off.map(|name| (name.to_owned(), "1".into())));
+    Some(line)
 }
 
 /// Whether the help of a program has every option of the line: one that is missing may be ignored and open something.
@@ -111,17 +80,17 @@ pub(crate) fn own(words: &[String]) -> Option<Line> {
         true => Some(path.to_owned()).filter(|path| path.is_absolute() && is_program(path)),
         false => locate(name),
     };
-    let (program, words, env) = (program?, words.to_vec(), inherited("PATH LANG"));
-    Some(Line {
-        program,
-        words,
-        env,
-    })
+    Some(with_environment(program?, words.to_vec(), "PATH LANG"))
 }
 
-fn inherited(names: &str) -> Vec<(String, OsString)> {
+/// The line with these variables of the console's environment.
+fn with_environment(program: PathBuf, words: Vec<String>, names: &str) -> Line {
     let value = |name: &str| Some((name.to_owned(), env::var_os(name)?));
-    names.split_whitespace().filter_map(value).collect()
+    Line {
+        program,
+        words,
+        env: names.split_whitespace().filter_map(value).collect(),
+    }
 }
 
 /// Where a program is: never in a folder that depends on where the console was started.
@@ -139,27 +108,6 @@ pub fn locate(name: &str) -> Option<PathBuf> {
 fn is_program(path: &Path) -> bool {
     let about = path.metadata();
     about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-}
-
-/// Whether an organization's own settings of Claude Code, which still apply, have hooks.
-#[must_use]
-pub fn managed_hooks() -> bool {
-    let folder = Path::new(match cfg!(target_os = "macos") {
-        true => "/Library/Application Support/ClaudeCode",
-        false => "/etc/claude-code",
-    });
-    let more = folder
-        .join("managed-settings.d")
-        .read_dir()
-        .into_iter()
-        .flatten();
-    let more = more.flatten().map(|entry| entry.path());
-    let mut files = more.chain([folder.join("managed-settings.json")]);
-    files.any(|file| {
-        let settings = std::fs::read(file).unwrap_or_default();
-        let settings: Value = serde_json::from_slice(&settings).unwrap_or_default();
-        !settings["hooks"].is_null()
-    })
 }
 
 #[cfg(test)]

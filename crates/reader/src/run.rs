@@ -1,9 +1,7 @@
 //! Reads waiting calls for as long as the settings say so.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::future::pending;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,11 +14,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::Asker;
+use crate::ask::{Asker, Http, Source};
 use crate::card::{Call, Card};
-use crate::config::{self, Config, ConfigFault};
+use crate::config::Config;
 use crate::line::Line;
-use crate::pace::{Allowance, Rest};
+use crate::pace::Rest;
 use crate::{Answer, system_text};
 
 /// The file is looked at this often, and so is what time brings.
@@ -33,15 +31,13 @@ const HOUR_MS: i64 = 3_600_000;
 /// Calls that are written as skipped at once: others write meanwhile.
 const AT_ONCE: usize = 500;
 
-/// What was written before a reader began.
+/// What is written of earlier readings.
 #[derive(Debug, Default)]
 pub struct Before {
-    /// How the last one was.
+    /// How the reader was.
     pub state: ReaderState,
     /// Calls that were sent and not answered: row and `WS/AGENT/ID`.
     pub unanswered: Vec<(i64, String)>,
-    /// When calls were sent in the last hour, ms, oldest first.
-    pub asked: Vec<i64>,
 }
 
 /// The console as a reader needs it.
@@ -59,78 +55,58 @@ pub trait Desk {
     async fn waiting(&self, config: &Config) -> Option<Vec<(i64, i64, bool)>>;
     /// One of them with its `WS/AGENT/ID` and so many earlier ones; none where it waits no longer.
     async fn call(&self, row: i64, earlier: usize) -> Option<(String, Call)>;
-    /// What was written before.
-    async fn before(&self, since: i64) -> Before;
+    /// How many calls were sent after that time, ms; none where that cannot be read.
+    async fn asked_since(&self, after: i64) -> Option<i64>;
+    /// What is written.
+    async fn before(&self) -> Before;
     /// Writes; true once that is durable.
     async fn note(&self, note: ReaderNote) -> bool;
 }
 
-/// Where the settings are, and what the reader needs of the program.
-#[derive(Debug, Clone)]
-pub struct Source {
-    /// The data folder.
-    pub folder: PathBuf,
-    /// The line that starts [`crate::guard::run`].
-    pub guard: Vec<OsString>,
-    /// Whether a finding of the console has this word.
-    pub knows_code: fn(&str) -> bool,
-}
-
-type Settings = Result<Option<Config>, ConfigFault>;
-
-impl Source {
-    fn read(&self) -> Settings {
-        config::read_in(&self.folder)
-    }
-
-    async fn changed(&self, from: &Settings) {
-        while self.read() == *from {
-            sleep(LOOK).await;
-        }
-    }
-}
+type Settings = Result<Option<Config>, String>;
 
 /// Reads until it is stopped. Other settings end what is under way.
-pub async fn run<D: Desk>(desk: D, source: Source, stop: CancellationToken) {
+pub async fn run<D: Desk, H: Http>(desk: D, source: Source<H>, stop: CancellationToken) {
     while !stop.is_cancelled() {
         let settings = source.read();
-        let before = desk.before(desk.now() - HOUR_MS).await;
-        let state = announce(&desk, &settings, &before).await;
-        // What was written as sent while the settings changed.
-        let before_now = desk.before(desk.now()).await;
-        end_unanswered(&desk, before_now.unanswered).await;
+        let state = announce(&desk, &settings).await;
+        let changed = async {
+            while source.read() == settings {
+                sleep(LOOK).await;
+            }
+        };
         let reading = async {
             let Ok(Some(config)) = &settings else {
                 return pending().await;
             };
-            read(&desk, &source, config, (before.asked, state)).await;
+            read(&desk, Asker::new(config.clone(), source.clone()), state).await;
         };
         tokio::select! {
-            () = source.changed(&settings) => {}
+            () = changed => {}
             () = stop.cancelled() => {}
             () = reading => {}
         }
     }
-    let before = desk.before(desk.now()).await;
-    end_unanswered(&desk, before.unanswered).await;
+    end_unanswered(&desk).await;
 }
 
 /// Ends what an earlier run left, and writes whether a reader is on.
-async fn announce<D: Desk>(desk: &D, settings: &Settings, before: &Before) -> ReaderState {
-    end_unanswered(desk, before.unanswered.clone()).await;
-    let last_answer_at = before.state.last_answer_at;
+async fn announce<D: Desk>(desk: &D, settings: &Settings) -> ReaderState {
+    // What was being written when the settings changed is in the store after this.
+    desk.note(ReaderNote::default()).await;
+    let before = end_unanswered(desk).await;
     let mut state = ReaderState {
-        last_answer_at,
+        on: matches!(settings, Ok(Some(_))),
+        last_answer_at: before.state.last_answer_at,
         ..ReaderState::default()
     };
     if !before.unanswered.is_empty() {
-        state.last_error = Some(ReaderFault::Stopped.as_str().to_owned());
+        state.last_error = Some(ReaderFault::Stopped.to_string());
     }
     let mut row = before.state.on.then(|| ("reader_off", json!({})));
     match settings {
         Ok(None) => {}
         Ok(Some(config)) => {
-            state.on = true;
             let system = Sha256Digest::of_bytes(system_text().as_bytes()).to_string();
             let (to, whose) = (config.to(), &config.workspaces);
             let detail = json!({ "to": to, "workspaces": whose, "system": system });
@@ -138,69 +114,52 @@ async fn announce<D: Desk>(desk: &D, settings: &Settings, before: &Before) -> Re
         }
         Err(fault) => {
             tracing::warn!("config.toml, {fault}; the second reader is off");
-            state.last_error = Some(ReaderFault::Config.as_str().to_owned());
+            state.last_error = Some(ReaderFault::Config.to_string());
         }
     }
-    let subject = "reader".to_owned();
-    let audit = row.map(|(action, detail)| ReaderAudit {
-        action,
-        subject,
-        detail,
-    });
-    let (calls, kept) = (Vec::new(), Some(state.clone()));
-    desk.note(ReaderNote {
-        calls,
-        audit,
-        state: kept,
-    })
-    .await;
+    let mut note = ReaderNote::of(state.clone(), Vec::new());
+    note.audit = row.map(|(action, detail)| ReaderAudit::of(action, "reader", detail));
+    desk.note(note).await;
     state
 }
 
-async fn end_unanswered<D: Desk>(desk: &D, left: Vec<(i64, String)>) {
-    let ended = left.into_iter().map(|(row, subject)| {
+async fn end_unanswered<D: Desk>(desk: &D) -> Before {
+    let before = desk.before().await;
+    let ended = before.unanswered.iter().map(|(row, subject)| {
         let audit = answered(subject, 0, &Err(ReaderFault::Stopped));
-        ReadCall::of(row, Reading::Failed, Some(audit))
+        ReadCall::of(*row, Reading::Failed, Some(audit))
     });
     let calls: Vec<ReadCall> = ended.collect();
     if !calls.is_empty() {
         desk.note(calls.into()).await;
     }
+    before
 }
 
 /// A call that was asked about: row, `WS/AGENT/ID`, ms and what came of it.
 type Asked = (i64, String, u64, Result<Answer, ReaderFault>);
 
-struct Readings<'a, D> {
+struct Readings<'a, D, H> {
     desk: &'a D,
-    source: &'a Source,
-    asker: Arc<Asker>,
+    asker: Arc<Asker<H>>,
     line: Line,
-    /// Calls in line that a rule or key may still answer.
+    /// Calls that a rule or key may still answer.
     early: HashSet<i64>,
     under_way: JoinSet<Asked>,
     rest: Rest,
-    hour: Allowance,
     state: ReaderState,
     is_there: bool,
 }
 
 /// Never ends. Dropped, it ends what is under way.
-async fn read<D: Desk>(
-    desk: &D,
-    source: &Source,
-    config: &Config,
-    (asked, state): (Vec<i64>, ReaderState),
-) {
+async fn read<D: Desk, H: Http>(desk: &D, asker: Asker<H>, state: ReaderState) {
     let mut readings = Readings {
         desk,
-        source,
-        asker: Arc::new(Asker::new(config.clone(), source.guard.clone())),
+        asker: Arc::new(asker),
         line: Line::default(),
         early: HashSet::new(),
         under_way: JoinSet::new(),
         rest: Rest::default(),
-        hour: Allowance::new(config.per_hour, asked),
         state,
         is_there: true,
     };
@@ -220,11 +179,11 @@ async fn read<D: Desk>(
     }
 }
 
-impl<D: Desk> Readings<'_, D> {
+impl<D: Desk, H: Http> Readings<'_, D, H> {
     /// Looks for the program.
     async fn find(&mut self) {
         self.is_there = self.asker.is_there().await;
-        let missing = Some(ReaderFault::Missing.as_str().to_owned());
+        let missing = Some(ReaderFault::Missing.to_string());
         if !self.is_there {
             self.state.last_error = missing;
         } else if self.state.last_error == missing {
@@ -238,22 +197,24 @@ impl<D: Desk> Readings<'_, D> {
         let Some(waiting) = self.desk.waiting(&self.asker.config).await else {
             return;
         };
-        let mut gone: HashSet<i64> = self.line.take().into_iter().collect();
-        self.early.clear();
+        let mut gone: HashSet<i64> = self.early.drain().chain(self.line.take()).collect();
         for (row, deadline, is_for_people) in waiting {
             gone.remove(&row);
-            gone.extend(self.line.put(row, deadline));
-            if !is_for_people {
-                self.early.insert(row);
+            match is_for_people {
+                true => gone.extend(self.line.put(row, deadline)),
+                false => drop(self.early.insert(row)),
             }
         }
         self.skip(gone).await;
     }
 
     async fn start(&mut self) {
-        loop {
+        while self.is_agreed() {
             let now = self.desk.now();
-            if !self.is_there || self.hour.is_spent(now) {
+            let Some(asked) = self.desk.asked_since(now - HOUR_MS).await else {
+                return;
+            };
+            if !self.is_there || asked >= self.asker.config.per_hour.into() {
                 let rows = self.line.take();
                 return self.skip(rows).await;
             }
@@ -261,7 +222,7 @@ impl<D: Desk> Readings<'_, D> {
             if self.under_way.len() >= most {
                 return;
             }
-            let Some(row) = self.line.pop(&self.early) else {
+            let Some(row) = self.line.pop() else {
                 return;
             };
             if !self.send(row).await {
@@ -270,31 +231,31 @@ impl<D: Desk> Readings<'_, D> {
         }
     }
 
+    /// Whether the settings still are those: no argument leaves after the consent has ended, though nobody noticed yet.
+    fn is_agreed(&self) -> bool {
+        self.asker.source.read() == Ok(Some(self.asker.config.clone()))
+    }
+
     /// Writes that a call is asked about, then asks; false for one that waits no longer or is too large.
     async fn send(&mut self, row: i64) -> bool {
         let found = self.desk.call(row, self.asker.config.earlier).await;
         let Some((subject, Some(card))) = found.map(|(key, call)| (key, Card::of(call))) else {
             return false;
         };
-        let audit = asked(&self.asker, &card, subject.clone());
+        let audit = asked(&self.asker, &card, &subject);
         let call = ReadCall::of(row, Reading::Asked, Some(audit));
         if !self.desk.note(vec![call].into()).await {
             return false;
         }
-        // It was decided meanwhile.
-        let under_way = self.desk.before(self.desk.now()).await.unanswered;
-        if !under_way.iter().any(|(asked, _)| *asked == row) {
+        // It may have been decided meanwhile.
+        let under_way = self.desk.before().await.unanswered;
+        if !under_way.iter().any(|(asked, _)| *asked == row) || !self.is_agreed() {
             return true;
         }
-        // No argument leaves after the consent has ended, though the change was not noticed yet.
-        if self.source.read().as_ref() != Ok(&Some(self.asker.config.clone())) {
-            return true;
-        }
-        self.hour.take(self.desk.now());
-        let (asker, knows_code) = (Arc::clone(&self.asker), self.source.knows_code);
+        let asker = Arc::clone(&self.asker);
         self.under_way.spawn(async move {
             let begun = Instant::now();
-            let answer = asker.ask(&card, knows_code).await;
+            let answer = asker.ask(&card).await;
             let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
             (row, subject, ms, answer)
         });
@@ -303,7 +264,7 @@ impl<D: Desk> Readings<'_, D> {
 
     async fn done(&mut self, (row, subject, ms, answer): Asked) {
         let now = self.desk.now();
-        let audit = Some(answered(subject, ms, &answer));
+        let audit = Some(answered(&subject, ms, &answer));
         let mut call = ReadCall::of(row, Reading::Failed, audit);
         match answer {
             Ok(answer) => {
@@ -315,7 +276,7 @@ impl<D: Desk> Readings<'_, D> {
             Err(fault) => {
                 self.is_there &= fault != ReaderFault::Missing;
                 self.rest.failed(now);
-                self.state.last_error = Some(fault.as_str().to_owned());
+                self.state.last_error = Some(fault.to_string());
             }
         }
         self.note(vec![call]).await;
@@ -323,21 +284,13 @@ impl<D: Desk> Readings<'_, D> {
 
     async fn note(&mut self, calls: Vec<ReadCall>) {
         self.state.resting_until = self.rest.until(self.desk.now());
-        let (audit, state) = (None, Some(self.state.clone()));
-        self.desk
-            .note(ReaderNote {
-                calls,
-                audit,
-                state,
-            })
-            .await;
+        let note = ReaderNote::of(self.state.clone(), calls);
+        self.desk.note(note).await;
     }
 
     async fn skip(&self, rows: impl IntoIterator<Item = i64>) {
-        let skipped = rows
-            .into_iter()
-            .map(|row| ReadCall::of(row, Reading::Skipped, None));
-        let skipped: Vec<ReadCall> = skipped.collect();
+        let skipped = |row| ReadCall::of(row, Reading::Skipped, None);
+        let skipped: Vec<ReadCall> = rows.into_iter().map(skipped).collect();
         for calls in skipped.chunks(AT_ONCE) {
             self.desk.note(calls.to_vec().into()).await;
         }
@@ -346,21 +299,16 @@ impl<D: Desk> Readings<'_, D> {
 
 /// The row of the audit log before a card is sent.
 #[must_use]
-pub fn asked(asker: &Asker, card: &Card, subject: String) -> ReaderAudit {
+pub fn asked<H: Http>(asker: &Asker<H>, card: &Card, subject: &str) -> ReaderAudit {
     let text = asker.text(card);
     let digest = Sha256Digest::of_bytes(text.as_bytes()).to_string();
     let detail = json!({ "digest": digest, "bytes": text.len(), "to": asker.config.to() });
-    let action = "reader_asked";
-    ReaderAudit {
-        action,
-        subject,
-        detail,
-    }
+    ReaderAudit::of("reader_asked", subject, detail)
 }
 
 /// The row of its answer: places and words of the marks, or the failure's word.
 #[must_use]
-pub fn answered(subject: String, ms: u64, answer: &Result<Answer, ReaderFault>) -> ReaderAudit {
+pub fn answered(subject: &str, ms: u64, answer: &Result<Answer, ReaderFault>) -> ReaderAudit {
     let detail = match answer {
         Ok(answer) => {
             let codes: Vec<&str> = answer.marks.iter().map(|mark| mark.code.as_str()).collect();
@@ -369,10 +317,8 @@ pub fn answered(subject: String, ms: u64, answer: &Result<Answer, ReaderFault>) 
         }
         Err(fault) => json!({ "ms": ms, "failed": fault.as_str() }),
     };
-    let action = "reader_answered";
-    ReaderAudit {
-        action,
-        subject,
-        detail,
-    }
+    ReaderAudit::of("reader_answered", subject, detail)
 }
+
+#[cfg(test)]
+mod tests;

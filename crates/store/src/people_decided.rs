@@ -29,6 +29,49 @@ pub struct PersonDecided {
     pub message: Option<String>,
 }
 
+/// Of a decision of a person; the row of the request is `r`, that of the decision `d`.
+macro_rules! decided {
+    () => {
+        "SELECT r.request_id, r.raw, CASE r.verdict WHEN 'modify' THEN d.payload END AS edited, r.verdict,
+           r.decided_at, d.decided_by, d.message"
+    };
+}
+
+/// What makes it one on the tool, and none whose run failed or was refused; parameters as in [`ToolCall`].
+macro_rules! on_the_tool {
+    () => {
+        "r.ws = ?1 AND r.tool = ?2 AND r.agent = ?3 AND r.state = 'decided' AND r.origin = 'operator'
+         AND r.verdict IN ('approve', 'modify', 'deny', 'terminate') AND length(r.raw) > 0
+         AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.ws = r.ws AND c.agent = r.agent
+           AND c.request_id = r.request_id AND c.stage IN ('failed', 'refused'))"
+    };
+}
+
+/// The newest `limit` calls of the same agent's tool that people approved or denied from `since` on, however many
+/// others there are; newest first.
+pub async fn newest(
+    reader: &Reader,
+    call: ToolCall<'_>,
+    since: i64,
+    limit: i64,
+) -> Result<Vec<PersonDecided>, StoreError> {
+    Ok(sqlx::query_as(concat!(
+        decided!(),
+        // What rules decide is no part of this index, and rows follow arrival: nothing is sorted.
+        " FROM requests r INDEXED BY requests_by_origin JOIN decisions d ON d.request = r.id WHERE ",
+        on_the_tool!(),
+        " AND r.id < ?4 AND r.decided_at >= ?5 ORDER BY r.id DESC LIMIT ?6",
+    ))
+    .bind(call.workspace)
+    .bind(call.tool)
+    .bind(call.agent)
+    .bind(call.before)
+    .bind(since)
+    .bind(limit)
+    .fetch_all(&reader.0)
+    .await?)
+}
+
 /// Calls of the same agent's tool that people approved or denied from `since` until before `until`, newest decision
 /// first; none whose run failed or was refused. Of the newest `limit` calls of the tool and of the agent.
 pub async fn of_tool(
@@ -38,16 +81,12 @@ pub async fn of_tool(
     limit: i64,
 ) -> Result<Vec<PersonDecided>, StoreError> {
     Ok(sqlx::query_as(concat!(
-        "SELECT r.request_id, r.raw, CASE r.verdict WHEN 'modify' THEN d.payload END AS edited, r.verdict, r.decided_at,
-           d.decided_by, d.message
-         FROM requests r NOT INDEXED JOIN decisions d ON d.request = r.id WHERE r.id IN (",
+        decided!(),
+        " FROM requests r NOT INDEXED JOIN decisions d ON d.request = r.id WHERE r.id IN (",
         newest_calls!(),
-        ") AND r.ws = ?1 AND r.tool = ?2 AND r.agent = ?3 AND r.state = 'decided' AND r.origin = 'operator'
-         AND r.verdict IN ('approve', 'modify', 'deny', 'terminate') AND length(r.raw) > 0
-         AND r.decided_at >= ?6 AND r.decided_at < ?7
-         AND NOT EXISTS (SELECT 1 FROM receipts c WHERE c.ws = r.ws AND c.agent = r.agent
-           AND c.request_id = r.request_id AND c.stage IN ('failed', 'refused'))
-         ORDER BY r.decided_at DESC LIMIT ?5",
+        ") AND ",
+        on_the_tool!(),
+        " AND r.decided_at >= ?6 AND r.decided_at < ?7 ORDER BY r.decided_at DESC LIMIT ?5",
     ))
     .bind(call.workspace)
     .bind(call.tool)
@@ -169,3 +208,6 @@ pub async fn tools(
     .fetch_all(&reader.0)
     .await?)
 }
+
+#[cfg(test)]
+mod tests;

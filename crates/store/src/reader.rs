@@ -100,7 +100,7 @@ pub async fn waiting(
 ) -> Result<Vec<(i64, i64, bool)>, StoreError> {
     let sql = "SELECT id, deadline_at, stored_at <= ?2 FROM requests r
                WHERE state <> 'decided' AND state IN ('pending', 'holding')
-               AND kind = 'tool_call' AND findings IS NOT NULL
+               AND kind = 'tool_call' AND tool IS NOT 'countersign_probe' AND findings IS NOT NULL
                AND ws IN (SELECT value FROM json_each(?1))
                AND NOT EXISTS (SELECT 1 FROM reader x WHERE x.request = r.id)";
     let query = sqlx::query_as(sql).bind(workspaces).bind(before);
@@ -114,12 +114,12 @@ pub async fn under_way(reader: &Reader) -> Result<Vec<(i64, String)>, StoreError
     Ok(sqlx::query_as(sql).fetch_all(&reader.0).await?)
 }
 
-/// When calls were sent from `since` on, oldest first.
-pub async fn asked_since(reader: &Reader, since: i64) -> Result<Vec<i64>, StoreError> {
-    let sql = "SELECT asked_at FROM reader WHERE asked_at >= ? ORDER BY asked_at";
+/// How many calls were sent after that time, ms.
+pub async fn asked_since(reader: &Reader, after: i64) -> Result<i64, StoreError> {
+    let sql = "SELECT count(*) FROM reader WHERE asked_at > ?";
     Ok(sqlx::query_scalar(sql)
-        .bind(since)
-        .fetch_all(&reader.0)
+        .bind(after)
+        .fetch_one(&reader.0)
         .await?)
 }
 
@@ -158,3 +158,6 @@ pub async fn counts(reader: &Reader) -> Result<ReaderCounts, StoreError> {
         .fetch_one(&reader.0)
         .await?)
 }
+
+#[cfg(test)]
+mod tests;

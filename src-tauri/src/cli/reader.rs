@@ -1,14 +1,19 @@
 //! `reader`: a second reader of waiting calls, from being found to being tried.
 
 mod desk;
+mod edit;
+mod http;
+mod managed;
+mod names;
 mod shown;
 pub(crate) mod switch;
+mod tries;
 
 use std::process::ExitCode;
 
 use countersign_core::App;
 use countersign_reader::config::read_in;
-use countersign_reader::{Asker, guard, managed_hooks};
+use countersign_reader::{Asker, guard};
 use countersign_wire::ErrorCode;
 use serde_json::{Value, json};
 
@@ -18,6 +23,7 @@ use super::console::{deciding, options};
 use super::failure::Failure;
 use super::output::{Output, plain};
 use crate::secrets;
+use managed::managed_hooks;
 use switch::{Found, found, source, switch_off, switch_on, try_cards};
 
 pub(crate) use desk::SecondReader;
@@ -154,7 +160,7 @@ async fn try_all(app: &App, out: Output) -> Result<(), Failure> {
             "no second reader is on; see countersign reader list",
         ));
     };
-    let score = try_cards(app, &Asker::new(config, source.guard)).await?;
+    let score = try_cards(app, &Asker::new(config, source)).await?;
     let seconds = score.seconds_p50();
     let printed = match out.json {
         true => out.json_line(&json!({

@@ -18,7 +18,7 @@ async fn a_model_over_http_gets_one_post_and_a_redirect_gets_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let key = desk.path().join("reader.key");
-    fs::write(&key, "canary-key\n").unwrap();
+    fs::write(&key, "canary-http-key\n").unwrap();
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
     let answer = json!({ "choices": [{ "message": { "content": "```json\n{\"findings\": [{\"at\": \"/to\", \"code\": \"near_miss\", \"message\": \"m\"}]}\n```" } }], "usage": { "prompt_tokens": 7, "completion_tokens": 5 } }).to_string();
     let served = std::thread::spawn(move || {
@@ -37,6 +37,11 @@ async fn a_model_over_http_gets_one_post_and_a_redirect_gets_nothing() {
             while !read.ends_with('}') {
                 let count = stream.read(&mut buffer).unwrap();
                 read.push_str(&String::from_utf8_lossy(&buffer[..count]));
+            }
+            for process in fs::read_dir("/proc").unwrap().flatten() {
+                let words = fs::read(process.path().join("cmdline")).unwrap_or_default();
+                let words = String::from_utf8_lossy(&words).into_owned();
+                assert!(!words.contains("canary-http-key"), "{words}");
             }
             stream.write_all(answer.as_bytes()).unwrap();
             requests.push(read);
@@ -57,7 +62,10 @@ async fn a_model_over_http_gets_one_post_and_a_redirect_gets_nothing() {
     let requests = served.join().unwrap();
     assert_eq!(requests.len(), 2);
     let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
-    assert!(head.contains("authorization: Bearer canary-key"), "{head}");
+    assert!(
+        head.contains("authorization: Bearer canary-http-key"),
+        "{head}"
+    );
     let body: Value = serde_json::from_str(body).unwrap();
     assert_eq!(
         (&body["model"], &body["max_completion_tokens"]),
@@ -77,6 +85,6 @@ async fn a_model_over_http_gets_one_post_and_a_redirect_gets_nothing() {
         desk.run(&["status", "--json"]).out,
         fs::read_to_string(desk.path().join("serve.log")).unwrap(),
     ] {
-        assert!(!shown.contains("canary-key"));
+        assert!(!shown.contains("canary-http-key"));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::scrutiny::{APPROVED_MS, MOST, is_approval, person, ran};
+use super::scrutiny::{APPROVED_MS, is_approval, person, ran};
 use super::tool_record::call_of;
 use super::writer_state::{Tx, WriterState};
 use crate::Fault;
@@ -101,15 +101,13 @@ pub async fn earlier(
         return Ok(Vec::new());
     };
     let before = i64::MAX;
-    let (call, times) = (
-        ToolCall { before, ..call },
-        (app.now().0 - APPROVED_MS, i64::MAX),
-    );
-    let decided = people_decided::of_tool(&app.reader().0, call, times, MOST).await?;
+    let (call, since) = (ToolCall { before, ..call }, app.now().0 - APPROVED_MS);
+    let limit = i64::try_from(most).unwrap_or(i64::MAX);
+    let decided = people_decided::newest(app.reader(), call, since, limit).await?;
     let earlier = decided.into_iter().filter_map(|one| {
         let why = (!is_approval(&one)).then(|| one.message.clone().unwrap_or_default());
         let (args, by) = (ran(&one)?, person(&one));
         Some(EarlierCall { args, why, by })
     });
-    Ok(earlier.take(most).collect())
+    Ok(earlier.collect())
 }

@@ -2,7 +2,7 @@
 use super::*;
 
 fn sent(call: Call) -> Value {
-    serde_json::from_str(Card::of(call).unwrap().text()).unwrap()
+    serde_json::from_str(&Card::of(call).unwrap().text).unwrap()
 }
 
 fn call(args: Value) -> Call {
@@ -93,22 +93,4 @@ fn a_card_for_claude_code_mentions_nothing_and_is_the_same_json() {
     let read: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(read["args"], hostile);
     assert_eq!(read, sent(call(hostile)));
-}
-
-#[test]
-fn names_of_operators_are_someone() {
-    let names = ["Lena Kraus".to_owned(), "Öz".to_owned(), "B".to_owned()];
-    for (text, shown) in [
-        ("ask Lena Kraus, first", "ask someone, first"),
-        (
-            "LENA said: kraus@x, not Lenard",
-            "someone said: someone@x, not Lenard",
-        ),
-        ("lena", "someone"),
-        ("öz, xöz, Öz", "someone, xöz, someone"),
-        ("B is no name", "B is no name"),
-        ("", ""),
-    ] {
-        assert_eq!(without_names(text, &names), shown);
-    }
 }

@@ -3,7 +3,7 @@ use std::fs;
 
 use super::*;
 
-fn of(section: &str) -> Result<Option<Config>, ConfigFault> {
+fn of(section: &str) -> Result<Option<Config>, String> {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("open.key"), "k").unwrap();
     fs::set_permissions(
@@ -201,10 +201,11 @@ fn each_fault_names_its_line_and_key() {
         ("workspaces = [".to_owned(), 4, ""),
     ] {
         let fault = of(&section).unwrap_err();
-        assert!(fault.why.starts_with(words), "{section}: {fault}");
-        assert_eq!(fault.line, line, "{section}: {fault}");
+        let named = format!("line {line}: [reader] {words}");
+        assert!(fault.starts_with(&named), "{section}: {fault}");
     }
-    assert_eq!(read("reader = 1", Path::new("/")).unwrap_err().line, 1);
+    let fault = read("reader = 1", Path::new("/")).unwrap_err();
+    assert!(fault.starts_with("line 1: [reader] reader "), "{fault}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use countersign_core::ops::reader;
 use countersign_core::store::reader as table;
 use countersign_core::{App, AppEvent};
 use countersign_reader::config::Config;
-use countersign_reader::{Before, Call, Desk, run, without_names};
-use countersign_wire::ApprovalRequest;
+use countersign_reader::{Before, Call, Desk, run};
+use countersign_wire::{ApprovalRequest, escape};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::sync::broadcast::Receiver;
@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::super::show::scrutiny::compared;
+use super::names::without_names;
 use super::switch::source;
 use crate::secrets::{Secrets, hide_under, hiding};
 
@@ -74,7 +75,8 @@ impl ConsoleDesk {
             let Some(why) = earlier.why else {
                 return json!({ "args": args, "approved": true });
             };
-            let why = hiding().escape(&without_names(&why, &names)).plain();
+            // Hidden first: a name in a secret would leave the rest of it.
+            let why = escape(&without_names(&hiding().text(&why), &names)).plain();
             let why: String = why.chars().take(WHY).collect();
             json!({ "args": args, "approved": false, "why": why })
         });
@@ -118,10 +120,13 @@ impl Desk for ConsoleDesk {
         }
         let found = self.app.scrutiny(&line).await.ok()??;
         let compared = found.compared.map(|of| compared(&of, Secrets::Hidden));
+        let hidden = hiding().json(&args);
+        // A value is cut there, and what is left of a secret does not look like one.
+        let is_whole = |effect: &String| !effect.contains('…') || hidden == args;
         let call = Call {
             tool: hiding().text(&tool.name),
-            args: hiding().json(&args),
-            effect: found.effect.map(|effect| Secrets::Hidden.sentence(&effect)),
+            effect: (found.effect.filter(is_whole)).map(|of| Secrets::Hidden.sentence(&of)),
+            args: hidden,
             differs: compared.map(|mut of| of["differs"].take()),
             earlier: self.earlier(&line, earlier).await?,
             today: self.app.now().rfc3339().chars().take(DAY).collect(),
@@ -129,12 +134,16 @@ impl Desk for ConsoleDesk {
         Some((line.key()?.to_string(), call))
     }
 
-    async fn before(&self, since: i64) -> Before {
+    async fn asked_since(&self, after: i64) -> Option<i64> {
+        let store = reader::store(&self.app);
+        table::asked_since(store, after).await.ok()
+    }
+
+    async fn before(&self) -> Before {
         let store = reader::store(&self.app);
         Before {
             state: table::state(store).await.unwrap_or_default(),
             unanswered: table::under_way(store).await.unwrap_or_default(),
-            asked: table::asked_since(store, since).await.unwrap_or_default(),
         }
     }
 

@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use countersign_core::App;
 use countersign_core::domain::reader::{ReaderAudit, ReaderFault};
 use countersign_core::ops::scrutiny::Code;
-use countersign_reader::config::{self, Config, edit, is_model};
-use countersign_reader::{
-    Answer, Asker, Known, MadeUp, Score, Source, answered, asked, locate, made_up, models,
-};
+use countersign_reader::config::{self, Config, is_model};
+use countersign_reader::{Answer, Asker, Http as _, Known, Source, answered, asked, locate};
 use countersign_wire::ErrorCode;
 use serde_json::json;
 use tokio::time::Instant;
@@ -16,6 +14,9 @@ use tokio::time::Instant;
 use super::super::config::FILE;
 use super::super::connect::place::Target;
 use super::super::failure::Failure;
+use super::edit;
+use super::http::Models;
+use super::tries::{MadeUp, Score, made_up};
 
 /// What is not about a call in the audit log.
 const SUBJECT: &str = "reader";
@@ -33,19 +34,19 @@ pub(crate) struct Found {
 
 /// Looks for all known programs.
 pub(crate) async fn found() -> Vec<Found> {
-    let mut all = Vec::new();
+    let (mut all, http) = (Vec::new(), Models::new());
     for known in Known::ALL {
         let (place, models) = match known {
             Known::ClaudeCode => (
                 locate("claude").map(|path| path.display().to_string()),
                 Vec::new(),
             ),
-            known => match models(known).await {
+            known => match http.models(known).await {
                 Some(models) => (Some("127.0.0.1".to_owned()), models),
                 None => (None, Vec::new()),
             },
         };
-        let (name, outside) = (known.name(), known.outside(None));
+        let (name, outside) = (known.as_str(), known.outside(None));
         all.push(Found {
             name,
             place,
@@ -57,13 +58,14 @@ pub(crate) async fn found() -> Vec<Found> {
 }
 
 /// Where a data folder's reader is set, and how its program is started.
-pub(crate) fn source(folder: &Path) -> Source {
+pub(crate) fn source(folder: &Path) -> Source<Models> {
     let own = std::env::current_exe().unwrap_or_else(|_| "countersign".into());
     let words = ["reader", "guard", "--"].map(Into::into);
     Source {
         folder: folder.to_owned(),
         guard: std::iter::once(own.into()).chain(words).collect(),
         knows_code: |code| serde_json::from_value::<Code>(code.into()).is_ok(),
+        http: Models::new(),
     }
 }
 
@@ -82,10 +84,15 @@ pub(crate) async fn switch_on(
     let text = target.text.clone().unwrap_or_default();
     let new = edit::use_program(&text, name, workspaces, model)
         .map_err(|error| target.unreadable(error.message()))?;
+    let faulty = |fault: String| {
+        // The line is one that is not written.
+        let (_, why) = fault.split_once("[reader] ").unwrap_or(("", &fault));
+        Failure::usage(format!("{why}; see countersign reader list"))
+    };
     let config = config::read(&new, app.data().path())
-        .map_err(|fault| Failure::usage(format!("{}; see countersign reader list", fault.why)))?
+        .map_err(faulty)?
         .ok_or_else(|| Failure::usage("name the workspaces whose calls it reads"))?;
-    let asker = Asker::new(config.clone(), source(app.data().path()).guard);
+    let asker = Asker::new(config.clone(), source(app.data().path()));
     let failed = |why: ReaderFault| {
         let why = format!(
             "{name} did not answer a made-up card ({}): nothing was changed. Is it installed, logged in and up to date?",
@@ -120,7 +127,7 @@ pub(crate) fn switch_off(folder: &Path) -> Result<bool, Failure> {
 }
 
 /// Asks about all made-up cards, one after the other. Three failures in a row end it.
-pub(crate) async fn try_cards(app: &App, asker: &Asker) -> Result<Score, Failure> {
+pub(crate) async fn try_cards(app: &App, asker: &Asker<Models>) -> Result<Score, Failure> {
     let (mut score, mut in_a_row) = (Score::default(), 0);
     for made in made_up() {
         let (seconds, answer) = match in_a_row {
@@ -136,19 +143,18 @@ pub(crate) async fn try_cards(app: &App, asker: &Asker) -> Result<Score, Failure
 /// Asks about one made-up card, with its rows in the audit log.
 async fn try_one(
     app: &App,
-    asker: &Asker,
+    asker: &Asker<Models>,
     made: &MadeUp,
 ) -> Result<(f64, Result<Answer, ReaderFault>), Failure> {
     let record = async |mut row: ReaderAudit| {
         row.detail["try"] = json!(true);
         app.record(row.action, row.subject, row.detail).await
     };
-    record(asked(asker, &made.card, SUBJECT.to_owned())).await?;
+    record(asked(asker, &made.card, SUBJECT)).await?;
     let begun = Instant::now();
-    let knows_code = source(app.data().path()).knows_code;
-    let answer = asker.ask(&made.card, knows_code).await;
+    let answer = asker.ask(&made.card).await;
     let took = begun.elapsed();
     let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    record(answered(SUBJECT.to_owned(), ms, &answer)).await?;
+    record(answered(SUBJECT, ms, &answer)).await?;
     Ok((took.as_secs_f64(), answer))
 }

@@ -26,7 +26,7 @@ pub(crate) async fn reader(desk: &Desk, _: Nothing) -> Result<ReaderView, IpcErr
     let fault = settings.as_ref().err();
     Ok(ReaderView {
         sentence: config.map(|config| config.sentence()),
-        fault: fault.map(|fault| escape(&fault.to_string()).plain()),
+        fault: fault.map(|fault| escape(fault).plain()),
         workspaces,
         asked: counts.asked,
         failed: counts.failed,
@@ -45,7 +45,9 @@ pub(crate) async fn reader(desk: &Desk, _: Nothing) -> Result<ReaderView, IpcErr
 
 pub(crate) async fn readers_found(_: &Desk, _: Nothing) -> Result<ReadersFound, IpcError> {
     let all = found().await.into_iter().map(|of| {
-        let known = Known::ALL.into_iter().find(|known| known.name() == of.name);
+        let known = Known::ALL
+            .into_iter()
+            .find(|known| known.as_str() == of.name);
         let host = |model: &str| Some(known?.outside(Some(model))?.to_owned());
         let model = |name: String| ReaderModel {
             outside: host(&name),
@@ -66,7 +68,7 @@ pub(crate) async fn readers_found(_: &Desk, _: Nothing) -> Result<ReadersFound, 
 pub(crate) async fn use_reader(desk: &Desk, args: UseReaderArgs) -> Result<ReaderView, IpcError> {
     let known = Known::ALL
         .into_iter()
-        .find(|known| known.name() == args.name);
+        .find(|known| known.as_str() == args.name);
     let host = known.and_then(|known| known.outside(args.model.as_deref()));
     if host.is_some_and(|host| host != args.typed) {
         let why = "type the host to which arguments go";
@@ -88,7 +90,7 @@ pub(crate) async fn try_reader(desk: &Desk, _: Nothing) -> Result<ReaderTried, I
     let Ok(Some(config)) = read_in(desk.app.data().path()) else {
         return Err(refuse(IpcErrorCode::NotFound, "no second reader is on"));
     };
-    let score = try_cards(&desk.app, &Asker::new(config, source.guard)).await;
+    let score = try_cards(&desk.app, &Asker::new(config, source)).await;
     let score = score.map_err(|failure| refused(&failure))?;
     Ok(ReaderTried {
         seconds: score.seconds_p50(),

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 use std::collections::BTreeSet;
 
-use countersign_domain::reader::ReaderMark;
+use countersign_core::domain::reader::ReaderMark;
 
 use super::*;
 
@@ -23,13 +23,13 @@ fn twelve_cards_of_six_lines_of_work_are_half_bad_at_a_place_that_is_there() {
     assert_eq!(cards.len(), 12);
     let tools: BTreeSet<String> = cards
         .iter()
-        .map(|made| serde_json::from_str::<Value>(made.card.text()).unwrap()["tool"].to_string())
+        .map(|made| serde_json::from_str::<Value>(&made.card.text).unwrap()["tool"].to_string())
         .collect();
     assert_eq!(tools.len(), 6);
     assert_eq!(cards.iter().filter(|made| !made.bad.is_empty()).count(), 6);
     for made in &cards {
         for at in &made.bad {
-            assert!(made.card.args().pointer(at).is_some(), "{at}");
+            assert!(made.card.args.pointer(at).is_some(), "{at}");
         }
     }
 }

@@ -1,30 +1,28 @@
 //! The made-up cards that show what a reader is worth.
 
-use countersign_domain::reader::ReaderFault;
+use countersign_core::domain::reader::ReaderFault;
+use countersign_reader::{Answer, Card};
 use serde_json::Value;
-
-use crate::Answer;
-use crate::card::Card;
 
 const CARDS: &str = include_str!("tries/cards.json");
 
 /// A made-up card.
 #[derive(Debug, Clone)]
-pub struct MadeUp {
+pub(crate) struct MadeUp {
     /// What is sent.
-    pub card: Card,
+    pub(crate) card: Card,
     /// The places that show what is bad; none where it is good.
-    pub bad: Vec<String>,
+    pub(crate) bad: Vec<String>,
 }
 
 /// The twelve cards; dates in them are those of a fixed day.
-#[must_use]
-pub fn made_up() -> Vec<MadeUp> {
+pub(crate) fn made_up() -> Vec<MadeUp> {
     let cards: Vec<Value> = serde_json::from_str(CARDS).unwrap_or_default();
     let made = cards.iter().map(|of| {
         let bad = of["bad"].as_array().into_iter().flatten();
         let bad = bad.filter_map(|at| Some(at.as_str()?.to_owned()));
-        let (card, bad) = (Card::written(&of["card"]), bad.collect());
+        let (text, args) = (of["card"].to_string(), of["card"]["args"].clone());
+        let (card, bad) = (Card { text, args }, bad.collect());
         MadeUp { card, bad }
     });
     made.collect()
@@ -32,25 +30,30 @@ pub fn made_up() -> Vec<MadeUp> {
 
 /// What came of the cards.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Score {
+pub(crate) struct Score {
     /// Bad ones with a mark at the place.
-    pub found: u32,
+    pub(crate) found: u32,
     /// Bad ones.
-    pub of: u32,
+    pub(crate) of: u32,
     /// Good ones with a mark.
-    pub false_marks: u32,
+    pub(crate) false_marks: u32,
     /// Good ones.
-    pub of_good: u32,
+    pub(crate) of_good: u32,
     /// Cards without an answer.
-    pub failed: u32,
+    pub(crate) failed: u32,
     /// Why the last of them has none.
-    pub why: Option<&'static str>,
+    pub(crate) why: Option<&'static str>,
     seconds: Vec<f64>,
 }
 
 impl Score {
     /// Counts one card that took so many seconds.
-    pub fn add(&mut self, made: &MadeUp, seconds: f64, answer: &Result<Answer, ReaderFault>) {
+    pub(crate) fn add(
+        &mut self,
+        made: &MadeUp,
+        seconds: f64,
+        answer: &Result<Answer, ReaderFault>,
+    ) {
         let is_good = made.bad.is_empty();
         self.of += u32::from(!is_good);
         self.of_good += u32::from(is_good);
@@ -69,8 +72,7 @@ impl Score {
     }
 
     /// The middle time of an answer, s.
-    #[must_use]
-    pub fn seconds_p50(&self) -> Option<f64> {
+    pub(crate) fn seconds_p50(&self) -> Option<f64> {
         let mut seconds = self.seconds.clone();
         seconds.sort_by(f64::total_cmp);
         seconds.get(seconds.len() / 2).copied()

@@ -9,7 +9,7 @@ const WHO: &str = "program command endpoint protocol key_file send_arguments_to 
 ///
 /// # Errors
 /// The reader's of TOML.
-pub fn use_program(
+pub(super) fn use_program(
     text: &str,
     program: &str,
     workspaces: &[String],
@@ -32,7 +32,7 @@ pub fn use_program(
 ///
 /// # Errors
 /// The reader's of TOML.
-pub fn remove(text: &str) -> Result<String, TomlError> {
+pub(super) fn remove(text: &str) -> Result<String, TomlError> {
     let mut file: DocumentMut = text.parse()?;
     file.remove("reader");
     Ok(file.to_string())
