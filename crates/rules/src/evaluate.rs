@@ -6,7 +6,6 @@
 mod found;
 mod probe;
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,7 +16,6 @@ use serde_json::Value;
 
 use self::probe::{Cover, Probe, probe};
 use super::arguments::same;
-use super::commands::Reading;
 use super::conditions::{Conditions, Facts, STEPS_MAX};
 use super::effective::args_that_run;
 use super::rule::{Effect, Enabled, Rule};
@@ -187,13 +185,7 @@ pub struct Setting<'a> {
 #[must_use]
 pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) -> Evaluation {
     let run = args_that_run(asked.args, asked.effective);
-    let cover = Cover {
-        asked,
-        setting,
-        also: run.as_ref(),
-        hidden: OnceCell::new(),
-        reading: Reading::of(asked.native).of_tool(asked.tool),
-    };
+    let cover = Cover::of(asked, setting, run.as_ref());
     let rules = policy.rules();
     let mut left = STEPS_MAX;
     let mut probes = look(policy, &cover, &mut left);
@@ -204,13 +196,7 @@ pub fn evaluate(policy: &PolicySet, asked: &Asked<'_>, setting: &Setting<'_>) ->
             args_digest: digest.as_ref(),
             ..*asked
         };
-        let cover = Cover {
-            asked: &changed,
-            setting,
-            also: None,
-            hidden: OnceCell::new(),
-            reading: Reading::of(asked.native).of_tool(asked.tool),
-        };
+        let cover = Cover::of(&changed, setting, None);
         probes = both(policy, probes, look(policy, &cover, &mut left));
     }
     let mut found = Evaluation {

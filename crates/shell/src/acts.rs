@@ -1,6 +1,6 @@
 //! Options and subcommands by which a harmless program runs or writes something. One table.
 
-use crate::options::is_option;
+use crate::options::{is_option, operands};
 use crate::script::Word;
 
 /// Where an option counts.
@@ -166,6 +166,30 @@ fn acts_by(
             counts
                 && options.any(|option| forms.iter().flatten().any(|text| is_option(text, option)))
         })
+}
+
+/// Where the scripts of a `sed` are, and whether these are all of them.
+#[must_use]
+pub fn sed_scripts(words: &[Word]) -> (Vec<usize>, bool) {
+    let (places, unsure) = operands(
+        words,
+        1,
+        "-e --expression -l --line-length",
+        "-n -E -r -u -z --quiet --silent --regexp-extended --posix --debug",
+    );
+    let (mut scripts, mut glued) = (Vec::new(), false);
+    for (place, word) in words.iter().enumerate().skip(1) {
+        let text = word.text.as_str();
+        let long = text.starts_with("--e");
+        if long || is_option(text, "-e") {
+            scripts.push(place + 1);
+            glued |= text.contains('=') || (!long && !text.ends_with('e'));
+        }
+    }
+    if scripts.is_empty() {
+        scripts.extend(places.first());
+    }
+    (scripts, !unsure && !glued)
 }
 
 /// Whether a script of `sed` only prints and replaces.

@@ -2,7 +2,7 @@
 
 use countersign_shell::folders::{Folder, moves};
 use countersign_shell::given::{Lies, is_reader};
-use countersign_shell::options::{operands, subcommands};
+use countersign_shell::options::subcommands;
 use countersign_shell::wrappers::needs_no_pattern;
 use countersign_shell::{Command, How, Shell, Word, acts};
 
@@ -236,13 +236,8 @@ impl Cover<'_> {
         } else {
             command.assignments.is_empty()
         };
-        let mut literal = aligned(&part.words[from + 1..], part.rest, &command.words[1..])?;
-        literal.iter_mut().flatten().for_each(|place| *place += 1);
-        literal.insert(0, Some(0));
-        let literal: Vec<Option<usize>> = literal
-            .into_iter()
-            .map(|place| place.map(|place| place + from))
-            .collect();
+        let mut literal = aligned(part, from + 1, &command.words[1..])?;
+        literal.insert(0, Some(from));
         let fits = prefix && self.redirections(at, Some(part)) && !self.acts(at, &literal);
         fits.then_some(literal)
     }
@@ -390,25 +385,7 @@ impl Cover<'_> {
 
     fn sed_acts(&self, at: usize, literal: &[Option<usize>]) -> bool {
         let words = &self.read.script.commands[at].words;
-        let (places, unsure) = operands(
-            words,
-            1,
-            "-e --expression -l --line-length",
-            "-n -E -r -u -z --quiet --silent --regexp-extended --posix --debug",
-        );
-        let mut scripts: Vec<usize> = Vec::new();
-        let mut glued = false;
-        for (place, word) in words.iter().enumerate().skip(1) {
-            let text = word.text.as_str();
-            let long = text.starts_with("--e");
-            if long || (text.starts_with('-') && !text.starts_with("--") && text.contains('e')) {
-                scripts.push(place + 1);
-                glued |= text.contains('=') || (!long && !text.ends_with('e'));
-            }
-        }
-        if scripts.is_empty() {
-            scripts.extend(places.first());
-        }
+        let (scripts, sure) = acts::sed_scripts(words);
         let quiet = |place: &usize| {
             literal.get(*place).is_some_and(Option::is_some)
                 || words
@@ -416,7 +393,7 @@ impl Cover<'_> {
                     .and_then(Word::literal)
                     .is_some_and(acts::is_quiet_sed)
         };
-        unsure || glued || !scripts.iter().all(quiet)
+        !sure || !scripts.iter().all(quiet)
     }
 
     /// Whether `rm` reaches what no prefix lets it: the root, a home, a folder around the agent's own.
@@ -490,35 +467,28 @@ fn lower_name(word: &Word) -> bool {
         .is_some_and(|name| name.starts_with('-') || name.chars().any(|c| c.is_ascii_lowercase()))
 }
 
-/// For each word the place of the literal that it matched; none where the words are not a match.
-fn aligned(pattern: &[Element], rest: bool, words: &[Word]) -> Option<Vec<Option<usize>>> {
-    let tail = |words: &[Word]| (rest || words.is_empty()).then(|| vec![None; words.len()]);
-    let Some((first, others)) = pattern.split_first() else {
-        return tail(words);
+/// For each word the place of the literal that it matched, of the pattern's words from `from` on; none where the words
+/// are not a match.
+fn aligned(part: &Part, from: usize, words: &[Word]) -> Option<Vec<Option<usize>>> {
+    let Some(first) = part.words.get(from) else {
+        return (part.rest || words.is_empty()).then(|| vec![None; words.len()]);
     };
     let (word, behind) = words.split_first()?;
-    let shifted = |mut found: Vec<Option<usize>>, by: usize, own: Option<usize>| {
-        for place in found.iter_mut().flatten() {
-            *place += by;
-        }
+    let before = |own, from| {
+        let mut found = aligned(part, from, behind)?;
         found.insert(0, own);
-        found
+        Some(found)
     };
-    match first {
-        Element::Some if word.dynamic => None,
-        Element::Some => aligned(others, rest, behind)
-            .map(|found| shifted(found, 1, None))
-            .or_else(|| aligned(pattern, rest, behind).map(|found| shifted(found, 0, None))),
-        Element::Literal(_) | Element::Glob(_) => {
-            let known = word.literal()?;
-            let own = matches!(first, Element::Literal(_)).then_some(0);
-            // A `*` within a word leads to no other folder.
-            let climbs = matches!(first, Element::Glob(text) if !text.contains(".."))
-                && known.split('/').any(|part| part == "..");
-            (!climbs && first.is(known))
-                .then(|| aligned(others, rest, behind))
-                .flatten()
-                .map(|found| shifted(found, 1, own))
-        }
+    if *first == Element::Some {
+        let any = || before(None, from + 1).or_else(|| before(None, from));
+        return (!word.dynamic).then(any).flatten();
     }
+    let known = word.literal()?;
+    // A `*` within a word leads to no other folder.
+    let climbs = matches!(first, Element::Glob(text) if !text.contains(".."))
+        && known.split('/').any(|part| part == "..");
+    let own = matches!(first, Element::Literal(_)).then_some(from);
+    (!climbs && first.is(known))
+        .then(|| before(own, from + 1))
+        .flatten()
 }

@@ -78,13 +78,27 @@ pub(super) struct Cover<'a> {
     pub(super) asked: &'a Asked<'a>,
     pub(super) setting: &'a Setting<'a>,
     /// Other arguments that run instead.
-    pub(super) also: Option<&'a Value>,
-    pub(super) hidden: OnceCell<bool>,
+    also: Option<&'a Value>,
+    hidden: OnceCell<bool>,
     /// Its commands and paths, read once for all rules.
-    pub(super) reading: Reading<'a>,
+    reading: Reading<'a>,
 }
 
-impl Cover<'_> {
+impl<'a> Cover<'a> {
+    pub(super) fn of(
+        asked: &'a Asked<'a>,
+        setting: &'a Setting<'a>,
+        also: Option<&'a Value>,
+    ) -> Self {
+        Self {
+            asked,
+            setting,
+            also,
+            hidden: OnceCell::new(),
+            reading: Reading::of(asked.native).of_tool(asked.tool),
+        }
+    }
+
     /// Whether who signed the rules and the setup may not let this run.
     pub(super) fn author(&self) -> Option<Matcher> {
         (!self.setting.author_may).then_some(Matcher::AuthorLimit)
