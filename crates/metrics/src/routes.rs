@@ -32,7 +32,8 @@ struct Current {
     page: Page,
     /// The place in the log up to which is counted.
     counted: Option<i64>,
-    made_at: Option<Instant>,
+    /// When the page was made, and its two forms.
+    made: Option<(Instant, [String; 2])>,
 }
 
 impl<D: Desk> Pages<D> {
@@ -40,7 +41,7 @@ impl<D: Desk> Pages<D> {
         let current = Current {
             page: Page::new(version),
             counted: None,
-            made_at: None,
+            made: None,
         };
         Self {
             desk,
@@ -68,7 +69,8 @@ impl<D: Desk> Pages<D> {
 
     async fn text(&self, open_metrics: bool) -> Option<String> {
         let mut current = self.current.lock().await;
-        if current.made_at.is_none_or(|at| at.elapsed() >= AGE) {
+        let is_old = |(at, _): &(Instant, _)| at.elapsed() >= AGE;
+        if current.made.as_ref().is_none_or(is_old) {
             let begun = Instant::now();
             let figures = self.desk.figures().await?;
             // Afterwards: nothing waits that is not counted.
@@ -76,9 +78,14 @@ impl<D: Desk> Pages<D> {
                 return None;
             }
             current.page.set(&figures);
-            current.made_at = Some(begun);
+            let forms = [
+                current.page.text(false).ok()?,
+                current.page.text(true).ok()?,
+            ];
+            current.made = Some((begun, forms));
         }
-        current.page.text(open_metrics).ok()
+        let (_, forms) = current.made.as_ref()?;
+        Some(forms[usize::from(open_metrics)].clone())
     }
 }
 
