@@ -39,7 +39,10 @@ mod tests {
         let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned();
         let (id, body) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", br#"{"test": 2432232314}"#);
         let one = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
-        assert_eq!(signature(&[secret.clone()], id, 1_614_265_330, body), one);
+        assert_eq!(
+            signature(std::slice::from_ref(&secret), id, 1_614_265_330, body),
+            one
+        );
         let both = [secret, super::secret(&[7; 32])];
         let two = signature(&both, id, 1_614_265_330, body);
         assert!(two.starts_with(&format!("{one} v1,")), "{two}");
