@@ -574,3 +574,40 @@ CREATE TABLE reader(
 CREATE INDEX reader_by_asked ON reader(asked_at) WHERE asked_at IS NOT NULL;
 CREATE INDEX reader_under_way ON reader(request) WHERE state = 'asked';
 CREATE INDEX reader_marked ON reader(request) WHERE marks IS NOT NULL;
+
+-- How far each feed has come. One that is out of the settings keeps its place for a while.
+CREATE TABLE feeds(
+  name          TEXT PRIMARY KEY,
+  -- Digest of its settings, and where it sends: JSON, without what may be secret.
+  settings      TEXT NOT NULL,
+  address       TEXT NOT NULL,
+  -- The last row of the audit log of which every event was taken, is in feed_events, or is not wanted.
+  cursor        INTEGER NOT NULL,
+  -- Events up to replay_to are sent again; then it goes on behind resume_at.
+  replay_to     INTEGER,
+  resume_at     INTEGER,
+  state         TEXT NOT NULL CHECK (state IN ('ok', 'resting', 'disabled')),
+  last_taken_at INTEGER,
+  last_error    TEXT,
+  -- Grows with every change that a command makes: a running feed then begins anew.
+  revision      INTEGER NOT NULL,
+  removed_at    INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Events that a receiver refused, those that wait behind one of them (tries 0), and those that are sent again by their id.
+-- due_at: when the next try may be.
+CREATE TABLE feed_events(
+  feed       TEXT NOT NULL,
+  id         TEXT NOT NULL,
+  seq        INTEGER NOT NULL,
+  type       TEXT NOT NULL,
+  subject    TEXT NOT NULL,
+  tries      INTEGER NOT NULL,
+  first_at   INTEGER NOT NULL,
+  last_at    INTEGER NOT NULL,
+  last_error TEXT,
+  due_at     INTEGER NOT NULL,
+  state      TEXT NOT NULL CHECK (state IN ('retrying', 'dead')),
+  PRIMARY KEY(feed, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX feed_events_by_seq ON feed_events(feed, state, seq);

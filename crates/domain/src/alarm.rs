@@ -53,6 +53,8 @@ pub enum AlarmCode {
     BusMoved,
     /// The gate in front of an agent's program lets calls run.
     GateOpen,
+    /// A receiver of a feed is away, or refuses events.
+    FeedFailing,
 }
 
 /// The words of a code that this version does not know.
@@ -88,6 +90,7 @@ impl AlarmCode {
             Self::AgentFloods,
             Self::BusMoved,
             Self::GateOpen,
+            Self::FeedFailing,
         ];
         let incidents = INCIDENTS.into_iter().map(Self::Executed);
         incidents
@@ -121,6 +124,7 @@ impl AlarmCode {
             Self::AgentFloods => "agent_floods",
             Self::BusMoved => "bus_moved",
             Self::GateOpen => "gate_open",
+            Self::FeedFailing => "feed_failing",
         }
     }
 
@@ -200,6 +204,9 @@ impl AlarmCode {
             Self::BusMoved => {
                 "This port was in use when the console's own server started, so the server uses another one. Agents enrolled before still connect to this port, and the program there sees what they send."
             }
+            Self::FeedFailing => {
+                "The receiver of this feed is away, refuses events, or wants no more of them."
+            }
             Self::GateOpen => {
                 "The gate in front of this agent's program lets calls run that nobody approved: a probe was not denied, or a call ran without a request."
             }
@@ -275,6 +282,9 @@ impl AlarmCode {
             }
             Self::BusMoved => {
                 "`countersign doctor` names these agents; end the program that holds the port and start the console again, or enroll them again (`countersign enroll`)."
+            }
+            Self::FeedFailing => {
+                "`countersign feeds list` says why and `countersign feeds test NAME` tries it; `feeds failed NAME` lists what was refused, `feeds replay` sends it again, `feeds enable` a feed that was disabled."
             }
             Self::GateOpen => {
                 "`countersign agents` and Agents in the window say why; once it is closed, `countersign doctor --gate NAME` with the program's name ends this alarm."

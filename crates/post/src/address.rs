@@ -1,6 +1,7 @@
 //! Which addresses are never connected to, whoever named them: metadata services, multicast, link-local, unspecified.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The metadata services that are outside of the link-local network.
 const METADATA: [Ipv4Addr; 2] = [
@@ -39,6 +40,26 @@ fn inside(address: Ipv6Addr) -> Option<Ipv4Addr> {
         _ => return None,
     };
     Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+}
+
+/// A name has an address that is forbidden.
+#[derive(Debug, thiserror::Error)]
+#[error("the address is forbidden")]
+pub(super) struct Forbidden;
+
+/// The system's addresses of a name or address, unless one of them is forbidden: whoever connects uses these and looks
+/// no name up twice. What calls itself local is local.
+///
+/// # Errors
+/// When there is none, or one is forbidden.
+pub async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let found: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
+    let local = host == "localhost" || host.ends_with(".localhost");
+    let refused = |at: &SocketAddr| is_forbidden(at.ip()) || local && !at.ip().is_loopback();
+    if found.iter().any(refused) {
+        return Err(io::Error::other(Forbidden));
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

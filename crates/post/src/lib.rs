@@ -2,10 +2,11 @@
 
 mod address;
 mod sign;
+mod tls;
 
-use std::error::Error as _;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +16,15 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
 use url::{Host, Url};
 
-pub use address::is_forbidden;
+use address::Forbidden;
+pub use address::{is_forbidden, resolve};
 pub use sign::{secret, signature};
+pub use tls::trust;
+
+/// Servers close a connection that nobody uses; one that is older is not used again. The shortest usual limit is 5 s.
+const IDLE: Duration = Duration::from_secs(4);
+/// Of an answer of which the status alone counts.
+const FOR_A_BODY: Duration = Duration::from_secs(1);
 
 /// Why no answer came. Says nothing of what was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -77,12 +85,22 @@ impl Post {
     /// # Errors
     /// When they cannot be read.
     pub fn new() -> io::Result<Self> {
-        // Fails where it was done before.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        Self::trusting(None)
+    }
+
+    /// Trusts the authorities in this PEM file alone, without one those of the system.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn trusting(authorities: Option<&Path>) -> io::Result<Self> {
+        let mut tls = trust(authorities)?;
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let client = Client::builder()
             .redirect(Policy::none())
             .no_proxy()
             .referer(false)
+            .pool_idle_timeout(IDLE)
+            .tls_backend_preconfigured(tls)
             .dns_resolver(Arc::new(Checked));
         let client = client.build().map_err(io::Error::other)?;
         Ok(Self { client })
@@ -93,6 +111,32 @@ impl Post {
     /// # Errors
     /// [`PostError`]; a status that says that it failed is a [`Reply`].
     pub async fn send(&self, call: Call<'_>) -> Result<Reply, PostError> {
+        let (timeout, largest) = (call.timeout, call.largest);
+        let answer = async { read(self.answer(call).await?, largest).await };
+        let answer = tokio::time::timeout(timeout, answer).await;
+        answer.unwrap_or(Err(PostError::Timeout))
+    }
+
+    /// Sends one call of which the status alone counts, with the answer's `Retry-After`. Of its body so much is read
+    /// that the connection can be used again, up to [`Call::largest`].
+    ///
+    /// # Errors
+    /// [`PostError`]; a status that says that it failed is an answer.
+    pub async fn notify(&self, call: Call<'_>) -> Result<(u16, Option<String>), PostError> {
+        let (timeout, largest) = (call.timeout, call.largest);
+        let begun = tokio::time::Instant::now();
+        let response = tokio::time::timeout(timeout, self.answer(call)).await;
+        let response = response.unwrap_or(Err(PostError::Timeout))?;
+        let after = response.headers().get("retry-after");
+        let after = after.and_then(|value| Some(value.to_str().ok()?.to_owned()));
+        let status = response.status().as_u16();
+        // What it says, or that it does not end, changes nothing.
+        let left = timeout.saturating_sub(begun.elapsed()).min(FOR_A_BODY);
+        let _ = tokio::time::timeout(left, read(response, largest)).await;
+        Ok((status, after))
+    }
+
+    async fn answer(&self, call: Call<'_>) -> Result<Response, PostError> {
         let url = Url::parse(call.url).map_err(|_| PostError::Invalid)?;
         // A name is looked at when it is resolved; the parser has read every way to write an address.
         let literal = match url.host() {
@@ -119,12 +163,8 @@ impl Post {
             }
             None => self.client.get(url),
         };
-        let answer = async {
-            let response = asked.headers(headers).send().await;
-            read(response.map_err(|error| fault(&error))?, call.largest).await
-        };
-        let answer = tokio::time::timeout(call.timeout, answer).await;
-        answer.unwrap_or(Err(PostError::Timeout))
+        let response = asked.headers(headers).send().await;
+        response.map_err(|error| fault(&error))
     }
 }
 
@@ -141,13 +181,23 @@ async fn read(mut response: Response, largest: usize) -> Result<Reply, PostError
 }
 
 fn fault(error: &reqwest::Error) -> PostError {
-    let mut source = error.source();
+    match cause(error) {
+        Some(cause) => cause,
+        None if error.is_timeout() => PostError::Timeout,
+        None => PostError::Connect,
+    }
+}
+
+/// What an error is about, where it is a certificate or a forbidden address.
+#[must_use]
+pub fn cause(error: &(dyn std::error::Error + 'static)) -> Option<PostError> {
+    let mut source = Some(error);
     while let Some(found) = source {
         if found.is::<Forbidden>() {
-            return PostError::AddressForbidden;
+            return Some(PostError::AddressForbidden);
         }
         if found.is::<rustls::Error>() {
-            return PostError::Tls;
+            return Some(PostError::Tls);
         }
         // The source of an I/O error is that of the one inside of it.
         let inside = found.downcast_ref::<io::Error>();
@@ -156,32 +206,16 @@ fn fault(error: &reqwest::Error) -> PostError {
             None => found.source(),
         };
     }
-    match error.is_timeout() {
-        true => PostError::Timeout,
-        false => PostError::Connect,
-    }
+    None
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("the address is forbidden")]
-struct Forbidden;
-
-/// The system's addresses of a name, unless one of them is forbidden: the connection goes to one of these and no name
-/// is looked up twice. What calls itself local is local.
+/// Addresses from [`resolve`]: the connection goes to one of these.
 struct Checked;
 
 impl Resolve for Checked {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            let name = name.as_str().to_owned();
-            let found: Vec<SocketAddr> =
-                tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            let local = name == "localhost" || name.ends_with(".localhost");
-            let refused =
-                |at: &SocketAddr| is_forbidden(at.ip()) || local && !at.ip().is_loopback();
-            if found.iter().any(refused) {
-                return Err(Forbidden.into());
-            }
+            let found = resolve(name.as_str(), 0).await?;
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }

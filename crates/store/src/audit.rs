@@ -33,6 +33,7 @@ pub const ACTIONS: &[&str] = &[
     "enroll",
     "expire",
     "export",
+    "feed",
     "haste_brake",
     "hello",
     "hold",

@@ -3,7 +3,7 @@
 //! It is not written together with the log: it follows in steps, and each one records its progress in its own
 //! transaction.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{Reader, StoreError, meta, sql};
 
@@ -29,11 +29,9 @@ pub struct AuditRef {
 
 /// Looks at the next `limit` rows of the log. Returns whether there are more.
 pub fn step(tx: &Connection, limit: usize) -> Result<bool, StoreError> {
-    let place = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?";
-    let place: Option<i64> = sql::first(tx, place, [LOG], |row| row.get(0))?;
     let mut select =
         tx.prepare_cached("SELECT seq, subject, action FROM audit WHERE seq > ? ORDER BY seq")?;
-    let mut rows = select.query([place.unwrap_or(0)])?;
+    let mut rows = select.query([indexed(tx)?])?;
     let (mut last, mut seen, mut more) = (None, 0, false);
     while let Some(row) = rows.next()? {
         if seen >= limit {
@@ -75,8 +73,15 @@ fn refer(tx: &Connection, seq: i64, subject: &str, begins: bool) -> Result<(), S
     Ok(())
 }
 
+/// The last row of the log that is looked at.
+pub(super) fn indexed(sqlite: &Connection) -> rusqlite::Result<i64> {
+    let place = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?";
+    let place = sqlite.query_row(place, [LOG], |row| row.get(0));
+    Ok(place.optional()?.unwrap_or(0))
+}
+
 /// Workspace, agent and id of a subject that names a request.
-fn parts(subject: &str) -> Option<[&str; 3]> {
+pub(super) fn parts(subject: &str) -> Option<[&str; 3]> {
     if subject.starts_with("rejected:") {
         return Some(["", "", subject]);
     }

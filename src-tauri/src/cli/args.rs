@@ -8,6 +8,7 @@ mod bridge;
 mod bypass;
 mod connect;
 mod doctor;
+mod feeds;
 mod gateway;
 mod history;
 mod hook;
@@ -30,6 +31,7 @@ pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use connect::{ConfigTarget, Connect, Disconnect, Mode, Scope as SettingsScope};
 pub(crate) use doctor::Doctor;
+pub(crate) use feeds::Feeds;
 pub(crate) use gateway::{Gateway, GatewayFolder, GatewayRun, GatewayTokens};
 pub(crate) use history::{Export, History};
 pub(crate) use hook::{Hook, program};
@@ -218,6 +220,9 @@ pub(crate) enum Command {
     /// Let a second reader, a program or a model, add marks to waiting calls. It decides nothing.
     #[command(subcommand)]
     Reader(Reader),
+    /// Send events to other systems: signed webhooks, syslog, files. An event is no permission.
+    #[command(subcommand)]
+    Feeds(Feeds),
     /// Check the hash chain of the audit log.
     #[command(subcommand)]
     Audit(Audit),

@@ -72,6 +72,8 @@ struct Layer {
     // Read by its own crate, also while the console runs.
     #[serde(default)]
     reader: IgnoredAny,
+    #[serde(default)]
+    feed: IgnoredAny,
 }
 
 /// Days and MiB for which each kind of payload is kept; without a number for ever.
@@ -142,6 +144,14 @@ impl Settings {
     /// A console does not start with a fault in its reader's section: nobody would see that it is off.
     pub(crate) fn check_reader(&self) -> Result<(), Failure> {
         let read = countersign_reader::config::read_in(&self.data_dir);
+        let file = self.data_dir.join(FILE);
+        let named = |fault| Failure::environment(format!("{}, {fault}", file.display()));
+        read.map(drop).map_err(named)
+    }
+
+    /// Nor with a fault in a section of a feed: nobody would see that it sends nothing.
+    pub(crate) fn check_feeds(&self) -> Result<(), Failure> {
+        let read = countersign_feeds::config::read_in(&self.data_dir);
         let file = self.data_dir.join(FILE);
         let named = |fault| Failure::environment(format!("{}, {fault}", file.display()));
         read.map(drop).map_err(named)

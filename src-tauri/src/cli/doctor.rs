@@ -18,6 +18,7 @@ use super::config::Settings;
 use super::connect::place;
 use super::console::options;
 use super::failure::Failure;
+use super::feeds;
 use super::gate;
 use super::output::{Output, doubtful, plain, wrong};
 
@@ -58,7 +59,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, wanted: Doctor) -> Res
     if let Some(name) = &wanted.gate {
         return gate::run(settings, out, name, &wanted).await;
     }
-    let agent_json = wanted.agent_json;
+    let (agent_json, with_feeds) = (wanted.agent_json, wanted.feeds);
     let mut found = folder::checks(settings);
     found.extend(folder::reader(settings));
     if settings.nats_url.is_none() {
@@ -79,6 +80,9 @@ pub(crate) async fn run(settings: &Settings, out: Output, wanted: Doctor) -> Res
         }
         Err(error) => found.push(Check::new("console", Verdict::Failed, error.to_string())),
     }
+    if with_feeds {
+        found.extend(of_feeds(feeds::tries(settings).await));
+    }
     found.extend(gates(settings).await);
     let printed = found.iter().try_for_each(|check| print(out, check));
     let answer = match found.iter().any(|check| check.verdict == Verdict::Failed) {
@@ -86,6 +90,20 @@ pub(crate) async fn run(settings: &Settings, out: Output, wanted: Doctor) -> Res
         false => Ok(()),
     };
     Failure::answered(printed, answer)
+}
+
+fn of_feeds(looked: Result<Vec<(bool, String)>, Failure>) -> Vec<Check> {
+    let check = |verdict, detail| Check::new("feed", verdict, detail);
+    match looked {
+        Ok(feeds) => feeds
+            .into_iter()
+            .map(|(is_well, words)| match is_well {
+                true => check(Verdict::Ok, words),
+                false => check(Verdict::Failed, words),
+            })
+            .collect(),
+        Err(failure) => vec![check(Verdict::Failed, failure.text())],
+    }
 }
 
 /// The programs that Countersign is in front of, and whether its gate holds.
@@ -133,6 +151,7 @@ async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>)
     found.push(checks::writable(app, &missing).await);
     found.push(checks::outbox(app).await);
     found.push(checks::alarms(app).await);
+    found.extend(of_feeds(feeds::states(settings, app).await));
     found.extend(checks::port(app).await);
     found.push(checks::audit(app).await);
     if let Some(bus) = app.bus() {

@@ -22,6 +22,7 @@ mod doctor;
 mod enroll;
 mod export;
 pub(crate) mod failure;
+pub(crate) mod feeds;
 mod gate;
 mod gateway;
 mod hook;
@@ -174,6 +175,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Alarms(wanted) => alarms::run(settings, out, wanted).await,
         Command::Practice(what) => practice::run(settings, out, what).await,
         Command::Reader(what) => reader::run(settings, out, what).await,
+        Command::Feeds(what) => feeds::run(settings, out, what).await,
         Command::Audit(Audit::Verify { head }) => audit::verify(settings, out, head).await,
         Command::Audit(Audit::Head) => audit::head(settings, out).await,
         Command::Audit(Audit::Export { out: file, force }) => {
@@ -273,6 +275,7 @@ fn window(settings: &Settings) -> Result<(), Failure> {
     }
     settings.check_reader()?;
     crate::metrics::check(&settings.metrics)?;
+    settings.check_feeds()?;
     let started = console::options(settings)?;
     let production = settings.production.clone();
     crate::gui::run(started, (&settings.otlp, &settings.metrics), production).map_err(Failure::from)

@@ -13,6 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::config::Settings;
 use super::console;
 use super::failure::Failure;
+use super::feeds::Feeds;
 use super::output::Output;
 use super::reader::SecondReader;
 use crate::metrics;
@@ -26,6 +27,7 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
     let mut stop = Stop::listen()?;
     settings.check_reader()?;
     metrics::check(&settings.metrics)?;
+    settings.check_feeds()?;
     let started = App::start(console::options(settings)?);
     let app = tokio::select! {
         app = started => app?,
@@ -56,6 +58,8 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
             return Err(failure);
         }
     };
+    // Before anybody knows that it is ready: a new feed has what happens from then on.
+    let feeds = Feeds::start(&app).await;
     let mut stdout = io::stdout().lock();
     // A console whose ready line nobody reads still does its work.
     let _ = writeln!(stdout, "{}", json_ascii_safe(&ready)).and_then(|()| stdout.flush());
@@ -68,6 +72,7 @@ pub(crate) async fn run(settings: &Settings, _out: Output) -> Result<(), Failure
     stop.asked().await;
     tracing::info!("stopping");
     metrics::stop(metrics).await;
+    feeds.stop().await;
     reader.stop().await;
     otlp.stop().await;
     app.shutdown().await;

@@ -31,6 +31,7 @@ use countersign_core::{Fault, Options};
 use tauri::webview::NewWindowResponse;
 use tauri::{Manager as _, RunEvent, WebviewWindowBuilder};
 
+use crate::cli::feeds::Feeds;
 use crate::cli::reader::SecondReader;
 use crate::metrics;
 use crate::otlp::{self, Otlp};
@@ -77,6 +78,7 @@ pub(crate) fn run(
         let _inside = runtime.enter();
         SecondReader::start(&app)
     };
+    let feeds = runtime.block_on(Feeds::start(&app));
     let agent_json = runtime
         .block_on(app.enroll_local())
         .unwrap_or_else(|error| {
@@ -87,6 +89,7 @@ pub(crate) fn run(
     let desk = Desk::new(app.clone(), agent_json, (shown, listens), production);
     let opened = window(&runtime, desk);
     runtime.block_on(metrics::stop(metrics));
+    runtime.block_on(feeds.stop());
     runtime.block_on(reader.stop());
     runtime.block_on(otlp.stop());
     runtime.block_on(app.shutdown());

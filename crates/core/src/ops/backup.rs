@@ -238,6 +238,7 @@ impl App {
         if include_keys {
             files.extend(seeds(identity)?);
             files.extend(enrolments(folder)?);
+            files.extend(secrets_of_feeds(folder)?);
         } else {
             without_logins(&mut files, &identity.hiding());
         }
@@ -279,7 +280,7 @@ fn target(data: &DataDir, options: &BackupOptions) -> Result<PathBuf, Fault> {
         data.path().join("config.toml"),
         data.path().join("runtime.json"),
     ];
-    let own_folder = ["keys", "nats", "agents"].map(|name| data.path().join(name));
+    let own_folder = ["keys", "nats", "agents", "feeds"].map(|name| data.path().join(name));
     if own.contains(&target) || own_folder.iter().any(|own| target.starts_with(own)) {
         return Err(usage("this is a file of the console itself"));
     }
@@ -341,6 +342,19 @@ fn enrolments(folder: &Path) -> Result<Vec<Carried>, Fault> {
         }
     }
     Ok(files)
+}
+
+/// What signs webhooks.
+fn secrets_of_feeds(folder: &Path) -> Result<Vec<Carried>, Fault> {
+    let entries = fs::read_dir(folder.join("feeds"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let secrets = names.filter(|name| name.ends_with(".secret") || name.ends_with(".old"));
+    let read =
+        secrets.filter_map(|name| read_if_there(folder, &format!("feeds/{name}")).transpose());
+    read.collect()
 }
 
 /// Size and digest of the finished file, once it is on the disk.

@@ -29,6 +29,7 @@ mod durable;
 pub mod edited;
 pub mod enroll;
 mod execution;
+pub mod feeds;
 mod freshness;
 pub mod gates;
 pub mod habits;

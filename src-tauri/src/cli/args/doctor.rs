@@ -9,6 +9,9 @@ pub(crate) struct Doctor {
     /// Try the bus with this agent's enrolment [default: those in the data folder].
     #[arg(long, value_name = "FILE", conflicts_with = "gate")]
     pub(crate) agent_json: Option<PathBuf>,
+    /// Also send a test event to the receiver of each feed.
+    #[arg(long, conflicts_with = "gate")]
+    pub(crate) feeds: bool,
     /// Check instead that the gate of a program denies a probe: claude-code, codex, gemini, cursor, copilot, opencode
     /// or mcp.
     ///
