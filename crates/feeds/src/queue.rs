@@ -70,6 +70,8 @@ pub(crate) struct Queue {
     flying: HashSet<String>,
     /// The one try at the end of a rest.
     probe: Option<String>,
+    /// The row of the last one that was refused.
+    probed_to: i64,
     rest: Rest,
     refused_in_a_row: u32,
     pub(crate) changes: Changes,
@@ -88,6 +90,7 @@ impl Queue {
             due: BTreeSet::new(),
             flying: HashSet::new(),
             probe: None,
+            probed_to: i64::MIN,
             rest,
             refused_in_a_row: 0,
             changes: Changes::default(),
@@ -131,9 +134,7 @@ impl Queue {
     pub(crate) fn next(&mut self, now: i64) -> Option<Next> {
         let next = match self.rest.until() {
             Some(until) if now < until || !self.flying.is_empty() => None,
-            Some(_) => self
-                .oldest()
-                .inspect(|next| self.probe = Some(next.parts().0.to_owned())),
+            Some(_) => self.first_probe(),
             None if self.flying.len() >= AT_ONCE => None,
             None => self.first_due(now).or_else(|| self.first_new(now)),
         }?;
@@ -150,12 +151,15 @@ impl Queue {
         (*at <= now).then(|| Next::Kept(front.clone()))
     }
 
-    /// Of all, also of those whose time has not come.
-    fn oldest(&mut self) -> Option<Next> {
-        let kept = self.due.iter().min_by_key(|(_, seq, _)| *seq);
+    /// The oldest of all behind this row, also of those whose time has not come.
+    fn oldest(&mut self, after: i64) -> Option<Next> {
+        let behind = self.due.iter().filter(|(_, seq, _)| *seq > after);
+        let kept = behind.min_by_key(|(_, seq, _)| *seq);
         let kept = kept.and_then(|(_, _, subject)| self.kept.get(subject)?.front());
+        let mut seen = HashSet::new();
         let new = self.window.iter_mut().find(|(event, slot)| {
-            *slot == Slot::Waiting && !self.kept.contains_key(&event.subject)
+            let waits = *slot == Slot::Waiting && !self.kept.contains_key(&event.subject);
+            waits && seen.insert(event.subject.clone()) && event.seq > after
         });
         match (kept, new) {
             (Some(kept), Some((event, _))) if kept.seq <= event.seq => {
@@ -167,6 +171,16 @@ impl Queue {
             }
             (kept, None) => kept.cloned().map(Next::Kept),
         }
+    }
+
+    /// The one try at the end of a rest: the oldest, and after one that was refused the next one, since a receiver that
+    /// will never take the oldest would otherwise get nothing more.
+    fn first_probe(&mut self) -> Option<Next> {
+        let next = self
+            .oldest(self.probed_to)
+            .or_else(|| self.oldest(i64::MIN))?;
+        self.probe = Some(next.parts().0.to_owned());
+        Some(next)
     }
 
     fn first_new(&mut self, now: i64) -> Option<Next> {
@@ -209,13 +223,14 @@ impl Queue {
 
     /// Takes what came of a try.
     pub(crate) fn done(&mut self, next: &Next, outcome: Outcome, now: i64) {
-        let (id, subject, _) = next.parts();
+        let (id, subject, seq) = next.parts();
         let (id, subject) = (id.to_owned(), subject.to_owned());
         self.flying.remove(&subject);
         let was_probe = self.probe.take_if(|probe| *probe == id).is_some();
         match outcome {
             Outcome::Taken => {
                 self.rest.end();
+                self.probed_to = i64::MIN;
                 (self.refused_in_a_row, self.last_error, self.last_taken_at) = (0, None, Some(now));
                 self.report(false);
                 if let Next::Kept(_) = next {
@@ -231,12 +246,12 @@ impl Queue {
                 }
             }
             Outcome::Refused(why) => {
-                self.last_error = Some(why);
+                (self.last_error, self.probed_to) = (Some(why), seq);
                 self.put_back(&id, &subject);
                 self.away(now, None, true);
             }
             Outcome::Away(why, asked_ms) => {
-                self.last_error = Some(why);
+                (self.last_error, self.probed_to) = (Some(why), i64::MIN);
                 self.put_back(&id, &subject);
                 self.away(now, asked_ms, was_probe);
             }

@@ -29,8 +29,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
 
 fn write(folder: &Path, at: &Path, text: &str, replace: bool) -> io::Result<()> {
     make_folder(folder)?;
-    let new = at.with_added_extension(format!("{}.new", std::process::id()));
-    let _ = fs::remove_file(&new);
+    let new = at.with_added_extension(format!("{:08x}.new", rand::random::<u32>()));
     let mut file = OpenOptions::new()
         .write(true)
         .create_new(true)

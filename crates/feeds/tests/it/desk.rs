@@ -211,11 +211,12 @@ impl Desk for TestDesk {
         if self.0.is_read_only.load(Ordering::SeqCst) {
             return false;
         }
-        let mut writer = self.0.writer.lock().await;
-        let tx = writer.begin().unwrap();
-        keep(&tx, &note, self.now()).unwrap();
-        tx.commit().unwrap();
-        drop(writer);
+        {
+            let mut writer = self.0.writer.lock().await;
+            let tx = writer.begin().unwrap();
+            keep(&tx, &note, self.now()).unwrap();
+            tx.commit().unwrap();
+        }
         self.0.notes.lock().await.push(note);
         true
     }

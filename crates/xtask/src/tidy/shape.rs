@@ -17,7 +17,7 @@ use super::Finding;
 use super::tree::Source;
 
 /// Which crates of ours a crate may depend on, by the names of their folders; a crate without a row knows none.
-const KNOWS: [(&str, &[&str]); 22] = [
+const KNOWS: [(&str, &[&str]); 23] = [
     ("bridge", &["sdk"]),
     ("bus", &["domain", "keys", "wire"]),
     (
@@ -35,6 +35,7 @@ const KNOWS: [(&str, &[&str]); 22] = [
         ],
     ),
     ("domain", &["wire"]),
+    ("feeds", &["domain", "post", "store", "wire"]),
     ("gateway", &["post", "sdk", "wire"]),
     ("hooks", &["sdk", "wire"]),
     ("keys", &["domain", "redaction", "wire"]),
