@@ -81,13 +81,16 @@ pub(super) async fn waiting<T: Send + 'static>(
     walk("the waiting calls", read, |row| row.id, |_| true, judge).await
 }
 
-async fn walk<R: Send + 'static, T: Send + 'static>(
+async fn walk<R: Send + 'static, T: Send + 'static, P>(
     what: &str,
-    mut read: impl AsyncFnMut(i64) -> Result<Vec<R>, StoreError>,
+    mut read: impl FnMut(i64) -> P,
     id: impl Fn(&R) -> i64,
     mut progress: impl FnMut(u64) -> bool,
     judge: impl FnOnce(Pages<R>) -> T + Send + 'static,
-) -> Result<T, Fault> {
+) -> Result<T, Fault>
+where
+    P: Future<Output = Result<Vec<R>, StoreError>>,
+{
     let failed = |why: &str| Fault::failed(format!("{what}: {why}"));
     let (pages, waiting) = mpsc::channel(PAGES_AHEAD);
     // Conditions take their time: no other task waits for them.
