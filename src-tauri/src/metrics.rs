@@ -3,12 +3,16 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use countersign_core::domain::Timestamp;
 use countersign_core::domain::metrics::Stored;
 use countersign_core::ops::{health, reader};
 use countersign_core::store::metrics as table;
 use countersign_core::{App, Fault};
-use countersign_metrics::{Desk, Figures, Metrics, Options};
+use countersign_feeds::config::{Feed, read_in};
+use countersign_feeds::{RESULTS, tries};
+use countersign_metrics::{Desk, FeedFigures, Figures, Metrics, Options};
 
+use crate::cli::feeds::pending_of;
 use crate::otlp::token;
 
 /// What is switched on; none: nothing listens.
@@ -74,7 +78,9 @@ pub(crate) async fn start(app: &App, settings: &Settings) -> Result<Option<Metri
     let Some(listening) = settings else {
         return Ok(None);
     };
-    let desk = ConsoleDesk(app.clone());
+    // One that cannot be read stopped the start.
+    let feeds = read_in(app.data().path()).unwrap_or_default();
+    let desk = ConsoleDesk(app.clone(), feeds);
     let metrics = Metrics::start(listening.options()?, desk, env!("CARGO_PKG_VERSION")).await;
     metrics
         .map(Some)
@@ -88,7 +94,25 @@ pub(crate) async fn stop(metrics: Option<Metrics>) {
     }
 }
 
-struct ConsoleDesk(App);
+struct ConsoleDesk(App, Vec<Feed>);
+
+impl ConsoleDesk {
+    async fn feeds(&self, now: i64) -> Option<Vec<FeedFigures>> {
+        let mut figures = Vec::new();
+        for feed in &self.1 {
+            let (pending, oldest) = pending_of(&self.0, feed).await.ok()?;
+            let oldest = oldest.and_then(|at| Timestamp::parse(&at));
+            let tries = tries(&feed.name);
+            figures.push(FeedFigures {
+                name: feed.name.clone(),
+                pending: i64::try_from(pending).unwrap_or(i64::MAX),
+                oldest_s: oldest.map_or(0, |at| (now - at.0).max(0) / 1_000),
+                tries: std::array::from_fn(|at| (RESULTS[at], tries[at])),
+            });
+        }
+        Some(figures)
+    }
+}
 
 impl Desk for ConsoleDesk {
     fn is_alive(&self) -> bool {
@@ -134,6 +158,7 @@ impl Desk for ConsoleDesk {
             waiting,
             alarms,
             lag: lag.collect(),
+            feeds: self.feeds(status.at.0).await?,
             plain,
         })
     }

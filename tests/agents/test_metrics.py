@@ -40,6 +40,9 @@ NAMES = {
     "countersign_outbox_decisions": ("gauge", set()),
     "countersign_agents_live": ("gauge", set()),
     "countersign_store_bytes": ("gauge", set()),
+    "countersign_feed_pending_events": ("gauge", {"feed"}),
+    "countersign_feed_oldest_pending_seconds": ("gauge", {"feed"}),
+    "countersign_feed_deliveries": ("counter", {"feed", "result"}),
 }
 
 
@@ -107,8 +110,9 @@ def ask(desk: Desk, agent: str, tool: str) -> subprocess.Popen[bytes]:
 def test_the_page_has_every_name_with_its_type_and_labels(counted):
     page = get(counted.ready["metrics"], "/metrics", Accept=OPEN)[2]
     families = {of.name: of for of in openmetrics(page)}
-    # A family without a series is not on the page: no decision was made, no alarm is active.
-    seen = set(families) | {"countersign_decisions", "countersign_alarms"}
+    # A family without a series is not on the page: no decision was made, no alarm is active, no feed is set.
+    feeds = {name for name in NAMES if name.startswith("countersign_feed_")}
+    seen = set(families) | {"countersign_decisions", "countersign_alarms"} | feeds
     assert seen == set(NAMES)
     for name, family in families.items():
         kind, labels = NAMES[name]
@@ -175,6 +179,37 @@ def test_counters_start_at_0_and_what_is_stored_is_not_counted_again(tmp_path):
     key = ("countersign_decisions_total", frozenset({("verdict", "deny"), ("origin", "operator")}))
     until(lambda: samples(address).get(key) == 1)
     again.close()
+
+
+def test_feeds_are_counted_by_what_came_of_their_events(tmp_path):
+    data = tmp_path / "data"
+    data.mkdir(0o700)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        closed = listener.getsockname()[1]
+    feeds = [
+        f"[[feed]]\nname = 'lines'\nkind = 'file'\npath = '{tmp_path}/lines.jsonl'\nevents = ['request.*']",
+        f"[[feed]]\nname = 'soc'\nkind = 'webhook'\nurl = 'http://127.0.0.1:{closed}/'\nevents = ['request.*']",
+    ]
+    (data / "config.toml").write_text("\n".join(feeds))
+    desk = Desk(tmp_path, COUNTERSIGN_METRICS="127.0.0.1:0")
+    address = desk.ready["metrics"]
+
+    def feed(name: str, of: str, **more: str) -> float:
+        return samples(address)[f"countersign_feed_{name}", frozenset({"feed": of, **more}.items())]
+
+    for result in ("taken", "refused", "away", "dead"):
+        assert feed("deliveries_total", "lines", result=result) == 0
+    asked = ask(desk, "bot", "send")
+    desk.waiting("bot")
+    until(lambda: feed("deliveries_total", "lines", result="taken") == 1)
+    until(lambda: feed("deliveries_total", "soc", result="away") >= 1)
+    until(lambda: feed("pending_events", "lines") == 0)
+    assert feed("pending_events", "soc") == 1
+    until(lambda: feed("oldest_pending_seconds", "soc") >= 1)
+    assert feed("oldest_pending_seconds", "lines") == 0
+    desk.decide("bot", "deny", "--message", "no")
+    asked.wait(SOON)
+    desk.close()
 
 
 def test_without_settings_nothing_listens(tmp_path):

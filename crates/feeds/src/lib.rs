@@ -14,6 +14,7 @@ pub mod secret;
 mod source;
 mod start;
 mod syslog;
+mod tries;
 mod webhook;
 
 use std::fmt::Write as _;
@@ -29,6 +30,7 @@ use config::{Feed, Target};
 use event::{Event, Sender};
 pub use source::{events_of, pending};
 pub use start::{begin, detail};
+pub use tries::{RESULTS, tries};
 
 /// The console as feeds need it.
 pub trait Desk: Clone + Send + Sync + 'static {

@@ -7,13 +7,13 @@ use countersign_store::feed_events;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::Desk;
 use crate::config::Feed;
 use crate::event::Event;
 use crate::place::Place;
 use crate::queue::Changes;
 use crate::rest::Rest;
 use crate::source::{Source, of_kept};
+use crate::{Desk, tries};
 
 /// Events that are written at once.
 const BATCH: usize = 500;
@@ -60,8 +60,8 @@ struct Sending<'a, D> {
     place: Place,
     source: Source,
     rest: Rest,
-    /// Up to which row, and when it was written.
-    unsure: VecDeque<(i64, i64)>,
+    /// Up to which row, when it was written, and how many events.
+    unsure: VecDeque<(i64, i64, u64)>,
     changes: Changes,
 }
 
@@ -134,20 +134,25 @@ impl<D: Desk> Sending<'_, D> {
         if events.is_empty() {
             // Rows that are not wanted are settled with what is before them.
             match self.unsure.back_mut() {
-                Some((to, _)) => *to = self.source.read_to,
+                Some((to, ..)) => *to = self.source.read_to,
                 None => self.place.settle_to(self.source.read_to),
             }
             return Ok(more);
         }
         sink.write(&events).await?;
+        let count = events.len() as u64;
         self.unsure
-            .push_back((self.source.read_to, self.desk.now()));
+            .push_back((self.source.read_to, self.desk.now(), count));
         Ok(more)
     }
 
     fn settle(&mut self, sure_after: i64) {
         let now = self.desk.now();
-        while let Some((to, _)) = self.unsure.pop_front_if(|(_, at)| *at + sure_after <= now) {
+        while let Some((to, _, count)) = self
+            .unsure
+            .pop_front_if(|(_, at, _)| *at + sure_after <= now)
+        {
+            tries::count(&self.feed.name, "taken", count);
             self.place.settle_to(to);
             self.place.state(false, &None, Some(now));
             self.rest.end();
@@ -156,7 +161,8 @@ impl<D: Desk> Sending<'_, D> {
     }
 
     fn away(&mut self, word: &str) {
-        self.unsure.clear();
+        let lost: u64 = self.unsure.drain(..).map(|(.., count)| count).sum();
+        tries::count(&self.feed.name, "away", lost.max(1));
         self.source = Source::new(self.place.row.cursor, self.place.replay());
         if self.rest.begin(self.desk.now(), None) {
             self.changes.failing = Some(true);

@@ -77,6 +77,8 @@ pub(crate) struct Queue {
     pub(crate) changes: Changes,
     pub(crate) last_error: Option<String>,
     pub(crate) last_taken_at: Option<i64>,
+    /// What came of the last try.
+    pub(crate) result: &'static str,
     pub(crate) is_gone: bool,
 }
 
@@ -96,6 +98,7 @@ impl Queue {
             changes: Changes::default(),
             last_error: None,
             last_taken_at: None,
+            result: "",
             is_gone: false,
         };
         for event in kept.into_iter().filter(|event| event.state == "retrying") {
@@ -227,7 +230,7 @@ impl Queue {
         let (id, subject) = (id.to_owned(), subject.to_owned());
         self.flying.remove(&subject);
         let was_probe = self.probe.take_if(|probe| *probe == id).is_some();
-        match outcome {
+        self.result = match outcome {
             Outcome::Taken => {
                 self.rest.end();
                 self.probed_to = i64::MIN;
@@ -237,31 +240,36 @@ impl Queue {
                     self.changes.settled.push(id.clone());
                 }
                 self.settle(&id, &subject, now);
+                "taken"
             }
             Outcome::Refused(why) if !was_probe => {
                 self.refused_in_a_row += 1;
-                self.refuse(next, why, now);
+                let is_dead = self.refuse(next, why, now);
                 if self.refused_in_a_row >= IN_A_ROW || self.kept_count >= MOST_KEPT {
                     self.away(now, None, false);
                 }
+                if is_dead { "dead" } else { "refused" }
             }
             Outcome::Refused(why) => {
                 (self.last_error, self.probed_to) = (Some(why), seq);
                 self.put_back(&id, &subject);
                 self.away(now, None, true);
+                "refused"
             }
             Outcome::Away(why, asked_ms) => {
                 (self.last_error, self.probed_to) = (Some(why), i64::MIN);
                 self.put_back(&id, &subject);
                 self.away(now, asked_ms, was_probe);
+                "away"
             }
             Outcome::Gone => {
                 self.last_error = Some("410".to_owned());
                 self.put_back(&id, &subject);
                 self.is_gone = true;
                 self.report(true);
+                "refused"
             }
-        }
+        };
         self.shorten();
     }
 
@@ -276,7 +284,8 @@ impl Queue {
         self.changes.failing = Some(failing);
     }
 
-    fn refuse(&mut self, next: &Next, why: String, now: i64) {
+    /// Returns whether it is dead now.
+    fn refuse(&mut self, next: &Next, why: String, now: i64) -> bool {
         self.last_error = Some(why.clone());
         let mut event = match next {
             Next::New(event) => waiting(event, now),
@@ -286,10 +295,10 @@ impl Queue {
         (event.last_at, event.last_error) = (now, Some(why));
         let pause_s = usize::try_from(event.tries - 1)
             .ok()
-            .and_then(|tries| self.retry_s.get(tries));
+            .and_then(|tries| self.retry_s.get(tries).copied());
         match pause_s {
             Some(seconds) => {
-                event.due_at = now + pause(*seconds, &format!("{} {}", event.id, event.tries));
+                event.due_at = now + pause(seconds, &format!("{} {}", event.id, event.tries));
                 let line = self.kept.entry(event.subject.clone()).or_default();
                 match next {
                     Next::Kept(_) => drop(line.pop_front()),
@@ -306,6 +315,7 @@ impl Queue {
             }
         }
         self.changes.kept.push(event);
+        pause_s.is_none()
     }
 
     /// It is sent no more: the next one about the same thing may be.

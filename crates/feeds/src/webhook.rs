@@ -18,7 +18,7 @@ use crate::place::Place;
 use crate::queue::{Changes, Next, Outcome, Queue};
 use crate::rest::Rest;
 use crate::source::{Source, of_kept};
-use crate::{Desk, secret};
+use crate::{Desk, secret, tries};
 
 /// Events in memory.
 const WINDOW: usize = 500;
@@ -204,6 +204,7 @@ impl<'a, D: Desk> Sending<'a, D> {
                 () = stop.cancelled() => {}
                 Some(Ok((next, outcome))) = self.flying.join_next() => {
                     self.queue.done(&next, outcome, self.desk.now());
+                    tries::count(&self.feed.name, self.queue.result, 1);
                 }
                 () = self.desk.changed(), if !more && !is_off => {}
                 () = sleep(pause) => {}

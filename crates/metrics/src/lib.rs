@@ -53,8 +53,23 @@ pub struct Figures {
     pub alarms: Vec<(String, i64)>,
     /// Messages that are not projected, by stream; none where the bus does not say.
     pub lag: Vec<(String, Option<u64>)>,
+    /// The feeds of the settings.
+    pub feeds: Vec<FeedFigures>,
     /// Gauges without a label, by the names of the page; 0 where one is missing.
     pub plain: Vec<(&'static str, i64)>,
+}
+
+/// What a feed is like.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FeedFigures {
+    /// Its name in the settings.
+    pub name: String,
+    /// Events that are not settled.
+    pub pending: i64,
+    /// Age of the oldest of them, s.
+    pub oldest_s: i64,
+    /// Tries since the process began, by result.
+    pub tries: [(&'static str, u64); 4],
 }
 
 /// Where it listens, and who may read.

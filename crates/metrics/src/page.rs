@@ -14,7 +14,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Metric, Registry};
 
-use crate::Figures;
+use crate::{FeedFigures, Figures};
 
 pub(crate) const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 pub(crate) const CLASSIC: &str = prometheus_text::CONTENT_TYPE;
@@ -57,6 +57,9 @@ pub(crate) struct Page {
     /// Codes that were seen.
     codes: BTreeSet<String>,
     lag: Family<Labels<1>, Gauge>,
+    pending: Family<Labels<1>, Gauge>,
+    oldest_pending: Family<Labels<1>, Gauge>,
+    deliveries: Family<Labels<2>, Counter>,
 }
 
 fn add<M: Metric + Clone + Default>(to: &mut Registry, name: &str, help: &str) -> M {
@@ -86,6 +89,13 @@ impl Page {
             alarms: add(r, "alarms", "Alarms that nobody acknowledged"),
             codes: BTreeSet::new(),
             lag: add(r, "stream_lag_messages", "Messages that are not projected"),
+            pending: add(r, "feed_pending_events", "Events that are not settled"),
+            oldest_pending: add(
+                r,
+                "feed_oldest_pending_seconds",
+                "Age of the oldest of them",
+            ),
+            deliveries: add(r, "feed_deliveries", "Tries"),
             registry: all,
         };
         for risk in Risk::ALL.map(by_risk) {
@@ -118,12 +128,26 @@ impl Page {
             let gauge = self.alarms.get_or_create(&[("code", code.clone())]);
             gauge.set(found.map_or(0, |(_, count)| *count));
         }
+        figures.feeds.iter().for_each(|feed| self.set_feed(feed));
         for (stream, lag) in &figures.lag {
             let gauge = self.lag.get_or_create(&[("stream", stream.clone())]);
             // While the bus does not say, the last that it said.
             if let Some(lag) = lag {
                 gauge.set(i64::try_from(*lag).unwrap_or(i64::MAX));
             }
+        }
+    }
+
+    fn set_feed(&self, feed: &FeedFigures) {
+        let name = || ("feed", feed.name.clone());
+        let pending = self.pending.get_or_create_owned(&[name()]);
+        pending.set(feed.pending);
+        let oldest = self.oldest_pending.get_or_create_owned(&[name()]);
+        oldest.set(feed.oldest_s);
+        for (result, tries) in feed.tries {
+            let labels = [name(), ("result", result.to_owned())];
+            let counter = self.deliveries.get_or_create_owned(&labels);
+            counter.inc_by(tries.saturating_sub(counter.get()));
         }
     }
 

@@ -257,6 +257,34 @@ async fn a_code_that_was_seen_stays_and_a_lag_that_is_unknown_is_the_last_known(
 }
 
 #[tokio::test]
+async fn a_feed_has_all_its_series_and_its_tries_never_sink() {
+    let mut page = page::Page::new("1.2.3");
+    for (taken, expected) in [(0, "0"), (3, "3"), (2, "3"), (4, "4")] {
+        let feed = FeedFigures {
+            name: "soc".to_owned(),
+            pending: 5,
+            oldest_s: 60,
+            tries: [("taken", taken), ("refused", 0), ("away", 1), ("dead", 0)],
+        };
+        page.set(&Figures {
+            feeds: vec![feed],
+            ..Figures::default()
+        });
+        let text = page.text(false).unwrap();
+        for (series, value_of) in [
+            ("pending_events{feed=\"soc\"}", "5"),
+            ("oldest_pending_seconds{feed=\"soc\"}", "60"),
+            ("deliveries_total{feed=\"soc\",result=\"taken\"}", expected),
+            ("deliveries_total{feed=\"soc\",result=\"away\"}", "1"),
+            ("deliveries_total{feed=\"soc\",result=\"dead\"}", "0"),
+        ] {
+            let series = format!("countersign_feed_{series}");
+            assert_eq!(value(&text, &series).as_deref(), Some(value_of), "{text}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_page_is_made_once_a_second_and_never_without_the_store() {
     let desk = Handle::with(Figures::default()).await;
     let pages = Arc::new(Pages::new(desk.clone(), "1.2.3"));

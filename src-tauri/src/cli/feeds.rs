@@ -23,7 +23,7 @@ use super::output::{Output, plain};
 use crate::secrets;
 
 pub(crate) use desk::Feeds;
-pub(crate) use shown::states;
+pub(crate) use shown::{pending_of, states};
 
 /// Does one of them.
 pub(crate) async fn run(settings: &Settings, out: Output, asked: Asked) -> Result<(), Failure> {

@@ -3,6 +3,7 @@
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reader;
+use countersign_core::store::StoreError;
 use countersign_core::store::feed_events::{KeptEvent, of_feed};
 use countersign_core::store::feed_log::after;
 use countersign_core::store::feeds::{FeedRow, all};
@@ -34,21 +35,50 @@ fn to(feed: &Feed) -> String {
     }
 }
 
-async fn as_json(app: &App, feed: &Feed, row: Option<&FeedRow>) -> Result<Value, Failure> {
+/// Events that are not settled, and when the oldest of them happened.
+async fn unsettled(
+    app: &App,
+    feed: &Feed,
+    row: Option<&FeedRow>,
+    open: &[&KeptEvent],
+) -> Result<(u64, Option<String>), StoreError> {
     let store = reader::store(app);
-    let kept = of_feed(store, &feed.name).await.map_err(store_failed)?;
-    let (dead, open): (Vec<_>, Vec<_>) = kept.iter().partition(|kept| kept.state == "dead");
     let (mut count, mut oldest) = (0, None);
     if let Some(row) = row {
         let replay = row.replay_to.zip(row.resume_at);
-        let waiting = pending(store, (&sender(app), feed), row.cursor, replay).await;
-        (count, oldest) = waiting.map_err(store_failed)?;
+        (count, oldest) = pending(store, (&sender(app), feed), row.cursor, replay).await?;
     }
     if let Some(first) = open.first() {
-        let of_row = after(store, first.seq - 1, 1).await.map_err(store_failed)?;
+        let of_row = after(store, first.seq - 1, 1).await?;
         let at = of_row.into_iter().next().map(|log| log.row.at);
         oldest = at.into_iter().chain(oldest).min();
     }
+    Ok((count + open.len() as u64, oldest))
+}
+
+/// The same of one feed of a running console.
+///
+/// # Errors
+/// [`StoreError`].
+pub(crate) async fn pending_of(
+    app: &App,
+    feed: &Feed,
+) -> Result<(u64, Option<String>), StoreError> {
+    let store = reader::store(app);
+    let (rows, kept) = (all(store).await?, of_feed(store, &feed.name).await?);
+    let row = rows.iter().find(|row| row.name == feed.name);
+    let open: Vec<_> = kept.iter().filter(|kept| kept.state != "dead").collect();
+    unsettled(app, feed, row, &open).await
+}
+
+async fn as_json(app: &App, feed: &Feed, row: Option<&FeedRow>) -> Result<Value, Failure> {
+    let kept = of_feed(reader::store(app), &feed.name)
+        .await
+        .map_err(store_failed)?;
+    let (dead, open): (Vec<_>, Vec<_>) = kept.iter().partition(|kept| kept.state == "dead");
+    let (count, oldest) = unsettled(app, feed, row, &open)
+        .await
+        .map_err(store_failed)?;
     Ok(json!({
         "name": feed.name,
         "kind": feed.kind(),
@@ -57,7 +87,7 @@ async fn as_json(app: &App, feed: &Feed, row: Option<&FeedRow>) -> Result<Value,
         "workspaces": feed.workspaces,
         "state": row.map_or("ok", |row| row.state.as_str()),
         "cursor": row.map(|row| row.cursor),
-        "pending": count + open.len() as u64,
+        "pending": count,
         "refused": open.iter().filter(|kept| kept.tries > 0).count(),
         "dead": dead.len(),
         "oldest_pending_at": oldest,
