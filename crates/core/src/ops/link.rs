@@ -119,7 +119,7 @@ impl Link {
             Ok(identity) => identity,
             Err(error @ BusError::StreamsMissing { .. }) => {
                 let why = ("streams_missing".to_owned(), error.to_string());
-                return self.send(read_only(Some(why))).await;
+                return self.send(bus_state::read_only(Some(why))).await;
             }
             Err(error) => return Err(error.into()),
         };
@@ -134,7 +134,7 @@ impl Link {
                 first.map(|back| ("stream_went_back".to_owned(), back.why))
             }
         };
-        self.send(read_only(difference.clone())).await?;
+        self.send(bus_state::read_only(difference.clone())).await?;
         if difference.is_some() {
             return Ok(());
         }
@@ -215,16 +215,13 @@ impl Link {
             }
             // A closed queue means that the console stops.
             let reported = PastKnown::new(shared.caught_up.clone(), stop.clone());
-            let caught_up =
-                Job::kept(move |writer, batch| bus_state::caught_up(writer, batch, &reported));
-            let _ = shared.streams.send(caught_up).await;
+            let _ = shared.streams.send(bus_state::caught_up(reported)).await;
             for projection in second {
                 tasks.spawn(projection);
             }
             tasks.spawn(sign);
             if reached(&shared, &bus, reports, &stop).await {
-                let known = Job::kept(|writer, _| bus_state::reports_known(writer));
-                let _ = shared.streams.send(known).await;
+                let _ = shared.streams.send(bus_state::reports_known()).await;
             }
         });
         self.shared.compared.send_replace(true);
@@ -427,10 +424,6 @@ async fn stalled(events: &mut broadcast::Receiver<BusEvent>, jobs: &mpsc::Sender
             Err(broadcast::error::RecvError::Closed) => return std::future::pending().await,
         }
     }
-}
-
-fn read_only(why: Option<(String, String)>) -> Job {
-    Job::kept(move |writer, batch| bus_state::read_only(writer, batch, why.as_ref()))
 }
 
 async fn job_of(stream: Stream, batch: Vec<StreamMessage>) -> Option<Job> {

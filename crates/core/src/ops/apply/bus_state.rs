@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::outbox::rescan;
 use crate::bus::POLICY_STREAM;
 use crate::domain::AlarmCode;
-use crate::ops::job::{BusBinding, PastKnown};
+use crate::ops::job::{BusBinding, Job, PastKnown};
 use crate::ops::votes::close;
 use crate::ops::writer_state::{Tx, WriterState};
 use crate::runtime::StreamPlace;
@@ -62,7 +62,11 @@ pub(in crate::ops) fn bound(
 }
 
 /// Everything that was stored before the console connected is projected.
-pub(in crate::ops) fn caught_up(
+pub(in crate::ops) fn caught_up(reported: PastKnown) -> Job {
+    Job::kept(move |writer, batch| know_the_past(writer, batch, &reported))
+}
+
+fn know_the_past(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     reported: &PastKnown,
@@ -79,12 +83,14 @@ pub(in crate::ops) fn caught_up(
 }
 
 /// The same of what agents report.
-pub(in crate::ops) fn reports_known(writer: &mut WriterState) -> Result<(), StoreError> {
-    writer.reports_known = true;
-    writer.unknown_since = None;
-    writer.next_sweep = None;
-    writer.next_due = None;
-    Ok(())
+pub(in crate::ops) fn reports_known() -> Job {
+    Job::kept(|writer, _| {
+        writer.reports_known = true;
+        writer.unknown_since = None;
+        writer.next_sweep = None;
+        writer.next_due = None;
+        Ok(())
+    })
 }
 
 /// The connection was lost: the past is to be read again.
@@ -120,7 +126,11 @@ pub(in crate::ops) fn recovered(
 }
 
 /// The console takes no decisions from now on (code and reason), or does again.
-pub(in crate::ops) fn read_only(
+pub(in crate::ops) fn read_only(why: Option<(String, String)>) -> Job {
+    Job::kept(move |writer, batch| keep_read_only(writer, batch, why.as_ref()))
+}
+
+fn keep_read_only(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     why: Option<&(String, String)>,

@@ -252,14 +252,12 @@ impl Console {
         if !self.caught_up {
             self.caught_up = true;
             let reported = PastKnown::new(Default::default(), CancellationToken::new());
-            let caught_up =
-                Job::kept(move |writer, batch| bus_state::caught_up(writer, batch, &reported));
-            self.work(vec![caught_up], Death::No).await;
+            self.work(vec![bus_state::caught_up(reported)], Death::No)
+                .await;
         }
         self.deliver(bus, Stream::Receipts, usize::MAX, Death::No)
             .await;
-        let known = Job::kept(|writer, _| bus_state::reports_known(writer));
-        self.work(vec![known], Death::No).await;
+        self.work(vec![bus_state::reports_known()], Death::No).await;
     }
 
     /// Time passes: what is due is done.
