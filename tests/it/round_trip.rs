@@ -261,6 +261,7 @@ fn serve_prints_one_ready_line_and_ends_cleanly_on_each_signal() {
             "operator_key",
             "trusted_keys",
             "agent_json",
+            "metrics",
         ];
         assert_eq!(fields, wanted);
         assert_eq!(ready["event"], "ready");

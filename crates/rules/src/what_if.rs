@@ -118,7 +118,9 @@ impl<'p> Trial<'p> {
             conditions: self.conditions,
         };
         let found = evaluate(self.policy, asked, &setting);
-        if let Outcome::Approve(By::Rule(place)) = found.outcome
+        // A request whose rules are not all counted is judged again.
+        if found.unknown_uses.is_empty()
+            && let Outcome::Approve(By::Rule(place)) = found.outcome
             && let Some(counted) = self.counted.get_mut(&place)
         {
             let sum = self.policy.rules()[place].rule.sum.as_ref();

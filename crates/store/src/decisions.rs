@@ -3,6 +3,7 @@
 use countersign_wire::RequestKey;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use super::requests::parts;
 use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 use crate::domain::incident::DecisionInForce;
@@ -156,11 +157,17 @@ pub fn insert(tx: &Connection, rows: &[NewDecision<'_>]) -> Result<Vec<i64>, Sto
     Ok(inserted)
 }
 
+const COLUMNS: &str = "id, request, ws, agent, request_id, decision_id, payload, key, sig, stream_seq, \
+    stored_at, effective, fault, origin";
+
 /// Decisions that came before these requests.
 pub fn orphans(tx: &Connection, keys: &[RequestKey]) -> Result<Vec<StoredDecision>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM decisions WHERE request IS NULL AND ws = ? AND agent = ? AND request_id = ?"
+    );
     let mut found = Vec::new();
     for key in keys {
-        found.extend(stored(tx, key)?.filter(|decision| decision.request.is_none()));
+        found.extend(sql::first(tx, &sql, parts(key), StoredDecision::read)?);
     }
     Ok(found)
 }
@@ -254,23 +261,9 @@ pub fn adopt(tx: &Connection, adopted: &[Adopted]) -> Result<(), StoreError> {
 
 /// The decision on one request, as this transaction sees it.
 pub fn stored(tx: &Connection, key: &RequestKey) -> Result<Option<StoredDecision>, StoreError> {
-    sql::first(
-        tx,
-        "SELECT id, request, ws, agent, request_id, decision_id, payload, key, sig, stream_seq,
-         stored_at, effective, fault, origin
-         FROM decisions WHERE ws = ? AND agent = ? AND request_id = ?",
-        parts(key),
-        StoredDecision::read,
-    )
-}
-
-fn parts(key: &RequestKey) -> [&str; 3] {
-    let RequestKey {
-        workspace,
-        agent,
-        request_id,
-    } = key;
-    [workspace.as_ref(), agent.as_ref(), request_id.as_ref()]
+    let sql =
+        format!("SELECT {COLUMNS} FROM decisions WHERE ws = ? AND agent = ? AND request_id = ?");
+    sql::first(tx, &sql, parts(key), StoredDecision::read)
 }
 
 /// Writes how a decision reads after what came later was known.

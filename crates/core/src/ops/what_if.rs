@@ -101,8 +101,10 @@ where
         let Some(last) = page.last() else { break };
         after = id(last);
         done += u64::try_from(page.len()).unwrap_or(0);
-        let sent = pages.send(page).await;
-        sent.map_err(|_| failed("it broke off; try again"))?;
+        // A judge that ended early says why.
+        if pages.send(page).await.is_err() {
+            break;
+        }
         if !progress(done) {
             return Err(failed("it was cancelled"));
         }

@@ -128,6 +128,13 @@ impl WriterTask {
             }
             self.flow.ready();
         }
+        match thread {
+            Thread::Shared => block_in_place(|| self.close()),
+            Thread::Own => self.close(),
+        }
+    }
+
+    fn close(self) {
         if self.state.projects
             && !self.damaged
             && let Err(error) = self.store.fold_log_back()
@@ -236,8 +243,8 @@ impl WriterTask {
         let now = Instant::now();
         let soonest = match jobs {
             [] => now,
-            // Who decides would wait for it, once.
-            jobs if jobs.iter().any(Job::is_verdict) => self.next_index + search_index::UNDER_LOAD,
+            // Who asks would wait for it, once.
+            jobs if jobs.iter().any(Job::is_awaited) => self.next_index + search_index::UNDER_LOAD,
             _ => self.next_index,
         };
         if self.is_waiting() || self.damaged || now < soonest {

@@ -89,7 +89,7 @@ pub(super) fn covers(
                 continue;
             }
             covered = true;
-            moved |= is_meant(pattern, &literal);
+            moved |= pattern.parts.iter().all(|part| is_meant(part, &literal));
             let exact = from == 0 && pattern.is_exact();
             whole |= exact && !command.words.iter().any(|word| word.dynamic);
             // A literal word of the pattern begins what the wrapper runs.
@@ -119,8 +119,8 @@ pub(super) fn has(text: &str, words: &str) -> bool {
 }
 
 /// Whether a pattern writes the folder that its command goes to; `cd *` does not, not even of `cd` alone.
-fn is_meant(pattern: &CommandPattern, literal: &[Option<usize>]) -> bool {
-    let alone = literal.len() < 2 && pattern.parts.iter().any(|part| part.rest);
+fn is_meant(part: &Part, literal: &[Option<usize>]) -> bool {
+    let alone = literal.len() < 2 && part.rest;
     !alone && literal.iter().all(Option::is_some)
 }
 
@@ -178,7 +178,7 @@ impl Cover<'_> {
             };
             let own = command.inside.is_none() && command.before == part.before;
             let fits = own && (meant || !self.is_away(at));
-            meant &= !moves(command) || literal.iter().all(Option::is_some);
+            meant &= !moves(command) || is_meant(part, &literal);
             fits && self.is_written(at, pattern)
         };
         commands.len() == pattern.parts.len() && pattern.parts.iter().enumerate().all(same)

@@ -153,3 +153,24 @@ fn a_limit_is_no_condition_of_the_other_rules() {
     };
     assert_ne!(instead, Says::Approve);
 }
+
+#[test]
+fn a_call_that_is_judged_again_because_of_a_shadow_rule_counts_once() {
+    let limit = json!({"count": 2, "per": "1m"});
+    let policy = set(vec![
+        rule("r", "approve", json!({"limit": limit})),
+        rule("s", "approve", json!({"limit": limit, "enabled": "shadow"})),
+    ]);
+    let conditions = Conditions::default();
+    let mut trial = Trial::uncounted(&policy, &conditions);
+    trial.count(0, Used::default());
+    let args = json!({"amount": 10});
+    let (asked, situation) = (pay(&args), Situation::plain(noon()));
+    let unknown = trial.judge(&asked, &situation);
+    assert_eq!(unknown.unknown_uses, [1]);
+    trial.count(1, Used::default());
+    let words: Vec<String> = (0..3)
+        .map(|_| word(&policy, &trial.judge(&asked, &situation)))
+        .collect();
+    assert_eq!(words, ["approve r", "approve r", "ask r 1"]);
+}
