@@ -63,11 +63,11 @@ async def gateway(agent_json: str, folder: Path) -> AsyncIterator[tuple[str, str
             process.kill()
 
 
-async def run(folder: Path, url: str, token: str) -> asyncio.subprocess.Process:
+async def run(folder: Path, url: str, token: str, key: str | None = None) -> asyncio.subprocess.Process:
     script = folder / "deploy.sh"
     script.write_text('#!/bin/sh\nprintf %s "$1" >> ran\n')
     script.chmod(0o755)
-    about = {**os.environ, "GATEWAY": url, "TOKEN": token, "KEY": str(uuid.uuid4()), "NO_PROXY": "*"}
+    about = {**os.environ, "GATEWAY": url, "TOKEN": token, "KEY": key or str(uuid.uuid4()), "NO_PROXY": "*"}
     return await asyncio.create_subprocess_exec("bash", "-c", lines(), cwd=folder, env=about, stderr=subprocess.PIPE)
 
 
@@ -79,7 +79,8 @@ async def ended(process: asyncio.subprocess.Process) -> int:
 
 async def test_the_lines_run_what_was_approved_and_nothing_else(desk: Desk, tmp_path: Path) -> None:
     async with gateway(desk.agent_json, tmp_path) as (url, token):
-        working = await run(tmp_path, url, token)
+        key = str(uuid.uuid4())
+        working = await run(tmp_path, url, token, key)
         card = await desk.card()
         assert card.args == {"to": "production"}
         assert any(found["code"] == "through_gateway" for found in card["warnings"])
@@ -89,6 +90,8 @@ async def test_the_lines_run_what_was_approved_and_nothing_else(desk: Desk, tmp_
         receipt = await desk.receipt(card, "received")
         assert receipt["degraded"] == ["trusts_gateway", "no_execution_report"]
         (tmp_path / "ran").unlink()
+        assert await ended(await run(tmp_path, url, token, key)) != 0, "the same call again"
+        assert not (tmp_path / "ran").exists()
         working = await run(tmp_path, url, token)
         await desk.deny(await desk.card())
         assert await ended(working) != 0
