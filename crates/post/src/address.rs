@@ -31,11 +31,13 @@ fn is_forbidden_4(address: Ipv4Addr) -> bool {
     first == 0 || first >= 224 || address.is_link_local() || METADATA.contains(&address)
 }
 
-/// The address of version 4 in `::ffff:0:0/96`, `64:ff9b::/96` and `2002::/16`.
+/// The address of version 4 in `::/96`, `::ffff:0:0/96`, `64:ff9b::/96`, `64:ff9b:1::/48` and `2002::/16`.
 fn inside(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let (high, low) = match address.segments() {
+        [0, 0, 0, 0, 0, 0, high, low] if !address.is_loopback() => (high, low),
         [0, 0, 0, 0, 0, 0xffff, high, low] => (high, low),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => (high, low),
+        [0x64, 0xff9b, 1, _, _, _, high, low] => (high, low),
         [0x2002, high, low, ..] => (high, low),
         _ => return None,
     };
@@ -86,7 +88,11 @@ mod tests {
             "fd00:ec2::254",
             "::ffff:169.254.169.254",
             "::ffff:0.0.0.0",
+            "::169.254.169.254",
+            "::224.0.0.1",
             "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::a9fe:a9fe",
+            "64:ff9b:1:2:3:4:6464:64c8",
             "2002:a9fe:a9fe::1",
             "2002:e000:1::",
         ] {
@@ -104,7 +110,9 @@ mod tests {
             "fec0::1",
             "2001:db8::1",
             "::ffff:10.0.0.1",
+            "::10.0.0.1",
             "64:ff9b::808:808",
+            "64:ff9b:1::808:808",
             "2002:808:808::1",
         ] {
             assert!(!is_forbidden(allowed.parse().unwrap()), "{allowed}");
