@@ -117,11 +117,13 @@ CREATE INDEX decisions_orphaned ON decisions(ws, agent, request_id) WHERE reques
 CREATE INDEX decisions_by_key ON decisions(key, request) WHERE request IS NOT NULL;
 CREATE INDEX decisions_by_rule ON decisions(rule_id, request) WHERE rule_id IS NOT NULL;
 
+-- Decisions and votes of this console on their way to the stream.
 CREATE TABLE outbox(
-  decision_id TEXT PRIMARY KEY,
-  request     INTEGER NOT NULL UNIQUE REFERENCES requests(id),
+  id          TEXT PRIMARY KEY,
+  kind        TEXT NOT NULL CHECK (kind = 'decision' OR kind = 'vote'),
+  request     INTEGER NOT NULL REFERENCES requests(id),
   subject     TEXT NOT NULL,
-  key         TEXT NOT NULL,
+  signer      TEXT NOT NULL,
   sig         TEXT,
   release_at  INTEGER NOT NULL,
   attempts    INTEGER NOT NULL DEFAULT 0,
@@ -130,8 +132,11 @@ CREATE TABLE outbox(
     state = 'stored' OR state = 'lost' OR state = 'late'),
   payload     BLOB NOT NULL
 ) STRICT;
-CREATE INDEX outbox_holding ON outbox(release_at, decision_id) WHERE state = 'holding';
-CREATE INDEX outbox_queued ON outbox(release_at, decision_id) WHERE state = 'queued';
+-- Never two answers of one console, whatever key signs; and one vote of each key.
+CREATE UNIQUE INDEX outbox_decision ON outbox(request) WHERE kind = 'decision';
+CREATE UNIQUE INDEX outbox_vote ON outbox(request, signer) WHERE kind = 'vote';
+CREATE INDEX outbox_holding ON outbox(release_at, id) WHERE state = 'holding';
+CREATE INDEX outbox_queued ON outbox(release_at, id) WHERE state = 'queued';
 
 CREATE TABLE receipts(
   ws          TEXT NOT NULL,
@@ -273,23 +278,6 @@ CREATE TABLE votes(
 ) STRICT;
 CREATE INDEX votes_by_request ON votes(request, stream_seq) WHERE request IS NOT NULL;
 CREATE INDEX votes_orphaned ON votes(ws, agent, request_id) WHERE request IS NULL;
-
--- Votes of this console's operator on their way to the stream.
-CREATE TABLE vote_outbox(
-  vote_id    TEXT PRIMARY KEY,
-  request    INTEGER NOT NULL REFERENCES requests(id),
-  subject    TEXT NOT NULL,
-  key        TEXT NOT NULL,
-  sig        TEXT,
-  release_at INTEGER NOT NULL,
-  attempts   INTEGER NOT NULL DEFAULT 0,
-  last_error TEXT,
-  state      TEXT NOT NULL CHECK (state = 'holding' OR state = 'queued' OR
-    state = 'stored' OR state = 'lost' OR state = 'late'),
-  payload    BLOB NOT NULL,
-  UNIQUE(request, key)
-) STRICT;
-CREATE INDEX vote_outbox_open ON vote_outbox(state, release_at) WHERE state IN ('holding', 'queued');
 
 -- Requests of which a receipt came before their decision: the two come on different streams.
 -- look_at: when an execution among them counts as one without a decision; null when there is none.

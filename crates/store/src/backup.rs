@@ -17,7 +17,7 @@ const STEPS: i32 = 4_096;
 
 /// A file that a backup carries beside the tables: its path in the data folder, and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Carried {
+pub struct CarriedFile {
     /// Relative, with `/`.
     pub name: String,
     /// As on the disk.
@@ -81,7 +81,7 @@ pub async fn inspect(target: &Path) -> Result<Head, StoreError> {
 }
 
 /// Adds what a backup carries beside the tables, and closes the copy.
-pub async fn carry(target: &Path, files: &[Carried]) -> Result<(), StoreError> {
+pub async fn carry(target: &Path, files: &[CarriedFile]) -> Result<(), StoreError> {
     let mut connection = plain(target)
         .journal_mode(SqliteJournalMode::Delete)
         .synchronous(SqliteSynchronous::Full)
@@ -104,7 +104,7 @@ pub async fn carry(target: &Path, files: &[Carried]) -> Result<(), StoreError> {
 ///
 /// # Errors
 /// [`StoreError::Sqlite`] when it is not an SQLite file or cannot be read.
-pub async fn carried(file: &Path) -> Result<Option<Vec<Carried>>, StoreError> {
+pub async fn carried(file: &Path) -> Result<Option<Vec<CarriedFile>>, StoreError> {
     // Immutable: a backup may lie on a medium that takes no lock.
     let mut connection = plain(file)
         .read_only(true)
@@ -125,7 +125,9 @@ pub async fn carried(file: &Path) -> Result<Option<Vec<Carried>>, StoreError> {
         }
     };
     connection.close().await?;
-    let files = rows.into_iter().map(|(name, body)| Carried { name, body });
+    let files = rows
+        .into_iter()
+        .map(|(name, body)| CarriedFile { name, body });
     Ok(Some(files.collect()))
 }
 

@@ -81,7 +81,6 @@ pub mod typed_targets;
 pub mod ui_state;
 pub mod unanswered;
 mod updates;
-pub mod vote_outbox;
 pub mod votes;
 
 pub use direct::Transaction;

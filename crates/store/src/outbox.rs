@@ -1,27 +1,48 @@
-//! Table `outbox`: decisions of this console on their way to the stream.
+//! Table `outbox`: decisions and votes of this console on their way to the stream.
 
+use countersign_wire::words;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Connection, Row, params};
 
 use super::request_states::{StateChange, confirm_states, write_states};
 use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
-/// An outgoing decision.
+/// What an outgoing message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Of a request there is one, whatever key signs it.
+    Decision,
+    /// Of a request there is one of each key.
+    Vote,
+}
+
+words!(Kind { Decision => "decision", Vote => "vote" });
+
+impl FromSql for Kind {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Self::from_word(value.as_str()?).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+/// An outgoing decision or vote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxRow {
-    /// UUIDv7.
-    pub decision_id: String,
+    /// UUIDv7, as its payload says it.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
     /// The request's row.
     pub request: i64,
-    /// The decision's subject.
+    /// The subject on which it is stored.
     pub subject: String,
     /// The payload to be sent, byte for byte.
     pub payload: Vec<u8>,
     /// The signer's public key.
-    pub key: String,
+    pub signer: String,
     /// Base64url; none until released.
     pub sig: Option<String>,
-    /// When a held decision is signed and sent, ms.
+    /// When a held message is signed and sent, ms.
     pub release_at: i64,
     /// How often it was sent.
     pub attempts: i64,
@@ -34,43 +55,45 @@ pub struct OutboxRow {
 impl OutboxRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            decision_id: row.get(0)?,
-            request: row.get(1)?,
-            subject: row.get(2)?,
-            payload: row.get(3)?,
-            key: row.get(4)?,
-            sig: row.get(5)?,
-            release_at: row.get(6)?,
-            attempts: row.get(7)?,
-            last_error: row.get(8)?,
-            state: row.get(9)?,
+            id: row.get(0)?,
+            kind: row.get(1)?,
+            request: row.get(2)?,
+            subject: row.get(3)?,
+            payload: row.get(4)?,
+            signer: row.get(5)?,
+            sig: row.get(6)?,
+            release_at: row.get(7)?,
+            attempts: row.get(8)?,
+            last_error: row.get(9)?,
+            state: row.get(10)?,
         })
     }
 }
 
 const COLUMNS: &str =
-    "decision_id, request, subject, payload, key, sig, release_at, attempts, last_error, state";
+    "id, kind, request, subject, payload, signer, sig, release_at, attempts, last_error, state";
 
-/// Puts decisions into the outbox, and writes what that changes in their requests.
+/// Puts messages into the outbox, and writes what that changes in their requests.
 ///
 /// # Errors
-/// [`StoreError`]; a row that is still open is a violated constraint.
+/// [`StoreError`]; a second decision on a request, or a second vote of one key, is a violated constraint.
 pub fn insert(
     tx: &Connection,
     rows: &[OutboxRow],
     changes: &[StateChange],
 ) -> Result<(), StoreError> {
     let mut insert = tx.prepare_cached(
-        "INSERT INTO outbox(decision_id, request, subject, payload, key, sig, release_at, state)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO outbox(id, kind, request, subject, payload, signer, sig, release_at, state)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )?;
     for row in rows {
         insert.execute(params![
-            row.decision_id,
+            row.id,
+            row.kind.as_str(),
             row.request,
             row.subject,
             row.payload,
-            row.key,
+            row.signer,
             row.sig,
             row.release_at,
             row.state,
@@ -80,16 +103,17 @@ pub fn insert(
     Ok(())
 }
 
-/// Removes a request's closed row so that another answer may be queued.
+/// Removes a request's closed decision so that another answer may be queued.
 pub fn clear_failed(tx: &Connection, request: i64) -> Result<(), StoreError> {
-    let clear = "DELETE FROM outbox WHERE request = ? AND state IN ('late', 'lost')";
+    let clear =
+        "DELETE FROM outbox WHERE kind = 'decision' AND request = ? AND state IN ('late', 'lost')";
     sql::change(tx, clear, [request])?;
     Ok(())
 }
 
-/// The row of a request.
+/// The decision on a request.
 pub fn of_request(tx: &Connection, request: i64) -> Result<Option<OutboxRow>, StoreError> {
-    let select = format!("SELECT {COLUMNS} FROM outbox WHERE request = ?");
+    let select = format!("SELECT {COLUMNS} FROM outbox WHERE kind = 'decision' AND request = ?");
     sql::first(tx, &select, [request], OutboxRow::read)
 }
 
@@ -100,7 +124,7 @@ pub async fn read(reader: &Reader, request: i64) -> Result<Option<OutboxRow>, St
         .await
 }
 
-/// Deletes a held row: undone or dropped.
+/// Deletes what is held of a request: undone or dropped.
 pub fn delete_held(tx: &Connection, request: i64) -> Result<(), StoreError> {
     let delete = "DELETE FROM outbox WHERE request = ? AND state = 'holding'";
     sql::change(tx, delete, [request])?;
@@ -134,12 +158,12 @@ fn page(
     until: i64,
     after: Option<&OutboxCursor>,
 ) -> Result<Vec<OutboxRow>, StoreError> {
-    let (release_at, decision_id) = after.map_or((i64::MIN, ""), |(at, id)| (*at, id));
+    let (release_at, id) = after.map_or((i64::MIN, ""), |(at, id)| (*at, id));
     let select = format!(
         "SELECT {COLUMNS} FROM outbox WHERE {condition} AND release_at <= ?
-         AND (release_at, decision_id) > (?, ?) ORDER BY release_at, decision_id LIMIT ?"
+         AND (release_at, id) > (?, ?) ORDER BY release_at, id LIMIT ?"
     );
-    let place = params![until, release_at, decision_id, PAGE as i64];
+    let place = params![until, release_at, id, PAGE as i64];
     sql::all(tx, &select, place, OutboxRow::read)
 }
 
@@ -166,37 +190,54 @@ pub fn shorten_holds(tx: &Connection, now: Timestamp, longest_ms: i64) -> Result
 /// Signs held rows: from now on they are on their way.
 pub fn release(tx: &Connection, signed: &[(String, String)]) -> Result<(), StoreError> {
     let mut update = tx.prepare_cached(
-        "UPDATE outbox SET state = 'queued', sig = ? WHERE decision_id = ? AND state = 'holding'",
+        "UPDATE outbox SET state = 'queued', sig = ? WHERE id = ? AND state = 'holding'",
     )?;
-    for (decision_id, sig) in signed {
-        update.execute([sig, decision_id])?;
+    for (id, sig) in signed {
+        update.execute([sig, id])?;
     }
     Ok(())
 }
 
-/// Closes the open rows of these requests, given the `decision_id` that the stream holds for each:
-/// our own means stored, any other means lost. Writes what that changes in the requests.
+/// A message on the stream: its request's row, the voter where it is a vote, and its id.
+pub type OnStream<'a> = (i64, Option<&'a str>, &'a str);
+
+/// Closes our messages in whose place the stream holds these: the same id means stored, any other means lost. A vote
+/// counts for its key, so it is stored also where it was closed before. Writes what that changes in the requests.
 pub fn settle(
     tx: &Connection,
-    on_stream: &[(i64, String)],
+    on_stream: &[OnStream<'_>],
     changes: &[StateChange],
 ) -> Result<(), StoreError> {
-    let mut update = tx.prepare_cached(
-        "UPDATE outbox SET state = iif(decision_id = ?2, 'stored', 'lost')
-         WHERE request = ?1 AND state IN ('holding', 'queued')",
-    )?;
-    for (request, decision_id) in on_stream {
-        update.execute(params![request, decision_id])?;
+    for message in on_stream {
+        let settle = match message.1 {
+            None => {
+                "UPDATE outbox SET state = iif(id = ?3, 'stored', 'lost') WHERE kind = 'decision'
+                 AND request = ?1 AND ?2 IS NULL AND state IN ('holding', 'queued')"
+            }
+            Some(_) => {
+                "UPDATE outbox SET state = iif(id = ?3, 'stored', 'lost') WHERE kind = 'vote'
+                 AND request = ?1 AND signer = ?2 AND state <> 'stored'"
+            }
+        };
+        sql::change(tx, settle, *message)?;
     }
     confirm_states(tx, changes)?;
     Ok(())
 }
 
-/// Closes a row whose subject holds another decision, as the stream's leader said. Returns its subject, none when it
-/// was closed already.
-pub fn close_lost(tx: &Connection, decision_id: &str) -> Result<Option<String>, StoreError> {
-    let close = "UPDATE outbox SET state = 'lost' WHERE decision_id = ? AND state = 'queued' RETURNING subject";
-    sql::first(tx, close, [decision_id], |row| row.get(0))
+/// Closes a message that is on its way as `lost` or `late`. Returns what it is and the request's row, none when it was
+/// closed already.
+pub fn close(tx: &Connection, id: &str, state: &str) -> Result<Option<(Kind, i64)>, StoreError> {
+    let close =
+        "UPDATE outbox SET state = ? WHERE id = ? AND state = 'queued' RETURNING kind, request";
+    sql::first(tx, close, [state, id], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Closes the votes on a request that is decided: they are of no use any more.
+pub fn close_votes(tx: &Connection, request: i64) -> Result<(), StoreError> {
+    let close = "UPDATE outbox SET state = 'lost'
+         WHERE kind = 'vote' AND request = ? AND state IN ('holding', 'queued')";
+    sql::change(tx, close, [request]).map(drop)
 }
 
 /// Payload and signature of a row.
@@ -204,43 +245,40 @@ pub type Signed = (Vec<u8>, Option<String>);
 
 /// Removes a row that is not to be sent after all. Returns its payload and signature, none when it was closed
 /// already.
-pub fn take_back(tx: &Connection, decision_id: &str) -> Result<Option<Signed>, StoreError> {
-    let take =
-        "DELETE FROM outbox WHERE decision_id = ? AND state = 'queued' RETURNING payload, sig";
-    sql::first(tx, take, [decision_id], |row| {
-        Ok((row.get(0)?, row.get(1)?))
-    })
-}
-
-/// Closes a row whose deadline passed before it was stored.
-pub fn close_late(tx: &Connection, decision_id: &str) -> Result<bool, StoreError> {
-    let close = "UPDATE outbox SET state = 'late' WHERE decision_id = ? AND state = 'queued'";
-    Ok(sql::change(tx, close, [decision_id])? == 1)
+pub fn take_back(tx: &Connection, id: &str) -> Result<Option<Signed>, StoreError> {
+    let take = "DELETE FROM outbox WHERE id = ? AND state = 'queued' RETURNING payload, sig";
+    sql::first(tx, take, [id], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Notes a try that led to nothing.
-pub fn note_attempt(tx: &Connection, decision_id: &str, error: &str) -> Result<(), StoreError> {
-    let note = "UPDATE outbox SET attempts = attempts + 1, last_error = ? WHERE decision_id = ?";
-    sql::change(tx, note, [error, decision_id])?;
-    Ok(())
+pub fn note_attempt(tx: &Connection, id: &str, error: &str) -> Result<(), StoreError> {
+    let note = "UPDATE outbox SET attempts = attempts + 1, last_error = ? WHERE id = ?";
+    sql::change(tx, note, [error, id]).map(drop)
+}
+
+/// The state of a message.
+pub async fn state(reader: &Reader, id: &str) -> Result<Option<String>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT state FROM outbox WHERE id = ?")
+        .bind(id)
+        .fetch_optional(&reader.0)
+        .await?)
 }
 
 /// How many decisions and votes are held or on their way.
 pub async fn count_open(reader: &Reader) -> Result<i64, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT (SELECT count(*) FROM outbox WHERE state = 'holding')
-              + (SELECT count(*) FROM outbox WHERE state = 'queued')
-              + (SELECT count(*) FROM vote_outbox WHERE state IN ('holding', 'queued'))",
+              + (SELECT count(*) FROM outbox WHERE state = 'queued')",
     )
     .fetch_one(&reader.0)
     .await?)
 }
 
-/// Why the oldest row that was tried in vain is not on the bus yet.
+/// Why the oldest message that was tried in vain is not on the bus yet.
 pub async fn oldest_error(reader: &Reader) -> Result<Option<String>, StoreError> {
     Ok(sqlx::query_scalar(
         "SELECT last_error FROM outbox WHERE state = 'queued' AND last_error IS NOT NULL
-         ORDER BY release_at, decision_id LIMIT 1",
+         ORDER BY release_at, id LIMIT 1",
     )
     .fetch_optional(&reader.0)
     .await?)
@@ -248,10 +286,6 @@ pub async fn oldest_error(reader: &Reader) -> Result<Option<String>, StoreError>
 
 /// How many decisions and votes are signed and not known to be stored.
 pub async fn under_way(reader: &Reader) -> Result<i64, StoreError> {
-    Ok(sqlx::query_scalar(
-        "SELECT (SELECT count(*) FROM outbox WHERE state = 'queued')
-              + (SELECT count(*) FROM vote_outbox WHERE state = 'queued')",
-    )
-    .fetch_one(&reader.0)
-    .await?)
+    let under_way = "SELECT count(*) FROM outbox WHERE state = 'queued'";
+    Ok(sqlx::query_scalar(under_way).fetch_one(&reader.0).await?)
 }

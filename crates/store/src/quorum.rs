@@ -24,7 +24,7 @@ pub fn note(tx: &Connection, request: i64, needed: u8) -> Result<bool, StoreErro
          WHERE id = ?1 AND state IN ('pending', 'holding') AND approvals_needed IS NOT ?2
            AND (coalesce(?2, 1) > coalesce(approvals_needed, 1)
              OR NOT EXISTS (SELECT 1 FROM votes v WHERE v.request = ?1 AND v.stands = 1)
-               AND NOT EXISTS (SELECT 1 FROM vote_outbox o WHERE o.request = ?1
+               AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.kind = 'vote' AND o.request = ?1
                  AND o.state IN ('holding', 'queued', 'stored')))";
     Ok(sql::change(tx, note, params![request, kept])? == 1)
 }

@@ -132,7 +132,7 @@ macro_rules! said {
             ", CASE WHEN r.state = 'queued' THEN (SELECT CASE WHEN json_valid(CAST(o.payload AS TEXT)) THEN
              json_extract(CAST(o.payload AS TEXT), '",
             $path,
-            "') END FROM outbox o WHERE o.request = r.id) END) AS ",
+            "') END FROM outbox o WHERE o.kind = 'decision' AND o.request = r.id) END) AS ",
             $column,
             ", "
         )
@@ -156,14 +156,14 @@ pub(super) fn select(with_raw: bool) -> QueryBuilder<Sqlite> {
            (SELECT count(*) FROM votes v WHERE v.request = r.id AND v.stands = 1) ELSE 0 END AS votes,
          CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
            EXISTS (SELECT 1 FROM votes v WHERE v.request = r.id AND v.mine = 1)
-           OR EXISTS (SELECT 1 FROM vote_outbox o WHERE o.request = r.id AND o.state IN ('queued', 'stored'))
+           OR EXISTS (SELECT 1 FROM outbox o WHERE o.kind = 'vote' AND o.request = r.id AND o.state IN ('queued', 'stored'))
          ELSE 0 END AS voted,
          CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
            (SELECT json_group_array(json_array(v.key, v.verdict, v.args_digest)) FROM votes v
             WHERE v.request = r.id AND v.stands = 1) END AS ballots,
          CASE WHEN r.approvals_required > 1 OR r.approvals_needed > 1 THEN
-           (SELECT json_group_array(o.key) FROM vote_outbox o
-            WHERE o.request = r.id AND o.state IN ('queued', 'stored')) END AS sent, ",
+           (SELECT json_group_array(o.signer) FROM outbox o
+            WHERE o.kind = 'vote' AND o.request = r.id AND o.state IN ('queued', 'stored')) END AS sent, ",
     ));
     query.push(if with_raw { "r.raw" } else { "x'' AS raw" });
     query.push(" FROM requests r LEFT JOIN decisions d ON d.request = r.id WHERE 1");

@@ -80,7 +80,7 @@ pub async fn find(reader: &Reader, kind: Kind, before: Timestamp) -> Result<Vec<
                 "SELECT r.id FROM requests r WHERE r.stored_at < ?
                  AND r.state IN ('decided', 'expired', 'withdrawn', 'rejected', 'void')
                  AND NOT EXISTS (SELECT 1 FROM removed gone WHERE gone.request = r.id)
-                 AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.request = r.id
+                 AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.kind = 'decision' AND o.request = r.id
                                  AND o.state IN ('holding', 'queued'))
                  ORDER BY r.id LIMIT ?",
             )

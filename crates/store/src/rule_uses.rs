@@ -32,8 +32,8 @@ pub fn insert(tx: &Connection, uses: &[RuleUse]) -> Result<(), StoreError> {
     let mut insert = tx.prepare_cached(
         "INSERT OR REPLACE INTO rule_uses(request, ws, rule_id, rule_version, origin, verdict,
          decision_id, at)
-         SELECT request, ?2, ?3, ?4, ?5, ?6, decision_id, ?7 FROM outbox
-         WHERE request = ?1 AND state = 'queued'",
+         SELECT request, ?2, ?3, ?4, ?5, ?6, id, ?7 FROM outbox
+         WHERE kind = 'decision' AND request = ?1 AND state = 'queued'",
     )?;
     for of in uses {
         insert.execute(params![

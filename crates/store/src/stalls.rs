@@ -74,7 +74,7 @@ pub fn look_up(tx: &Connection, ids: &[i64]) -> Result<Vec<Watched>, StoreError>
              AND c.stage = 'received'),
            a.last_seen, a.alive_since, s.code
          FROM requests r
-         LEFT JOIN outbox o ON o.request = r.id AND o.state = 'queued'
+         LEFT JOIN outbox o ON o.kind = 'decision' AND o.request = r.id AND o.state = 'queued'
          LEFT JOIN decisions d ON d.request = r.id
          LEFT JOIN agents a ON a.ws = r.ws AND a.name = r.agent
          LEFT JOIN stalls s ON s.request = r.id
@@ -140,9 +140,9 @@ pub fn due(tx: &Connection, now: Timestamp, limit: i64) -> Result<Vec<i64>, Stor
 pub fn unsent(tx: &Connection, since: Timestamp, limit: i64) -> Result<Vec<i64>, StoreError> {
     sql::column(
         tx,
-        "SELECT request FROM outbox WHERE state = 'queued' AND release_at <= ?
+        "SELECT request FROM outbox WHERE kind = 'decision' AND state = 'queued' AND release_at <= ?
          AND NOT EXISTS (SELECT 1 FROM stalls s WHERE s.request = outbox.request)
-         ORDER BY release_at, decision_id LIMIT ?",
+         ORDER BY release_at, id LIMIT ?",
         [since.0, limit],
     )
 }
@@ -151,9 +151,9 @@ pub fn unsent(tx: &Connection, since: Timestamp, limit: i64) -> Result<Vec<i64>,
 pub fn oldest_unsent(tx: &Connection) -> Result<Option<Timestamp>, StoreError> {
     sql::first(
         tx,
-        "SELECT release_at FROM outbox WHERE state = 'queued'
+        "SELECT release_at FROM outbox WHERE kind = 'decision' AND state = 'queued'
          AND NOT EXISTS (SELECT 1 FROM stalls s WHERE s.request = outbox.request)
-         ORDER BY release_at, decision_id LIMIT 1",
+         ORDER BY release_at, id LIMIT 1",
         [],
         |row| Ok(Timestamp(row.get(0)?)),
     )

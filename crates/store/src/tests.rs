@@ -3,6 +3,7 @@
 mod earlier;
 mod hellos;
 mod history_plans;
+mod outgoing;
 mod schema;
 
 use countersign_wire::{AgentKey, RequestKey, Risk, VerdictSet};
@@ -100,13 +101,14 @@ pub(crate) fn plan(sqlite: &rusqlite::Connection, sql: &str) -> Vec<String> {
     steps.map(Result::unwrap).collect()
 }
 
-fn outgoing(request: i64, decision_id: &str, state: &str, release_at: i64) -> OutboxRow {
+fn outgoing(request: i64, id: &str, state: &str, release_at: i64) -> OutboxRow {
     OutboxRow {
-        decision_id: decision_id.into(),
+        id: id.into(),
+        kind: outbox::Kind::Decision,
         request,
         subject: "countersign.v1.decision.acme.bot.r1".into(),
         payload: b"{}".to_vec(),
-        key: "U".into(),
+        signer: "U".into(),
         sig: None,
         release_at,
         attempts: 0,
@@ -329,10 +331,11 @@ async fn an_outgoing_decision_is_stored_if_it_is_ours_and_lost_if_it_is_not() {
     assert!(outbox::due(&tx, Timestamp(49)).unwrap().is_empty());
     assert_eq!(outbox::due(&tx, Timestamp(50)).unwrap().len(), 1);
     outbox::release(&tx, &[("held".into(), "sig".into())]).unwrap();
-    let on_stream = [(ids[0], "ours".to_owned()), (ids[1], "theirs".to_owned())];
+    let on_stream = [(ids[0], None, "ours"), (ids[1], None, "theirs")];
     outbox::settle(&tx, &on_stream, &[]).unwrap();
-    assert!(outbox::close_late(&tx, "late").unwrap());
-    assert!(!outbox::close_late(&tx, "ours").unwrap());
+    let late = outbox::close(&tx, "late", "late").unwrap();
+    assert_eq!(late, Some((outbox::Kind::Decision, ids[3])));
+    assert_eq!(outbox::close(&tx, "ours", "late").unwrap(), None);
     outbox::clear_failed(&tx, ids[3]).unwrap();
     tx.commit().unwrap();
     let mut states = Vec::new();

@@ -30,7 +30,8 @@ pub fn page(
         let looked_at: Vec<(i64, bool)> = sql::all(
             tx,
             "SELECT r.id, r.delivery = 'stored' AND r.ws <> ''
-             AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.request = r.id AND o.state NOT IN ('late', 'lost'))
+             AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.kind = 'decision' AND o.request = r.id
+             AND o.state NOT IN ('late', 'lost'))
              AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.request = r.id)
              FROM requests r WHERE r.state = ? AND r.state <> 'decided' AND r.id > ? ORDER BY r.id LIMIT ?",
             params![state, at.id, left],
@@ -57,7 +58,8 @@ pub fn of(tx: &Connection, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
     let mut select = tx.prepare_cached(
         "SELECT r.id FROM requests r WHERE r.id = ?
          AND r.state IN ('expired', 'withdrawn', 'rejected') AND r.delivery = 'stored' AND r.ws <> ''
-         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.request = r.id AND o.state NOT IN ('late', 'lost'))
+         AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.kind = 'decision' AND o.request = r.id
+             AND o.state NOT IN ('late', 'lost'))
          AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.request = r.id)",
     )?;
     let mut found = Vec::new();

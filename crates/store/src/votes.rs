@@ -203,3 +203,30 @@ pub fn undecided(tx: &Connection, after: i64, limit: i64) -> Result<Vec<i64>, St
         [after, limit],
     )
 }
+
+/// What there is of a key's vote on a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnVote {
+    /// None.
+    None,
+    /// On the stream or on the way there.
+    Given,
+    /// What the stream holds in its place does not verify.
+    Void,
+}
+
+/// Whether a key has voted on a request.
+pub fn voted(tx: &Connection, key: &str, request: i64) -> Result<OwnVote, StoreError> {
+    let of = params![request, key];
+    let vote = "SELECT stands FROM votes WHERE request = ?1 AND key = ?2";
+    let stored: Option<Option<bool>> = sql::first(tx, vote, of, |row| row.get(0))?;
+    if stored == Some(Some(false)) {
+        return Ok(OwnVote::Void);
+    }
+    let on_its_way = "SELECT EXISTS (SELECT 1 FROM outbox
+         WHERE kind = 'vote' AND request = ?1 AND signer = ?2)";
+    Ok(match stored.is_some() || sql::value(tx, on_its_way, of)? {
+        true => OwnVote::Given,
+        false => OwnVote::None,
+    })
+}

@@ -56,7 +56,7 @@ pub(crate) fn know_every_decision(facts: &Facts) -> Check {
         }
         check.look(console.rows.outbox == 0, || {
             format!(
-                "{}: {} decisions are not sent",
+                "{}: {} decisions or votes are not sent",
                 console.name, console.rows.outbox
             )
         });

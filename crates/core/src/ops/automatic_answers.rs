@@ -5,7 +5,6 @@
 use countersign_wire::{DecisionVerdict, Origin, Sha256Digest};
 use serde_json::json;
 
-use super::decide::row;
 use super::draft::{Draft, seal, write};
 use super::publisher::Outgoing;
 use super::turns::Turn;
@@ -69,12 +68,12 @@ pub(crate) fn answer(
             // Only the author of the agent can fix it.
             draft.message = unanswered::why(batch.tx, record.id)?;
         }
-        let written = write(&writer.identity, &record, draft, batch.now).and_then(|unsigned| {
-            let (key, subject) = (unsigned.key.as_str(), unsigned.subject.as_str());
-            let sig = seal(&writer.identity, &realm, key, subject, &unsigned.payload)?;
-            Ok((unsigned, sig))
+        let written = write(&writer.identity, &record, draft, batch.now).and_then(|mut row| {
+            row.sig = Some(seal(&writer.identity, &realm, &row)?);
+            State::Queued.as_str().clone_into(&mut row.state);
+            Ok(row)
         });
-        let (unsigned, sig) = match written {
+        let row = match written {
             Ok(written) => written,
             Err(error) => {
                 tracing::error!(request = %record.key, %error, "an automatic answer could not be made");
@@ -87,21 +86,13 @@ pub(crate) fn answer(
             "answer",
             record.key.to_string(),
             json!({
-                "decision_id": unsigned.decision_id.to_string(),
-                "payload_digest": Sha256Digest::of_bytes(&unsigned.payload).to_string(),
+                "decision_id": row.id,
+                "payload_digest": Sha256Digest::of_bytes(&row.payload).to_string(),
                 "verdict": record.state.as_str(),
             }),
         );
-        let decision_id = unsigned.decision_id;
-        let row = row(
-            &record,
-            unsigned,
-            Some(sig.clone()),
-            batch.now,
-            State::Queued,
-        );
-        let outgoing = Outgoing::of_row(&row, (decision_id, sig), None);
-        batch.effects.outgoing.push(outgoing);
+        let outgoing = Outgoing::of_row(&row, None);
+        batch.effects.outgoing.extend(outgoing);
         rows.push(row);
     }
     outbox::insert(batch.tx, &rows, &[])

@@ -26,7 +26,7 @@ use crate::runtime::App;
 use crate::runtime::joined;
 use crate::store::StoreError;
 use crate::store::audit::{Head, hex};
-use crate::store::backup::{self, Carried};
+use crate::store::backup::{self, CarriedFile};
 
 /// A copy that takes longer is given up: the store's log grows as long as it is read.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
@@ -212,7 +212,7 @@ impl App {
         &self,
         head: &Head,
         include_keys: bool,
-    ) -> Result<(BackupInfo, Vec<Carried>), Fault> {
+    ) -> Result<(BackupInfo, Vec<CarriedFile>), Fault> {
         let identity = self.identity();
         let info = BackupInfo {
             v: 1,
@@ -227,7 +227,7 @@ impl App {
         };
         let described = serde_json::to_vec(&info)
             .map_err(|_| Fault::failed("the backup could not be described"))?;
-        let mut files = vec![Carried {
+        let mut files = vec![CarriedFile {
             name: INFO.to_owned(),
             body: described,
         }];
@@ -247,7 +247,7 @@ impl App {
 }
 
 /// The settings may hold the password of a bus.
-fn without_logins(files: &mut [Carried], hiding: &Hiding) {
+fn without_logins(files: &mut [CarriedFile], hiding: &Hiding) {
     let settings = files.iter_mut().filter(|file| file.name == SETTINGS);
     for file in settings {
         file.body = hiding
@@ -293,9 +293,9 @@ fn target(data: &DataDir, options: &BackupOptions) -> Result<PathBuf, Fault> {
     }
 }
 
-fn read_if_there(folder: &Path, name: &str) -> Result<Option<Carried>, Fault> {
+fn read_if_there(folder: &Path, name: &str) -> Result<Option<CarriedFile>, Fault> {
     match fs::read(folder.join(name)) {
-        Ok(body) => Ok(Some(Carried {
+        Ok(body) => Ok(Some(CarriedFile {
             name: name.to_owned(),
             body,
         })),
@@ -308,7 +308,7 @@ fn read_if_there(folder: &Path, name: &str) -> Result<Option<Carried>, Fault> {
 }
 
 /// From the identity in use, wherever its seeds are kept.
-fn seeds(identity: &Identity) -> Result<Vec<Carried>, Fault> {
+fn seeds(identity: &Identity) -> Result<Vec<CarriedFile>, Fault> {
     let keys = identity.signing();
     let pairs = [
         ("keys/login.nk", &identity.login),
@@ -319,7 +319,7 @@ fn seeds(identity: &Identity) -> Result<Vec<Carried>, Fault> {
         let seed = pair.seed().map_err(|_| {
             Fault::environment(format!("{name}: the key has no seed that could be copied; make the backup without --include-keys"))
         })?;
-        Ok(Carried {
+        Ok(CarriedFile {
             name: name.to_owned(),
             body: seed.into_bytes(),
         })
@@ -328,7 +328,7 @@ fn seeds(identity: &Identity) -> Result<Vec<Carried>, Fault> {
 }
 
 /// `agents/WS/AGENT/agent.json` of the data folder.
-fn enrolments(folder: &Path) -> Result<Vec<Carried>, Fault> {
+fn enrolments(folder: &Path) -> Result<Vec<CarriedFile>, Fault> {
     let names = |path: PathBuf| -> Vec<String> {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -345,7 +345,7 @@ fn enrolments(folder: &Path) -> Result<Vec<Carried>, Fault> {
 }
 
 /// What signs webhooks.
-fn secrets_of_feeds(folder: &Path) -> Result<Vec<Carried>, Fault> {
+fn secrets_of_feeds(folder: &Path) -> Result<Vec<CarriedFile>, Fault> {
     let entries = fs::read_dir(folder.join("feeds"))
         .into_iter()
         .flatten()

@@ -8,10 +8,10 @@ use serde_json::json;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::draft::{Draft, DraftError, Unsigned, fits, seal, write};
+use super::draft::{Draft, DraftError, fits, seal, write};
 use super::job::{Accepted, DecideCommand, DecideReply, Look, Refused, ShownFinding};
 use super::operators::why_not;
-use super::publisher::{Carried, Outgoing, Settlements};
+use super::publisher::{Outgoing, Settlements};
 use super::quorum;
 use super::votes::cast::{Choice, cast};
 use super::writer_state::{Tx, WriterState};
@@ -24,7 +24,7 @@ use crate::store::looked::{self, Looked};
 use crate::store::outbox::{self, OutboxRow};
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
-use crate::store::{StoreError, findings, vote_outbox};
+use crate::store::{StoreError, findings};
 
 /// Checks and queues verdicts; each caller is answered when all are committed.
 pub(crate) fn apply(
@@ -167,24 +167,18 @@ fn decision(
     let (authority, origin) = (command.authority, command.origin);
     let by_rule = command.automatic.clone();
     let draft = draft(record, verdict, command)?;
-    let unsigned = write(&writer.identity, record, draft, now).map_err(refused)?;
-    fits(unsigned.payload.len(), (writer.largest)()).map_err(refused)?;
+    let mut row = write(&writer.identity, record, draft, now).map_err(refused)?;
+    fits(row.payload.len(), (writer.largest)()).map_err(refused)?;
     let step = if held { Step::Hold } else { Step::Queue };
     let state = next(record.state, step)
         .map_err(|_| Refused::Domain(crate::domain::DecideRefusal::AlreadyDecided(record.state)))?;
-    let release_at = if held {
-        hold::release_at(now, record.deadline_at)
-    } else {
-        now
-    };
-    let sig = match held {
-        true => None,
-        false => Some(sign(writer, &realm, &unsigned)?),
-    };
-    let decision_id = unsigned.decision_id;
+    state.as_str().clone_into(&mut row.state);
+    if !held {
+        row.sig = Some(seal(&writer.identity, &realm, &row).map_err(refused)?);
+    }
     let mut detail = json!({
-        "decision_id": decision_id.to_string(),
-        "payload_digest": countersign_wire::Sha256Digest::of_bytes(&unsigned.payload).to_string(),
+        "decision_id": row.id,
+        "payload_digest": countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string(),
         "verdict": verdict.as_str(),
         "by": if authority == Authority::Operator { "operator" } else { "console" },
     });
@@ -199,13 +193,13 @@ fn decision(
         });
         taken.looked.push(Looked {
             request: record.id,
-            decision_id: decision_id.to_string(),
+            decision_id: row.id.clone(),
             front: look.front,
             looked: detail["looked"].to_string(),
         });
     }
     batch.record(
-        unsigned.key.to_string(),
+        row.signer.clone(),
         if held { "hold" } else { "decide" },
         record.key.to_string(),
         detail,
@@ -213,19 +207,18 @@ fn decision(
     record.state = state;
     taken.changes.push(change(record, verdict, origin, now));
     batch.effects.touched.push(record.id);
-    let accepted = match &sig {
+    let accepted = match Outgoing::of_row(&row, Some(record)) {
         None => {
+            let release_at = hold::release_at(now, record.deadline_at);
+            row.release_at = release_at.0;
             writer.due_at(release_at);
             Accepted::Held { release_at }
         }
-        Some(sig) => {
-            writer.note_own(sig.clone(), unsigned.payload.clone());
-            let (settle, settled) = oneshot::channel();
+        Some(outgoing) => {
+            writer.note_own(outgoing.sig.clone(), row.payload.clone());
+            let (decision_id, (settle, settled)) = (outgoing.id, oneshot::channel());
             settlements.expect(decision_id, settle);
-            batch
-                .effects
-                .outgoing
-                .push(outgoing(record, &unsigned, sig.clone()));
+            batch.effects.outgoing.push(outgoing);
             Accepted::Queued {
                 verdict,
                 decision_id,
@@ -234,9 +227,7 @@ fn decision(
             }
         }
     };
-    taken
-        .rows
-        .push(row(record, unsigned, sig, release_at, state));
+    taken.rows.push(row);
     Ok(accepted)
 }
 
@@ -334,55 +325,6 @@ fn refused(error: DraftError) -> Refused {
     Refused::InvalidArgs(error.to_string())
 }
 
-fn sign(writer: &WriterState, realm: &Uuid, unsigned: &Unsigned) -> Result<String, Refused> {
-    seal(
-        &writer.identity,
-        realm,
-        unsigned.key.as_str(),
-        &unsigned.subject,
-        &unsigned.payload,
-    )
-    .map_err(refused)
-}
-
-/// The outbox's row of a decision that is held (`sig` is none) or signed.
-pub(super) fn row(
-    record: &RequestRecord,
-    unsigned: Unsigned,
-    sig: Option<String>,
-    release_at: Timestamp,
-    state: State,
-) -> OutboxRow {
-    OutboxRow {
-        decision_id: unsigned.decision_id.to_string(),
-        request: record.id,
-        subject: unsigned.subject,
-        payload: unsigned.payload,
-        key: unsigned.key.to_string(),
-        sig,
-        release_at: release_at.0,
-        attempts: 0,
-        last_error: None,
-        state: state.as_str().to_owned(),
-    }
-}
-
-/// What the publisher is handed of a signed decision.
-pub(super) fn outgoing(record: &RequestRecord, unsigned: &Unsigned, sig: String) -> Outgoing {
-    Outgoing {
-        carried: Carried::Decision,
-        decision_id: unsigned.decision_id,
-        request: record.id,
-        subject: unsigned.subject.clone(),
-        payload: unsigned.payload.clone().into(),
-        key: unsigned.key.to_string(),
-        sig,
-        deadline: Some(record.deadline_at),
-        risk: Some(record.risk),
-        kept: false,
-    }
-}
-
 /// Takes a held approval back, and says so.
 pub(super) fn undo(
     writer: &WriterState,
@@ -409,7 +351,6 @@ pub(super) fn release_hold(
 ) -> Result<(), StoreError> {
     // Also where the request is held no longer: such a row would be found again for ever.
     outbox::delete_held(batch.tx, record.id)?;
-    vote_outbox::delete_held(batch.tx, record.id)?;
     let Ok(state) = next(record.state, Step::Undo) else {
         return Ok(());
     };

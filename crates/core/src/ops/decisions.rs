@@ -27,7 +27,7 @@ use crate::store::decisions::{self, Adopted, NewDecision};
 use crate::store::republish::{self, Again};
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
-use crate::store::{findings, outbox, rule_uses, unanswered, vote_outbox};
+use crate::store::{findings, outbox, rule_uses, unanswered};
 
 /// Stores a batch of the stream with its position.
 pub(crate) fn apply(
@@ -179,10 +179,8 @@ fn insert(
             by_rules.push(record.id);
         }
         report(writer, batch, message, &reading);
-        settled.push((
-            record.id,
-            message.body.decision_id.clone().unwrap_or_default(),
-        ));
+        let decision_id = message.body.decision_id.as_deref();
+        settled.push((record.id, None, decision_id.unwrap_or_default()));
     }
     outbox::settle(batch.tx, &settled, &changes)?;
     rule_uses::take_up(batch.tx, &by_rules)?;
@@ -258,7 +256,7 @@ fn settle(
     }
     if record.approvals_needed > 1 {
         // A vote that is held or on its way is of no use any more.
-        vote_outbox::close_of(batch.tx, record.id)?;
+        outbox::close_votes(batch.tx, record.id)?;
     }
     if origin == Some(Origin::Operator.as_str()) && state == State::Decided {
         writer.habits.decided(record.id);
@@ -355,7 +353,7 @@ pub(super) fn join_orphans(
         .map(|record| (record.key.to_string(), record))
         .collect();
     let (mut changes, mut adopted, mut settled) = (Vec::new(), Vec::new(), Vec::new());
-    for orphan in orphans {
+    for orphan in &orphans {
         let name = format!("{}/{}/{}", orphan.ws, orphan.agent, orphan.request_id);
         let Some(record) = records.get(&name) else {
             continue;
@@ -377,7 +375,8 @@ pub(super) fn join_orphans(
             effective: reading.effective.clone(),
             fault: reading.fault.map(DecisionFault::as_str),
         });
-        settled.push((record.id, orphan.decision_id.unwrap_or_default()));
+        let decision_id = orphan.decision_id.as_deref();
+        settled.push((record.id, None, decision_id.unwrap_or_default()));
         writer.counts.orphans -= 1;
         let actor = writer.identity.auto_key().to_string();
         let detail = json!({ "effective": reading.effective, "stream_seq": orphan.stream_seq });

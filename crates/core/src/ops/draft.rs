@@ -1,16 +1,17 @@
-//! The bytes of a decision and their signature.
+//! The bytes of a decision, and what signs it and votes.
 
 use countersign_wire::{
     ApprovalDecision, Context, DecidedBy, DecisionVerdict, Origin, PublicKey, RequestKey, Response,
-    Scope, Sha256Digest, VoteAttachment, decision_subject, sign,
+    Scope, Sha256Digest, VoteAttachment, decision_subject, sign, vote_subject,
 };
 use nkeys::KeyPair;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::job::Automatic;
-use crate::domain::{Authority, RequestRecord, Timestamp};
+use crate::domain::{Authority, RequestRecord, State, Timestamp};
 use crate::identity::Identity;
+use crate::store::outbox::{Kind, OutboxRow};
 
 /// What a decision says, before it is bytes.
 pub(crate) struct Draft {
@@ -43,14 +44,6 @@ impl Draft {
             automatic: None,
         }
     }
-}
-
-/// A decision as bytes, not yet signed.
-pub(crate) struct Unsigned {
-    pub(crate) decision_id: Uuid,
-    pub(crate) subject: String,
-    pub(crate) payload: Vec<u8>,
-    pub(crate) key: PublicKey,
 }
 
 /// Why a decision could not be made.
@@ -92,12 +85,39 @@ pub(crate) fn fits(bytes: usize, most: usize) -> Result<(), DraftError> {
     }
 }
 
+/// A message for the outbox that is not signed yet.
+pub(super) fn unsigned(
+    (kind, id): (Kind, Uuid),
+    record: &RequestRecord,
+    key: &PublicKey,
+    payload: Vec<u8>,
+    now: Timestamp,
+) -> OutboxRow {
+    OutboxRow {
+        id: id.to_string(),
+        kind,
+        request: record.id,
+        subject: match kind {
+            Kind::Decision => decision_subject(&record.key),
+            Kind::Vote => vote_subject(&record.key, key),
+        },
+        payload,
+        signer: key.to_string(),
+        sig: None,
+        release_at: now.0,
+        attempts: 0,
+        last_error: None,
+        state: State::Holding.as_str().to_owned(),
+    }
+}
+
+/// A decision that is not signed yet.
 pub(crate) fn write(
     identity: &Identity,
     record: &RequestRecord,
     draft: Draft,
     now: Timestamp,
-) -> Result<Unsigned, DraftError> {
+) -> Result<OutboxRow, DraftError> {
     let (name, key) = match draft.authority {
         Authority::Operator => (identity.operator.clone(), identity.human_key()),
         Authority::Console => (identity.console_name(), identity.auto_key()),
@@ -140,29 +160,27 @@ pub(crate) fn write(
     if payload.len() > countersign_wire::DECISION_MAX_BYTES {
         return Err(DraftError::TooLarge(payload.len()));
     }
-    Ok(Unsigned {
-        decision_id,
-        subject: decision_subject(&record.key),
-        payload,
-        key,
-    })
+    let of = (Kind::Decision, decision_id);
+    Ok(unsigned(of, record, &key, payload, now))
 }
 
 /// Signs with the key that the payload names.
 pub(crate) fn seal(
     identity: &Identity,
     realm: &Uuid,
-    key: &str,
-    subject: &str,
-    payload: &[u8],
+    row: &OutboxRow,
 ) -> Result<String, DraftError> {
     let keys = identity.signing();
-    let pair: &KeyPair = match key {
+    let pair: &KeyPair = match row.signer.as_str() {
         key if key == keys.human_key.as_str() => &keys.human,
         key if key == keys.auto_key.as_str() => &keys.auto,
         _ => return Err(DraftError::Key),
     };
-    sign(pair, Context::Decision, realm, subject, payload)
+    let context = match row.kind {
+        Kind::Decision => Context::Decision,
+        Kind::Vote => Context::Vote,
+    };
+    sign(pair, context, realm, &row.subject, &row.payload)
         .map(|sig| sig.to_string())
         .map_err(|_| DraftError::Key)
 }

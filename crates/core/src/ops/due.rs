@@ -2,29 +2,30 @@
 //!
 //! It starts once everything on the bus is known: what looks overdue may have been decided.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
-use countersign_wire::RequestKey;
+use countersign_wire::Sha256Digest;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::automatic_answers;
 use super::decide::release_hold;
-use super::draft::{request_of, seal};
+use super::draft::seal;
 use super::execution;
 use super::ladder;
 use super::publisher::Outgoing;
 use super::quorum;
 use super::stopped;
-use super::votes::{cast, close};
+use super::votes::close;
 use super::writer_state::{Tx, WriterState};
 use crate::domain::hold::LONGEST_HOLD_MS;
 use crate::domain::life_cycle::{Step, next};
-use crate::domain::{Delivery, State, Timestamp};
-use crate::store::outbox::{self, OutboxRow};
+use crate::domain::{Delivery, RequestRecord, State, Timestamp};
+use crate::store::StoreError;
+use crate::store::outbox::{self, Kind, OutboxRow};
 use crate::store::request_states::{self, StateChange};
 use crate::store::requests;
-use crate::store::{StoreError, rule_uses, vote_outbox};
 
 const AT_ONCE: i64 = 500;
 /// As long as the server may take to say its time.
@@ -48,13 +49,12 @@ pub(crate) fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), St
         return Ok(());
     }
     release(writer, batch)?;
-    cast::release(writer, batch)?;
     let overdue = overdue(writer, batch)?;
     expire(writer, batch, &overdue)?;
     let stop = stopped::deny(writer, batch)?;
     let answer = automatic_answers::look_again(writer, batch)?;
     let closing = close::look_again(writer, batch)?;
-    let (release, vote) = next_releases(batch)?;
+    let release = next_release(batch)?;
     let deadline = requests::next_deadline(batch.tx)?;
     let deadline = deadline.map(|deadline| match writer.overdue {
         Some((since, _)) => deadline.max(batch.now.plus_ms(look_again_in(since.elapsed()))),
@@ -62,7 +62,7 @@ pub(crate) fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), St
     });
     let look = execution::look_again(writer, batch)?;
     let sweep = ladder::sweep(writer, batch)?;
-    let waits = [deadline, release, vote, look, sweep, answer, closing, stop];
+    let waits = [deadline, release, look, sweep, answer, closing, stop];
     let next = waits.into_iter().flatten().min();
     writer.next_due = Some(next.unwrap_or(NEVER));
     Ok(())
@@ -91,23 +91,18 @@ fn look_again_in(asked: Duration) -> i64 {
     eighth.clamp(ASKED_MS, LONGEST_ASKED_MS)
 }
 
-/// When the next held approval and the next held vote are released. What was held by a clock that ran ahead and was
-/// set back since is held as long as anything may be, from now on.
-fn next_releases(batch: &mut Tx<'_>) -> Result<(Option<Timestamp>, Option<Timestamp>), StoreError> {
-    let longest = batch.now.plus_ms(LONGEST_HOLD_MS);
-    let mut release = outbox::next_release(batch.tx)?;
-    if release > Some(longest) {
-        outbox::shorten_holds(batch.tx, batch.now, LONGEST_HOLD_MS)?;
-        release = outbox::next_release(batch.tx)?;
+/// When the next held approval or vote is released. What was held by a clock that ran ahead and was set back since is
+/// held as long as anything may be, from now on.
+fn next_release(batch: &mut Tx<'_>) -> Result<Option<Timestamp>, StoreError> {
+    let release = outbox::next_release(batch.tx)?;
+    if release <= Some(batch.now.plus_ms(LONGEST_HOLD_MS)) {
+        return Ok(release);
     }
-    let mut vote = vote_outbox::next_release(batch.tx)?;
-    if vote > Some(longest) {
-        vote_outbox::shorten_holds(batch.tx, batch.now, LONGEST_HOLD_MS)?;
-        vote = vote_outbox::next_release(batch.tx)?;
-    }
-    Ok((release, vote))
+    outbox::shorten_holds(batch.tx, batch.now, LONGEST_HOLD_MS)?;
+    outbox::next_release(batch.tx)
 }
 
+/// Signs held approvals and votes whose time has come.
 fn release(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let due = outbox::due(batch.tx, batch.now)?;
     if due.is_empty() {
@@ -116,47 +111,47 @@ fn release(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
     let Some(bus) = &writer.bus else {
         return Ok(());
     };
-    let keys: Vec<RequestKey> = due
-        .iter()
-        .filter_map(|row| request_of(&row.subject))
-        .collect();
+    let ids: Vec<i64> = due.iter().map(|row| row.request).collect();
+    let mut held: HashMap<i64, OutboxRow> = due.into_iter().map(|row| (row.request, row)).collect();
     let mut signed = Vec::new();
     let mut changes = Vec::new();
-    for mut record in requests::records(batch.tx, &keys)? {
-        let Some(row) = due.iter().find(|row| row.request == record.id) else {
+    for mut record in requests::records_by_id(batch.tx, &ids)? {
+        let Some(mut row) = held.remove(&record.id) else {
             continue;
         };
-        quorum::look(writer, batch, &mut record)?;
-        let may = writer.may_release(&row.key, &record, batch.now);
-        // Rules that came while it was held may ask for others too: then it is decided again, as a vote.
-        let alone = record.approvals_needed <= 1;
-        if !may || !alone {
+        let (action, id, step) = match row.kind {
+            Kind::Decision => ("decide", "decision_id", Step::Queue),
+            Kind::Vote => ("cast", "vote_id", Step::Vote),
+        };
+        let decides = row.kind == Kind::Decision;
+        if decides {
+            quorum::look(writer, batch, &mut record)?;
+        }
+        // A vote is final, even one that counts for nothing. Rules that came while a decision was held may ask for others
+        // too: then it is decided again, as a vote.
+        let may = writer.may_release(&row.signer, &record, batch.now)
+            && !(decides && record.approvals_needed > 1);
+        let (true, Ok(state), Ok(sig)) = (
+            may,
+            next(record.state, step),
+            seal(&writer.identity, &bus.realm, &row),
+        ) else {
             let actor = writer.identity.auto_key().to_string();
             release_hold(batch, &record, &actor, "hold_dropped")?;
             continue;
-        }
-        let (Ok(state), Ok(sig), Ok(decision_id)) = (
-            next(record.state, Step::Queue),
-            seal(
-                &writer.identity,
-                &bus.realm,
-                &row.key,
-                &row.subject,
-                &row.payload,
-            ),
-            row.decision_id.parse(),
-        ) else {
-            continue;
         };
-        batch.record(row.key.clone(), "decide", record.key.to_string(), json!({
-            "decision_id": row.decision_id,
-            "payload_digest": countersign_wire::Sha256Digest::of_bytes(&row.payload).to_string(),
-        }));
-        changes.push(released(row, record.id, state, record.delivery, batch.now));
+        let digest = Sha256Digest::of_bytes(&row.payload).to_string();
+        let detail = json!({ id: row.id, "payload_digest": digest });
+        batch.record(row.signer.clone(), action, record.key.to_string(), detail);
+        changes.push(match decides {
+            true => released(&row, record.id, state, record.delivery, batch.now),
+            false => StateChange::waits_again(&record, state),
+        });
         batch.effects.touched.push(record.id);
-        let outgoing = Outgoing::of_row(row, (decision_id, sig.clone()), Some(&record));
-        batch.effects.outgoing.push(outgoing);
-        signed.push((row.decision_id.clone(), sig));
+        row.sig = Some(sig.clone());
+        let outgoing = Outgoing::of_row(&row, Some(&record));
+        batch.effects.outgoing.extend(outgoing);
+        signed.push((row.id, sig));
     }
     outbox::release(batch.tx, &signed)?;
     request_states::change_states(batch.tx, &changes)
@@ -222,16 +217,8 @@ pub(crate) fn late(
     writer: &mut WriterState,
     batch: &mut Tx<'_>,
     decision_id: &str,
-    request: i64,
+    record: &RequestRecord,
 ) -> Result<(), StoreError> {
-    // Beside a console, the console finds the row and lets it expire.
-    if !writer.projects || !outbox::close_late(batch.tx, decision_id)? {
-        return Ok(());
-    }
-    rule_uses::forget(batch.tx, decision_id)?;
-    let Some(record) = requests::records_by_id(batch.tx, &[request])?.pop() else {
-        return Ok(());
-    };
     let Ok(state) = next(record.state, Step::Late) else {
         return Ok(());
     };
@@ -245,10 +232,10 @@ pub(crate) fn late(
     );
     request_states::change_states(
         batch.tx,
-        &[expired(request, state, Delivery::Stored, batch.now)],
+        &[expired(record.id, state, Delivery::Stored, batch.now)],
     )?;
-    batch.effects.touched.push(request);
-    automatic_answers::answer(writer, batch, &[request])
+    batch.effects.touched.push(record.id);
+    automatic_answers::answer(writer, batch, &[record.id])
 }
 
 #[cfg(test)]

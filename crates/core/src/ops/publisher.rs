@@ -26,7 +26,7 @@ use crate::bus::{Bus, Publication, PublishOutcome, refusal};
 use crate::clock::Clock;
 use crate::domain::controls::Controls;
 use crate::domain::{RequestRecord, State, Timestamp};
-use crate::store::outbox::OutboxRow;
+use crate::store::outbox::{Kind, OutboxRow};
 
 /// Decisions on their way at the same time.
 const IN_FLIGHT: usize = 1_024;
@@ -38,19 +38,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// it arrives, whatever was made of the request meanwhile.
 const UNDER_WAY: Duration = Duration::from_secs(3);
 
-/// What is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carried {
-    Decision,
-    Vote,
-}
-
 /// A signed decision or vote to be sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Outgoing {
-    pub(crate) carried: Carried,
-    /// The decision's id, or the vote's.
-    pub(crate) decision_id: Uuid,
+    pub(crate) kind: Kind,
+    pub(crate) id: Uuid,
     pub(crate) request: i64,
     pub(crate) subject: String,
     pub(crate) payload: Bytes,
@@ -58,7 +50,7 @@ pub(crate) struct Outgoing {
     pub(crate) sig: String,
     /// From here on it would read as expired; none for answers that need no person.
     pub(crate) deadline: Option<Timestamp>,
-    /// That of the request which it decides; none for answers that need no person, and for votes.
+    /// That of its request; none for answers that need no person.
     pub(crate) risk: Option<Risk>,
     /// Whether it comes from an earlier outbox: it may have left this console already, and what it was judged by may
     /// have changed.
@@ -66,24 +58,20 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// A decision as it is in the outbox; `decided` is the request that it decides, if it waited for that.
-    pub(crate) fn of_row(
-        row: &OutboxRow,
-        (decision_id, sig): (Uuid, String),
-        decided: Option<&RequestRecord>,
-    ) -> Self {
-        Self {
-            carried: Carried::Decision,
-            decision_id,
+    /// A message as it is in the outbox, none while it is only held; `waiting` is its request, if that waits for it.
+    pub(crate) fn of_row(row: &OutboxRow, waiting: Option<&RequestRecord>) -> Option<Self> {
+        Some(Self {
+            kind: row.kind,
+            id: row.id.parse().ok()?,
             request: row.request,
             subject: row.subject.clone(),
             payload: row.payload.clone().into(),
-            key: row.key.clone(),
-            sig,
-            deadline: decided.map(|record| record.deadline_at),
-            risk: decided.map(|record| record.risk),
+            key: row.signer.clone(),
+            sig: row.sig.clone()?,
+            deadline: waiting.map(|record| record.deadline_at),
+            risk: waiting.map(|record| record.risk),
             kept: false,
-        }
+        })
     }
 }
 
@@ -166,18 +154,12 @@ pub(crate) struct Publisher {
     pub(crate) in_flight: Arc<Mutex<HashSet<Uuid>>>,
 }
 
-/// A vote is smaller than the decision that it was measured by.
-fn too_large(bus: &Bus, outgoing: &Outgoing) -> Option<Recall> {
-    let fits = fits(outgoing.payload.len(), bus.max_payload()).is_ok();
-    (!fits && outgoing.carried == Carried::Decision).then_some(Recall::TooLarge)
-}
-
 impl Publisher {
     /// Sends what comes until the queue closes. A decision that is on its way already is not sent twice.
     pub(crate) async fn run(self, mut queue: mpsc::Receiver<Outgoing>, tasks: TaskTracker) {
         let places = Arc::new(Semaphore::new(IN_FLIGHT));
         while let Some(outgoing) = queue.recv().await {
-            let id = outgoing.decision_id;
+            let id = outgoing.id;
             if !self.in_flight.lock().insert(id) {
                 continue;
             }
@@ -224,7 +206,7 @@ impl Publisher {
                     let taken_back = matches!(settled, Settled::TakenBack { .. });
                     // Where the streams are projected, the projection answers: then it can be seen, too.
                     if !(self.projects && matches!(settled, Settled::Stored { .. })) {
-                        self.settlements.settle(&outgoing.decision_id, settled);
+                        self.settlements.settle(&outgoing.id, settled);
                     }
                     return taken_back;
                 }
@@ -258,11 +240,19 @@ impl Publisher {
             .is_some_and(|deadline| self.clock.now() >= deadline)
     }
 
-    /// Why it may not go out now.
-    fn recall(&self, outgoing: &Outgoing, standing: KeyStatus, waited: bool) -> Option<Recall> {
-        let retired = matches!(standing, KeyStatus::Retired(_));
-        // A vote counts for its key alone, whoever else votes.
-        if retired && outgoing.carried == Carried::Decision {
+    /// Why it may not go out now. A vote is never recalled: it counts for its key alone, whoever else votes, lets nothing
+    /// run, and is smaller than the decision that it was measured by.
+    fn recall(
+        &self,
+        bus: &Bus,
+        outgoing: &Outgoing,
+        standing: KeyStatus,
+        waited: bool,
+    ) -> Option<Recall> {
+        if outgoing.kind == Kind::Vote {
+            return None;
+        }
+        if matches!(standing, KeyStatus::Retired(_)) {
             return Some(Recall::KeyRetired);
         }
         if standing == KeyStatus::Active && self.is_beyond_limit(outgoing) {
@@ -272,7 +262,9 @@ impl Publisher {
         if waited && self.lacks_a_vote(outgoing) {
             return Some(Recall::VoteGone);
         }
+        let too_large = || fits(outgoing.payload.len(), bus.max_payload()).is_err();
         self.recalled_by_controls(outgoing, waited)
+            .or_else(|| too_large().then_some(Recall::TooLarge))
     }
 
     /// Whether its key was limited to less than it says, after it was signed.
@@ -318,9 +310,7 @@ impl Publisher {
     ) -> Result<Settled, String> {
         let mut why = "its deadline has passed".to_owned();
         let standing = self.trusted.standing(&outgoing.key, self.clock.now());
-        let recall = self
-            .recall(outgoing, standing, way.waited)
-            .or_else(|| too_large(bus, outgoing));
+        let recall = self.recall(bus, outgoing, standing, way.waited);
         if let Some(recall) = &recall {
             why = format!("it was recalled: {recall}");
         } else if standing != KeyStatus::Active {
@@ -349,13 +339,13 @@ impl Publisher {
             .await;
         match stored.map_err(|error| format!("{why}; {error}"))? {
             Some(message) => {
-                let (id, who) = match outgoing.carried {
-                    Carried::Decision => {
+                let (id, who) = match outgoing.kind {
+                    Kind::Decision => {
                         decision_summary(&message.payload, Timestamp::from(message.stamp))
                     }
-                    Carried::Vote => vote_summary(&message.payload),
+                    Kind::Vote => vote_summary(&message.payload),
                 };
-                let ours = id.as_deref() == Some(outgoing.decision_id.to_string().as_str());
+                let ours = id.as_deref() == Some(outgoing.id.to_string().as_str());
                 Ok(if ours {
                     Settled::Stored {
                         seq: message.seq,

@@ -18,7 +18,7 @@ use crate::identity::{Identity, Kept, KeyPlace, PLACE_FILE};
 use crate::runtime::joined;
 use crate::runtime::{App, Options};
 use crate::store::audit::{self, Entry, Head, hex};
-use crate::store::backup::{self, Carried};
+use crate::store::backup::{self, CarriedFile};
 use crate::store::{self, StoreError};
 
 /// Where the new store is put together.
@@ -101,7 +101,7 @@ pub async fn restore(options: &Options, file: &Path, replace: bool) -> Result<Re
     })
 }
 
-async fn read(file: &Path) -> Result<Vec<Carried>, Fault> {
+async fn read(file: &Path) -> Result<Vec<CarriedFile>, Fault> {
     let no_backup = |why: &dyn std::fmt::Display| {
         Fault::usage(format!(
             "{} is not a backup ({why}); `countersign backup FILE` makes one",
@@ -121,7 +121,7 @@ async fn read(file: &Path) -> Result<Vec<Carried>, Fault> {
     }
 }
 
-fn described(file: &Path, carried: &[Carried]) -> Result<BackupInfo, Fault> {
+fn described(file: &Path, carried: &[CarriedFile]) -> Result<BackupInfo, Fault> {
     let body = carried.iter().find(|part| part.name == INFO);
     let info = body.and_then(|part| serde_json::from_slice::<BackupInfo>(&part.body).ok());
     match info {
@@ -143,7 +143,7 @@ fn stage(
     data: &DataDir,
     folder: &Path,
     file: &Path,
-    carried: &[Carried],
+    carried: &[CarriedFile],
     info: &BackupInfo,
 ) -> Result<DataDir, Fault> {
     let failed = |error: io::Error| {

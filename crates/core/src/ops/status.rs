@@ -139,7 +139,7 @@ impl App {
         Ok(unknown_step(self.reader()).await?)
     }
 
-    /// Why the oldest decision that the bus has not taken is not there; none while all go out.
+    /// Why the oldest decision or vote that the bus has not taken is not there; none while all go out.
     pub async fn not_taken(&self) -> Result<Option<String>, Fault> {
         Ok(outbox::oldest_error(self.reader()).await?)
     }

@@ -19,7 +19,7 @@ use super::writer_state::{CONFLICT, Tx, WriterState};
 use crate::domain::{AlarmCode, RequestRecord, State, Timestamp};
 use crate::store::republish::{self, Again};
 use crate::store::votes::{self, NewVote, StoredVote};
-use crate::store::{StoreError, requests, vote_outbox};
+use crate::store::{StoreError, outbox, requests};
 
 /// A vote's bytes and where they were stored.
 struct Given<'a> {
@@ -140,7 +140,7 @@ pub(super) fn apply(
             continue;
         };
         let vote_id = row.body.vote_id.as_deref().unwrap_or_default();
-        vote_outbox::settle(batch.tx, id, &row.voter, vote_id)?;
+        outbox::settle(batch.tx, &[(id, Some(&row.voter), vote_id)], &[])?;
         report(writer, batch, vote_id, message.at.seq);
         batch.effects.touched.push(id);
         match row.stands {

@@ -10,9 +10,10 @@ async fn what_every_request_passes_through_fills_no_temporary_table() {
          stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, delivery)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         "UPDATE requests SET state = ?, verdict = ?, origin = ?, decided_at = ?, delivery = ? WHERE id = ?",
-        "INSERT INTO outbox(decision_id, request, subject, payload, key, sig, release_at, state)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        "UPDATE outbox SET state = ? WHERE request = ? AND state IN ('holding', 'queued')",
+        "INSERT INTO outbox(id, kind, request, subject, payload, signer, sig, release_at, state)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "UPDATE outbox SET state = iif(id = ?3, 'stored', 'lost') WHERE kind = 'decision'
+         AND request = ?1 AND ?2 IS NULL AND state IN ('holding', 'queued')",
         "INSERT INTO audit(seq, prev, hash, at, actor, action, subject, detail)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         "INSERT INTO receipts(ws, agent, request_id, decision_id, stage, at, detail, stream_seq)
@@ -37,10 +38,8 @@ async fn a_word_that_is_none_of_the_agreed_ones_is_refused() {
         "INSERT INTO requests(ws, agent, request_id, risk, allowed, approvals_required, request_digest, raw,
          stream_epoch, stream_seq, stored_at, received_at, lifetime, deadline_at, state, delivery)
          VALUES ('a', 'b', 'c', 'low', '', 1, 'd', x'', 'e', 1, 1, 1, 1, 1, 'pending', 'stored')",
-        "INSERT INTO outbox(decision_id, request, subject, payload, key, release_at, state)
-         VALUES ('a', 1, 'b', x'', 'c', 1, 'holding')",
-        "INSERT INTO vote_outbox(vote_id, request, subject, payload, key, release_at, state)
-         VALUES ('a', 1, 'b', x'', 'c', 1, 'holding')",
+        "INSERT INTO outbox(id, kind, request, subject, payload, signer, release_at, state)
+         VALUES ('a', 'vote', 1, 'b', x'', 'c', 1, 'holding')",
         "INSERT INTO receipts(ws, agent, request_id, decision_id, stage, at, detail, stream_seq)
          VALUES ('a', 'b', 'c', 'd', 'received', 1, x'', 1)",
         "INSERT INTO stalls(request, look_at) VALUES (1, 1)",
@@ -59,7 +58,7 @@ async fn a_word_that_is_none_of_the_agreed_ones_is_refused() {
             "stored decided on_bus received executed failed refused",
         ),
         ("outbox", "state", "holding queued stored lost late"),
-        ("vote_outbox", "state", "holding queued stored lost late"),
+        ("outbox", "kind", "decision vote"),
         ("receipts", "stage", "received executed failed refused"),
         (
             "stalls",

@@ -176,7 +176,7 @@ async fn waiting(desk: &Desk, id: &str) -> Waiting {
     let path = desk.data.path().join("countersign.db");
     let file = sqlx::sqlite::SqliteConnectOptions::new().filename(path);
     let mut raw = sqlx::ConnectOptions::connect(&file).await.unwrap();
-    let of = "SELECT subject, payload, key, sig FROM outbox
+    let of = "SELECT subject, payload, signer AS key, sig FROM outbox
               WHERE request = (SELECT id FROM requests WHERE request_id = ?)";
     sqlx::query_as(of)
         .bind(id)

@@ -121,8 +121,8 @@ impl Transaction<'_> {
             return Ok(outgoing);
         }
         let mut outbox = self.0.prepare_cached(
-            "INSERT INTO outbox(decision_id, request, subject, payload, key, sig, release_at, state)
-             VALUES (?, ?, ?, ?, ?, ?, ?, 'queued')",
+            "INSERT INTO outbox(id, kind, request, subject, payload, signer, sig, release_at, state)
+             VALUES (?, 'decision', ?, ?, ?, ?, ?, ?, 'queued')",
         )?;
         let mut change = self.0.prepare_cached(
             "UPDATE requests SET state = 'queued', verdict = 'approve', origin = 'operator', decided_at = ?2,
@@ -168,7 +168,8 @@ impl Transaction<'_> {
             "UPDATE requests SET state = 'decided', decided_at = ?2, delivery = 'on_bus' WHERE id = ?1",
         )?;
         let mut close = self.0.prepare_cached(
-            "UPDATE outbox SET state = 'stored' WHERE request = ?1 AND state IN ('holding', 'queued')",
+            "UPDATE outbox SET state = 'stored'
+             WHERE kind = 'decision' AND request = ?1 AND state IN ('holding', 'queued')",
         )?;
         for arrival in arrivals {
             let [ws, agent, request_id] = names(&arrival.subject)?;

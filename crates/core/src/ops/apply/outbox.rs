@@ -1,4 +1,4 @@
-//! The writer's jobs about signed decisions in the outbox, where the publisher leaves them to it.
+//! The writer's jobs about signed messages in the outbox, where the publisher leaves them to it.
 
 use std::collections::HashMap;
 
@@ -7,54 +7,68 @@ use tokio::sync::oneshot;
 
 use crate::domain::{RequestRecord, State};
 use crate::ops::decide::release_hold;
-use crate::ops::draft::request_of;
 use crate::ops::job::Job;
-use crate::ops::publisher::{Carried, Outgoing, Settled};
-use crate::ops::votes::{cast, close};
+use crate::ops::publisher::{Outgoing, Settled};
+use crate::ops::votes::close;
 use crate::ops::writer_state::{Effects, Tx, WriterState};
 use crate::ops::{due, recall};
-use crate::store::{Connection, StoreError, audit, outbox, requests, rule_uses, vote_outbox};
+use crate::store::outbox::{self, Kind};
+use crate::store::{Connection, StoreError, audit, requests, rule_uses};
 
 /// See [`crate::ops::publisher::Outcome`].
 pub(crate) fn outcome(outgoing: &Outgoing, came: Result<&Settled, String>) -> Option<Job> {
-    let (id, request) = (outgoing.decision_id.to_string(), outgoing.request);
-    let carried = outgoing.carried;
-    Some(match (came, carried) {
-        (Ok(Settled::Stored { .. }), _) => return None,
-        (Err(error), _) => Job::passing(move |_, batch| attempt(batch, carried, &id, &error)),
-        (Ok(Settled::TakenBack { why }), _) => {
+    let (id, request) = (outgoing.id.to_string(), outgoing.request);
+    Some(match came {
+        Ok(Settled::Stored { .. }) => return None,
+        Ok(Settled::TakenBack { why }) => {
             let why = why.clone();
             Job::kept(move |writer, batch| recall::take_back(writer, batch, &id, request, &why))
         }
-        (Ok(settled), Carried::Vote) => {
-            let late = *settled == Settled::Late;
-            Job::kept(move |writer, batch| cast::ended(writer, batch, &id, late))
-        }
-        (Ok(Settled::Lost { .. }), _) => Job::kept(move |writer, batch| lost(writer, batch, &id)),
-        (Ok(Settled::Late), _) => {
-            Job::kept(move |writer, batch| due::late(writer, batch, &id, request))
-        }
+        Ok(Settled::Lost { .. }) => Job::kept(move |writer, batch| ended(writer, batch, &id, LOST)),
+        Ok(Settled::Late) => Job::kept(move |writer, batch| ended(writer, batch, &id, LATE)),
+        // Sending it failed; it is tried again.
+        Err(error) => Job::passing(move |_, batch| outbox::note_attempt(batch.tx, &id, &error)),
     })
 }
 
-/// A decision of this console was too late: the stream already holds another one.
-fn lost(writer: &WriterState, batch: &mut Tx<'_>, decision_id: &str) -> Result<(), StoreError> {
-    let Some(subject) = outbox::close_lost(batch.tx, decision_id)? else {
+/// The subject holds another message.
+const LOST: &str = "lost";
+/// Nothing is stored and the deadline has passed.
+const LATE: &str = "late";
+
+/// A message of this console that will not be stored.
+fn ended(
+    writer: &mut WriterState,
+    batch: &mut Tx<'_>,
+    id: &str,
+    state: &str,
+) -> Result<(), StoreError> {
+    // Beside a console, the console finds the row and lets it expire.
+    if state == LATE && !writer.projects {
+        return Ok(());
+    }
+    let Some((kind, request)) = outbox::close(batch.tx, id, state)? else {
         return Ok(());
     };
-    rule_uses::forget(batch.tx, decision_id)?;
-    let name = request_of(&subject).map_or(subject, |key| key.to_string());
+    rule_uses::forget(batch.tx, id)?;
+    let Some(record) = requests::records_by_id(batch.tx, &[request])?.pop() else {
+        return Ok(());
+    };
+    let (action, detail) = match kind {
+        Kind::Decision if state == LATE => return due::late(writer, batch, id, &record),
+        Kind::Decision => ("lost", json!({ "decision_id": id })),
+        Kind::Vote => {
+            batch.effects.touched.push(request);
+            let action = match state {
+                LATE => "vote_late",
+                _ => "vote_lost",
+            };
+            (action, json!({ "vote_id": id }))
+        }
+    };
     let actor = writer.identity.auto_key().to_string();
-    batch.record(actor, "lost", name, json!({ "decision_id": decision_id }));
+    batch.record(actor, action, record.key.to_string(), detail);
     Ok(())
-}
-
-/// Sending one failed; it is tried again.
-fn attempt(batch: &mut Tx<'_>, carried: Carried, id: &str, error: &str) -> Result<(), StoreError> {
-    match carried {
-        Carried::Decision => outbox::note_attempt(batch.tx, id, error),
-        Carried::Vote => vote_outbox::note_attempt(batch.tx, id, error),
-    }
 }
 
 /// Another process of this folder may have left something there.
@@ -74,30 +88,33 @@ pub(super) fn rescan(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(),
     let queued = outbox::queued(batch.tx, writer.rescanned.as_ref())?;
     writer.left_behind = queued.len() >= outbox::PAGE || writer.rescanned.is_some();
     writer.rescanned = match queued.last() {
-        Some(last) if queued.len() >= outbox::PAGE => {
-            Some((last.release_at, last.decision_id.clone()))
-        }
+        Some(last) if queued.len() >= outbox::PAGE => Some((last.release_at, last.id.clone())),
         _ => None,
     };
-    if cast::rescan(writer, batch)? {
-        writer.left_behind = true;
-    }
     let ids: Vec<i64> = queued.iter().map(|row| row.request).collect();
     let records: HashMap<i64, RequestRecord> = requests::records_by_id(batch.tx, &ids)?
         .into_iter()
         .map(|record| (record.id, record))
         .collect();
     for row in queued {
-        let (Some(sig), Ok(decision_id)) = (row.sig.clone(), row.decision_id.parse()) else {
-            continue;
-        };
-        // Answers that need no person have none: their requests are over.
         let record = records.get(&row.request);
-        let decided = record.filter(|record| record.state == State::Queued);
-        batch.effects.outgoing.push(Outgoing {
+        let waits = |states: &[State]| record.filter(|record| states.contains(&record.state));
+        let waiting = match row.kind {
+            // Answers that need no person have none: their requests are over.
+            Kind::Decision => waits(&[State::Queued]),
+            // Decided, expired or withdrawn meanwhile: it is of no use any more.
+            Kind::Vote if waits(&[State::Pending, State::Holding]).is_none() && writer.projects => {
+                ended(writer, batch, &row.id, LATE)?;
+                continue;
+            }
+            Kind::Vote => record,
+        };
+        let outgoing = Outgoing::of_row(&row, waiting);
+        let kept = outgoing.map(|outgoing| Outgoing {
             kept: true,
-            ..Outgoing::of_row(&row, (decision_id, sig), decided)
+            ..outgoing
         });
+        batch.effects.outgoing.extend(kept);
     }
     Ok(())
 }
@@ -130,14 +147,10 @@ fn drop_holds(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError
         return Ok(());
     }
     let actor = writer.identity.auto_key().to_string();
-    cast::drop_held(batch, &actor)?;
     loop {
         let held = outbox::held(batch.tx)?;
-        let keys: Vec<_> = held
-            .iter()
-            .filter_map(|row| request_of(&row.subject))
-            .collect();
-        let records = requests::records(batch.tx, &keys)?;
+        let ids: Vec<i64> = held.iter().map(|row| row.request).collect();
+        let records = requests::records_by_id(batch.tx, &ids)?;
         if records.is_empty() {
             return Ok(());
         }

@@ -50,7 +50,6 @@ pub(super) fn withdraw(
     };
     if record.state == State::Holding {
         crate::store::outbox::delete_held(batch.tx, record.id)?;
-        crate::store::vote_outbox::delete_held(batch.tx, record.id)?;
     }
     writer.counts.closed(&key.agent_key());
     let change = StateChange {

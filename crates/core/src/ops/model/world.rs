@@ -287,7 +287,7 @@ impl World {
         if self.bus.last(Stream::Decisions, &subject).is_some() {
             return;
         }
-        waiting.retain(|other| other.decision_id != outgoing.decision_id);
+        waiting.retain(|other| other.id != outgoing.id);
         let why = "panic is on".to_owned();
         let job = outcome(&outgoing, Ok(&Settled::TakenBack { why })).unwrap();
         self.consoles[console].work(vec![job], death).await;

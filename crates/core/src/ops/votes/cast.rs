@@ -2,26 +2,22 @@
 //!
 //! One key votes once, and only where the decision could be sent.
 
-use countersign_wire::{
-    Context, DECISION_MAX_BYTES, DecidedBy, PublicKey, Sha256Digest, Verdict, Vote, sign,
-    vote_subject,
-};
+use countersign_wire::{DECISION_MAX_BYTES, DecidedBy, Sha256Digest, Verdict, Vote};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::super::decide::{change, release_hold};
-use super::super::draft::{DraftError, fits};
+use super::super::decide::change;
+use super::super::draft::{DraftError, fits, seal, unsigned};
 use super::super::job::{Accepted, Refused};
-use super::super::publisher::{Carried, Outgoing, Settlements};
+use super::super::publisher::{Outgoing, Settlements};
 use super::super::writer_state::{Tx, WriterState};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{DecideRefusal, RequestRecord, State, Timestamp, hold};
 use crate::identity::Identity;
 use crate::store::StoreError;
-use crate::store::request_states::{self, StateChange};
-use crate::store::requests;
-use crate::store::vote_outbox::{self, OutgoingVote, OwnVote};
+use crate::store::outbox::{self, Kind, OutboxRow};
+use crate::store::votes::{self, OwnVote};
 
 /// Bytes of a decision beside its arguments and votes, and of each vote beside its payload.
 const OVERHEAD: usize = 2_048;
@@ -35,19 +31,12 @@ pub(crate) struct Choice {
     pub(crate) hold: bool,
 }
 
-struct Written {
-    vote_id: Uuid,
-    subject: String,
-    payload: Vec<u8>,
-    key: PublicKey,
-}
-
 fn write(
     identity: &Identity,
     record: &RequestRecord,
     choice: Choice,
     (now, largest): (Timestamp, usize),
-) -> Result<Written, DraftError> {
+) -> Result<OutboxRow, DraftError> {
     let key = identity.human_key();
     let vote_id = Uuid::now_v7();
     let (args_digest, edited_args) = match choice.runs {
@@ -78,12 +67,7 @@ fn write(
         return Err(DraftError::TooLarge(decision));
     }
     fits(decision, largest)?;
-    Ok(Written {
-        vote_id,
-        subject: vote_subject(&record.key, &key),
-        payload,
-        key,
-    })
+    Ok(unsigned((Kind::Vote, vote_id), record, &key, payload, now))
 }
 
 /// How large the decision becomes where the others say as much: the arguments once, and each operator's words twice,
@@ -91,16 +75,6 @@ fn write(
 fn decision_bytes(vote: usize, message: usize, votes: u8) -> usize {
     let arguments = vote.saturating_sub(message);
     arguments + OVERHEAD + usize::from(votes) * (message + vote.div_ceil(3) * 4 + OVERHEAD)
-}
-
-fn seal(identity: &Identity, realm: &Uuid, vote: &OutgoingVote) -> Option<String> {
-    let keys = identity.signing();
-    if vote.key != keys.human_key.as_str() {
-        return None;
-    }
-    let (subject, payload) = (&vote.subject, &vote.payload);
-    let sig = sign(&keys.human, Context::Vote, realm, subject, payload);
-    sig.ok().map(|sig| sig.to_string())
 }
 
 /// Checks and takes one vote; the caller answers when it is committed.
@@ -112,7 +86,7 @@ pub(in crate::ops) fn cast(
     choice: Choice,
 ) -> Result<Result<Accepted, Refused>, StoreError> {
     let me = writer.identity.human_key().to_string();
-    let refusal = match vote_outbox::voted(batch.tx, &me, record.id)? {
+    let refusal = match votes::voted(batch.tx, &me, record.id)? {
         OwnVote::None => None,
         OwnVote::Given => Some(DecideRefusal::AlreadyVoted),
         OwnVote::Void => Some(DecideRefusal::VoidVote),
@@ -122,27 +96,16 @@ pub(in crate::ops) fn cast(
     }
     let (verdict, held) = (choice.verdict, choice.hold);
     let now = (batch.now, (writer.largest)());
-    let written = match write(&writer.identity, record, choice, now) {
-        Ok(written) => written,
+    let mut row = match write(&writer.identity, record, choice, now) {
+        Ok(row) => row,
         Err(error) => return Ok(Err(Refused::InvalidArgs(error.to_string()))),
     };
-    let vote_id = written.vote_id;
-    let mut row = OutgoingVote {
-        vote_id: vote_id.to_string(),
-        request: record.id,
-        subject: written.subject,
-        payload: written.payload,
-        key: written.key.to_string(),
-        sig: None,
-        release_at: batch.now.0,
-        last_error: None,
-        state: "holding".to_owned(),
-    };
     let detail = json!({
-        "vote_id": row.vote_id,
+        "vote_id": row.id,
         "payload_digest": Sha256Digest::of_bytes(&row.payload).to_string(),
         "verdict": verdict.as_str(),
     });
+    let mut changes = Vec::new();
     let accepted = if held {
         let Ok(state) = next(record.state, Step::Hold) else {
             let refusal = DecideRefusal::AlreadyDecided(record.state);
@@ -154,22 +117,18 @@ pub(in crate::ops) fn cast(
         writer.due_at(release_at);
         batch.record(me, "hold", record.key.to_string(), detail);
         let origin = countersign_wire::Origin::Operator;
-        let change = change(record, verdict, origin, batch.now);
-        request_states::change_states(batch.tx, &[change])?;
+        changes.push(change(record, verdict, origin, batch.now));
         Accepted::Held { release_at }
     } else {
         let realm = writer.bus.as_ref().map(|bus| bus.realm);
-        let Some(sig) = realm.and_then(|realm| seal(&writer.identity, &realm, &row)) else {
+        row.sig = realm.and_then(|realm| seal(&writer.identity, &realm, &row).ok());
+        State::Queued.as_str().clone_into(&mut row.state);
+        let Some(outgoing) = Outgoing::of_row(&row, Some(record)) else {
             return Ok(Err(Refused::InvalidArgs(DraftError::Key.to_string())));
         };
-        row.sig = Some(sig.clone());
-        "queued".clone_into(&mut row.state);
-        let (settle, settled) = oneshot::channel();
+        let (vote_id, (settle, settled)) = (outgoing.id, oneshot::channel());
         settlements.expect(vote_id, settle);
-        batch
-            .effects
-            .outgoing
-            .push(outgoing(&row, vote_id, sig, record.deadline_at));
+        batch.effects.outgoing.push(outgoing);
         batch.record(me, "cast", record.key.to_string(), detail);
         Accepted::Voted {
             verdict,
@@ -177,133 +136,9 @@ pub(in crate::ops) fn cast(
             settled,
         }
     };
-    vote_outbox::insert(batch.tx, &row)?;
+    outbox::insert(batch.tx, &[row], &changes)?;
     batch.effects.touched.push(record.id);
     Ok(Ok(accepted))
-}
-
-fn outgoing(row: &OutgoingVote, vote_id: Uuid, sig: String, deadline: Timestamp) -> Outgoing {
-    Outgoing {
-        carried: Carried::Vote,
-        decision_id: vote_id,
-        request: row.request,
-        subject: row.subject.clone(),
-        payload: row.payload.clone().into(),
-        key: row.key.clone(),
-        sig,
-        deadline: Some(deadline),
-        risk: None,
-        kept: false,
-    }
-}
-
-/// Signs held votes whose time has come.
-pub(in crate::ops) fn release(writer: &WriterState, batch: &mut Tx<'_>) -> Result<(), StoreError> {
-    let due = vote_outbox::in_state(batch.tx, "holding", batch.now)?;
-    let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
-        return Ok(());
-    };
-    for row in due {
-        let Some(record) = requests::records_by_id(batch.tx, &[row.request])?.pop() else {
-            continue;
-        };
-        let step = next(record.state, Step::Vote);
-        // A vote is final, even one that counts for nothing.
-        let may = writer.may_release(&row.key, &record, batch.now);
-        let (true, Ok(state), Some(sig), Ok(vote_id)) = (
-            may,
-            step,
-            seal(&writer.identity, &realm, &row),
-            row.vote_id.parse(),
-        ) else {
-            let actor = writer.identity.auto_key().to_string();
-            release_hold(batch, &record, &actor, "hold_dropped")?;
-            continue;
-        };
-        batch.record(
-            row.key.clone(),
-            "cast",
-            record.key.to_string(),
-            json!({
-                "vote_id": row.vote_id,
-                "payload_digest": Sha256Digest::of_bytes(&row.payload).to_string(),
-            }),
-        );
-        vote_outbox::release(batch.tx, &row.vote_id, &sig)?;
-        let waits_again = StateChange::waits_again(&record, state);
-        request_states::change_states(batch.tx, &[waits_again])?;
-        batch.effects.touched.push(record.id);
-        batch
-            .effects
-            .outgoing
-            .push(outgoing(&row, vote_id, sig, record.deadline_at));
-    }
-    Ok(())
-}
-
-/// Drops held votes: a console that stops sends nothing that was only held.
-pub(in crate::ops) fn drop_held(batch: &mut Tx<'_>, actor: &str) -> Result<(), StoreError> {
-    loop {
-        let held = vote_outbox::in_state(batch.tx, "holding", Timestamp(i64::MAX))?;
-        if held.is_empty() {
-            return Ok(());
-        }
-        for row in held {
-            let records = requests::records_by_id(batch.tx, &[row.request])?;
-            for record in &records {
-                release_hold(batch, record, actor, "hold_dropped")?;
-            }
-            vote_outbox::delete_held(batch.tx, row.request)?;
-        }
-    }
-}
-
-/// Sends the signed votes in the outbox, whoever put them there. Returns whether there may be more.
-pub(in crate::ops) fn rescan(writer: &WriterState, batch: &mut Tx<'_>) -> Result<bool, StoreError> {
-    let queued = vote_outbox::in_state(batch.tx, "queued", Timestamp(i64::MAX))?;
-    let more = queued.len() >= vote_outbox::PAGE;
-    for row in queued {
-        let Some(record) = requests::records_by_id(batch.tx, &[row.request])?.pop() else {
-            continue;
-        };
-        if !matches!(record.state, State::Pending | State::Holding) && writer.projects {
-            // Decided, expired or withdrawn meanwhile: it is of no use any more.
-            ended(writer, batch, &row.vote_id, true)?;
-            continue;
-        }
-        if let (Some(sig), Ok(vote_id)) = (row.sig.clone(), row.vote_id.parse()) {
-            batch
-                .effects
-                .outgoing
-                .push(outgoing(&row, vote_id, sig, record.deadline_at));
-        }
-    }
-    Ok(more)
-}
-
-/// A vote that will not be stored: the subject already holds another one of this key, or it was too late.
-pub(in crate::ops) fn ended(
-    writer: &WriterState,
-    batch: &mut Tx<'_>,
-    vote_id: &str,
-    late: bool,
-) -> Result<(), StoreError> {
-    let state = if late { "late" } else { "lost" };
-    let Some(request) = vote_outbox::close(batch.tx, vote_id, state)? else {
-        return Ok(());
-    };
-    for record in requests::records_by_id(batch.tx, &[request])? {
-        let actor = writer.identity.auto_key().to_string();
-        let action = if late { "vote_late" } else { "vote_lost" };
-        batch.record(
-            actor,
-            action,
-            record.key.to_string(),
-            json!({ "vote_id": vote_id }),
-        );
-        batch.effects.touched.push(record.id);
-    }
-    Ok(())
 }
 
 #[cfg(test)]

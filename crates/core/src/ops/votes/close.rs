@@ -11,8 +11,9 @@ use countersign_wire::{
 };
 use serde_json::{Value, json};
 
-use super::super::decide::{change, outgoing, row};
+use super::super::decide::change;
 use super::super::draft::{Draft, fits, seal, write};
+use super::super::publisher::Outgoing;
 use super::super::turns::Turn;
 use super::super::writer_state::{Tx, WriterState};
 use super::role;
@@ -20,7 +21,7 @@ use crate::domain::agreement::{Ballot, agreement};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Authority, RequestRecord, State, Timestamp};
 use crate::store::votes::{self, StoredVote};
-use crate::store::{StoreError, outbox, requests, vote_outbox};
+use crate::store::{StoreError, outbox, requests};
 
 const AT_ONCE: i64 = 500;
 
@@ -149,41 +150,39 @@ fn publish(
     let (now, identity) = (batch.now, writer.identity.clone());
     let largest = (writer.largest)();
     let written = draft(agreed).and_then(|(verdict, draft)| {
-        let unsigned = write(&identity, record, draft, now).ok()?;
+        let row = write(&identity, record, draft, now).ok()?;
         // One that the bus never takes would be taken back and made again without end.
-        fits(unsigned.payload.len(), largest).ok()?;
-        let key = unsigned.key.as_str();
-        let sig = seal(&identity, &realm, key, &unsigned.subject, &unsigned.payload).ok()?;
-        Some((verdict, unsigned, sig))
+        fits(row.payload.len(), largest).ok()?;
+        let sig = seal(&identity, &realm, &row).ok()?;
+        Some((verdict, row, sig))
     });
-    let (Some((verdict, unsigned, sig)), Ok(state)) = (written, next(record.state, Step::Queue))
+    let (Some((verdict, mut row, sig)), Ok(state)) = (written, next(record.state, Step::Queue))
     else {
         tracing::error!(request = %record.key, largest, "the decision of several operators could not be made, or is larger than the bus allows; deny the request, or raise max_payload of the server");
         return Ok(());
     };
     // A hold of an operator whose earlier key is among the votes.
-    vote_outbox::delete_held(batch.tx, record.id)?;
+    outbox::delete_held(batch.tx, record.id)?;
     outbox::clear_failed(batch.tx, record.id)?;
     batch.record(
-        unsigned.key.to_string(),
+        row.signer.clone(),
         "decide",
         record.key.to_string(),
         json!({
-            "decision_id": unsigned.decision_id.to_string(),
-            "payload_digest": Sha256Digest::of_bytes(&unsigned.payload).to_string(),
+            "decision_id": row.id,
+            "payload_digest": Sha256Digest::of_bytes(&row.payload).to_string(),
             "verdict": verdict.as_str(),
             "by": "votes",
         }),
     );
     record.state = state;
-    writer.note_own(sig.clone(), unsigned.payload.clone());
+    state.as_str().clone_into(&mut row.state);
+    row.sig = Some(sig.clone());
+    writer.note_own(sig, row.payload.clone());
     batch.effects.touched.push(record.id);
-    batch
-        .effects
-        .outgoing
-        .push(outgoing(record, &unsigned, sig.clone()));
+    let outgoing = Outgoing::of_row(&row, Some(record));
+    batch.effects.outgoing.extend(outgoing);
     let change = change(record, verdict, Origin::Operator, now);
-    let row = row(record, unsigned, Some(sig), now, state);
     outbox::insert(batch.tx, &[row], &[change])
 }
 

@@ -17,7 +17,7 @@ use crate::domain::{DecideRefusal, State, Timestamp, already};
 use crate::runtime::{App, Role};
 use crate::store::request_list::{self, RequestSummary};
 use crate::store::votes::{self, StoredVote};
-use crate::store::{decisions, vote_outbox};
+use crate::store::{decisions, outbox};
 
 /// How long a caller waits for the stream; afterwards the vote is queued.
 const SETTLE_LIMIT: Duration = Duration::from_secs(5);
@@ -191,7 +191,7 @@ impl App {
         }
         loop {
             tokio::time::sleep(LOOK).await;
-            let state = vote_outbox::state(self.reader(), &vote_id.to_string()).await;
+            let state = outbox::state(self.reader(), &vote_id.to_string()).await;
             match state.ok().flatten().as_deref() {
                 Some("stored") => {
                     return Settled::Stored {

@@ -76,7 +76,6 @@ async fn rows(page: &Page) -> Vec<i64> {
         "decisions",
         "outbox",
         "votes",
-        "vote_outbox",
         "receipts",
         "looked",
         "alarms",
