@@ -60,7 +60,8 @@ impl AskState {
             verdict: taken.map(|answer| answer.verdict.clone()),
             text: taken.and_then(|answer| answer.text.clone()),
             decided_by: taken.and_then(|answer| answer.decided_by.clone()),
-            receipt: ask.receipt.as_ref().map(|report| report.stage),
+            // A refusal of what nobody claimed would say that it was approved.
+            receipt: claimed.and(ask.receipt.as_ref()).map(|report| report.stage),
         }
     }
 }
@@ -73,7 +74,7 @@ pub(crate) struct AskList {
 }
 
 /// The call may run, now and with these arguments.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Run")]
 pub(crate) struct RunAnswer {
     /// `true`: run the call. Nothing else lets it run.
@@ -95,7 +96,7 @@ pub(crate) struct RunAnswer {
 }
 
 /// A person's answer to a question or a form.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Answer")]
 pub(crate) struct ResponseAnswer {
     /// `false`: no call runs.

@@ -18,8 +18,8 @@ const REPLAY_FOR: f64 = 60.0;
 /// How long a key stays taken after the ask's `claim_until`.
 const KEY_FOR: f64 = 24.0 * 3600.0;
 
-/// What DIR keeps of an ask. `seq` counts its writings.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// What DIR keeps of an ask. `seq` counts its writings: 0 is not on the disk.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Ask {
     pub(crate) seq: u64,
     pub(crate) realm: Uuid,
@@ -46,7 +46,7 @@ pub(crate) struct Ask {
 }
 
 /// Who wants to hear that the ask does not wait any more.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Callback {
     pub(crate) url: String,
     /// Of the token that asked.
@@ -55,7 +55,7 @@ pub(crate) struct Callback {
 }
 
 /// What the gateway read on the bus, after every check.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Answer {
     pub(crate) at: Moment,
     /// Whether the call may run, with `args` and nothing else.
@@ -84,7 +84,7 @@ pub(crate) fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value
 }
 
 /// The stored decision: `sig` is the signature of `key` over realm, `subject` and `payload`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Proof")]
 pub(crate) struct ProofOfAnswer {
     pub(crate) subject: String,
@@ -201,14 +201,29 @@ impl Ask {
         within(&self.asked, self.lifetime) || answer.is_some_and(|of| within(&of.at, CLAIM_FOR))
     }
 
-    /// Whether its key is free again. In doubt about the time it is not.
+    /// Whether its key is free again and the bus has its receipt. In doubt about the time it is not.
     pub(crate) fn is_old(&self, now: &Moment) -> bool {
         let passed = now.since(&self.asked);
-        passed.is_some_and(|passed| passed > self.claim_until() + KEY_FOR)
+        let sent = self.receipt.as_ref().is_none_or(|report| report.sent);
+        sent && passed.is_some_and(|passed| passed > self.claim_until() + KEY_FOR)
     }
 
-    /// An answer, or the news that none comes. What comes after the end changes nothing.
+    /// An answer, or the news that none comes. What comes after the end changes nothing; an approval that crossed a
+    /// withdrawal gets its receipt.
     pub(crate) fn answered(&mut self, answer: Answer) -> Keep {
+        let withdrawn = self
+            .end
+            .as_ref()
+            .is_some_and(|end| end.state == State::Withdrawn);
+        if withdrawn && self.answer.is_none() && answer.run {
+            self.answer = Some(Answer {
+                args: None,
+                proof: None,
+                ..answer
+            });
+            self.give_up("withdrawn");
+            return Keep::Flushed;
+        }
         if self.end.is_some() || self.answer.is_some() {
             return Keep::Nothing;
         }
@@ -239,6 +254,8 @@ impl Ask {
         key: Option<Sha256Digest>,
         now: &Moment,
     ) -> Result<(Claimed, Keep), Fault> {
+        // Whoever asks with the same key would be the same claimer: a script that is run twice.
+        let key = key.filter(|key| *key != self.key);
         let outcome = |answer: &Answer, kind| match answer {
             of if of.run => Claimed::Run,
             of if of.verdict == "respond" && kind != RequestKind::ToolCall => Claimed::Response,
@@ -272,7 +289,7 @@ impl Ask {
         let in_time = now
             .since(&claim.at)
             .is_some_and(|passed| passed <= REPLAY_FOR);
-        let same = key.is_some() && key == claim.key;
+        let same = key.is_some() && key == claim.key && now.boot == claim.at.boot;
         let whole = self.request.is_some() && self.receipt.is_none();
         same && in_time && whole && !now.is_set_back_since(&claim.at)
     }
@@ -372,7 +389,7 @@ impl Ask {
         if let Some(answer) = self.answer.as_mut().filter(|answer| answer.run) {
             (answer.args, answer.proof) = (None, None);
         }
-        Keep::Written
+        Keep::Flushed
     }
 
     /// What a refusal calls it.

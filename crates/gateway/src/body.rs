@@ -72,7 +72,7 @@ pub(crate) struct WithdrawBody {
 pub(crate) struct ClaimBody {}
 
 /// What became of a claimed call.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReceiptBody {
     /// `executed`, `failed` or `refused`.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use countersign_post::{Call, Post, signature};
 use serde_json::json;
+use tokio::sync::Semaphore;
 
 use crate::ask::{Ask, Callback, State};
 use crate::moment::Moment;
@@ -13,25 +14,35 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Of an answer that says nothing to the gateway.
 const LARGEST: usize = 64 * 1024;
 const GONE: u16 = 410;
+/// At the same time: each may hold a thread that looks a name up, and claims need threads too.
+const ROOM: usize = 16;
 
 /// Sends them.
 pub(crate) struct Callbacks {
-    pub(crate) post: Post,
-    pub(crate) tokens: Tokens,
+    post: Post,
+    tokens: Tokens,
+    room: Semaphore,
 }
 
 impl Callbacks {
-    /// Tries once; whether nothing more is to be tried.
-    pub(crate) async fn is_over(&self, ask: &Ask) -> bool {
+    pub(crate) fn new(post: Post, tokens: Tokens) -> Self {
+        let room = Semaphore::new(ROOM);
+        Self { post, tokens, room }
+    }
+
+    /// Tries once, when there is room; whether nothing more is to be tried.
+    pub(crate) async fn is_over(&self, ask: impl Fn() -> Ask) -> bool {
+        let _room = self.room.acquire().await;
+        let ask = ask();
         let state = ask.state(&Moment::now());
         let Some(callback) = ask.callback.as_ref().filter(|_| state != State::Claimed) else {
             return true;
         };
         let Some(token) = self.tokens.get(&callback.token) else {
-            return true;
+            return self.tokens.is_gone(&callback.token);
         };
         let status = self
-            .send(ask, state, callback, &token.callback_secret)
+            .send(&ask, state, callback, &token.callback_secret)
             .await;
         status.is_some_and(|status| (200..300).contains(&status) || status == GONE)
     }
@@ -61,8 +72,8 @@ impl Callbacks {
             timeout: LIMIT,
             largest: LARGEST,
         };
-        match self.post.send(call).await {
-            Ok(reply) => Some(reply.status),
+        match self.post.notify(call).await {
+            Ok((status, _)) => Some(status),
             Err(error) => {
                 // The address may be a secret.
                 tracing::info!(request = %ask.id, "the callback was not taken: {error}");
@@ -71,3 +82,6 @@ impl Callbacks {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

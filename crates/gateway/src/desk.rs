@@ -69,6 +69,11 @@ impl Cell {
         lock(&self.ask).clone()
     }
 
+    /// Whether it is on the disk.
+    fn is_kept(&self) -> bool {
+        lock(&self.ask).seq > 0
+    }
+
     pub(crate) fn state(&self, now: &Moment) -> State {
         lock(&self.ask).state(now)
     }
@@ -108,7 +113,8 @@ impl Desk {
     pub(crate) fn get(&self, id: &str) -> Result<Arc<Cell>, Fault> {
         let id: RequestId = id.parse().map_err(|_| fault::not_found())?;
         let cell = lock(&self.table).get(&id);
-        cell.ok_or_else(fault::not_found)
+        let kept = cell.filter(|cell| cell.is_kept());
+        kept.ok_or_else(fault::not_found)
     }
 
     /// The asks in a state, oldest first.
@@ -211,6 +217,10 @@ impl Desk {
         let changed = tokio::spawn(async move {
             let _turn = cell.turn.lock().await;
             let mut ask = cell.ask();
+            // Not written yet, or removed: nothing writes it again.
+            if ask.seq == 0 {
+                return Err(fault::not_found());
+            }
             let (outcome, keep) = step(&mut ask, &Moment::now())?;
             if keep != Keep::Nothing {
                 ask.seq += 1;
@@ -249,3 +259,6 @@ impl Desk {
 }
 
 type Cells = BTreeMap<RequestId, Arc<Cell>>;
+
+#[cfg(test)]
+mod tests;

@@ -54,7 +54,12 @@ fn prepared(path: &Path, value: &impl Serialize, flush: bool) -> io::Result<Name
 
 fn flushed(path: &Path, flush: bool) -> io::Result<()> {
     match flush {
-        true => File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all(),
+        true => flush_folder_of(path),
         false => Ok(()),
     }
+}
+
+/// What is in the folder of this path is on the disk.
+pub(crate) fn flush_folder_of(path: &Path) -> io::Result<()> {
+    File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
 }

@@ -72,6 +72,15 @@ impl<S: Send + Sync> FromRequestParts<S> for Id {
 pub(crate) struct Caller {
     pub(crate) token: Arc<Token>,
     pub(crate) desk: Arc<Desk>,
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Caller {
+    /// Error: the token was revoked meanwhile.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        let held = self.shared.tokens.get(&self.token.sha256);
+        held.map(drop).ok_or_else(fault::unauthorized)
+    }
 }
 
 impl FromRequestParts<Arc<Shared>> for Caller {
@@ -95,7 +104,11 @@ impl FromRequestParts<Arc<Shared>> for Caller {
         let desk = desk.ok_or_else(fault::unauthorized)?;
         match *shared.stop.borrow() {
             true => Err(fault::stopping()),
-            false => Ok(Self { token, desk }),
+            false => Ok(Self {
+                token,
+                desk,
+                shared: Arc::clone(shared),
+            }),
         }
     }
 }

@@ -34,7 +34,6 @@ type Gateway = Given<Arc<Shared>>;
 type Answered = Result<Response, Fault>;
 
 pub(crate) async fn ask(
-    Given(shared): Gateway,
     caller: Caller,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -43,19 +42,19 @@ pub(crate) async fn ask(
     let key = key(&headers)?.ok_or_else(fault::key_required)?;
     let query = Query::read(query.as_deref());
     let wait = query.wait()?;
-    let body = whole(body, &headers).await?;
+    let body = whole(&caller, body, &headers).await?;
     let asker = Asker {
         agent: &caller.desk.agent,
         realm: caller.desk.realm,
         key,
         token: caller.token.sha256,
-        origins: &shared.origins,
-        host: &shared.host,
+        origins: &caller.shared.origins,
+        host: &caller.shared.host,
     };
     let ask = read_ask(&body, &asker)?;
     let waits = room(&caller, wait)?;
     let (cell, first) = caller.desk.ask(ask).await?;
-    until(&shared, &caller, wait, || left(&cell)).await?;
+    until(&caller, wait, || left(&cell)).await?;
     drop(waits);
     let status = if first {
         StatusCode::CREATED
@@ -70,27 +69,18 @@ pub(crate) async fn ask(
     Ok(response)
 }
 
-pub(crate) async fn look(
-    Given(shared): Gateway,
-    caller: Caller,
-    Id(id): Id,
-    RawQuery(query): RawQuery,
-) -> Answered {
+pub(crate) async fn look(caller: Caller, Id(id): Id, RawQuery(query): RawQuery) -> Answered {
     let cell = caller.desk.get(&id)?;
     let wait = Query::read(query.as_deref()).wait()?;
     let _room = match left(&cell) {
         true => None,
         false => room(&caller, wait)?,
     };
-    until(&shared, &caller, wait, || left(&cell)).await?;
+    until(&caller, wait, || left(&cell)).await?;
     Ok(json(StatusCode::OK, &AskState::of(&cell.ask())))
 }
 
-pub(crate) async fn list(
-    Given(shared): Gateway,
-    caller: Caller,
-    RawQuery(query): RawQuery,
-) -> Answered {
+pub(crate) async fn list(caller: Caller, RawQuery(query): RawQuery) -> Answered {
     let query = Query::read(query.as_deref());
     let state = query.of("state").and_then(State::from_word);
     let state = state.ok_or_else(|| bad_value("state is one of the words of an ask's state"))?;
@@ -104,7 +94,7 @@ pub(crate) async fn list(
         true => None,
         false => room(&caller, wait)?,
     };
-    until(&shared, &caller, wait, some).await?;
+    until(&caller, wait, some).await?;
     let asks = caller.desk.list(state, limit);
     let asks = asks.iter().map(AskState::of).collect();
     Ok(json(StatusCode::OK, &AskList { asks }))
@@ -113,7 +103,7 @@ pub(crate) async fn list(
 pub(crate) async fn claim(caller: Caller, Id(id): Id, headers: HeaderMap, body: Body) -> Answered {
     let key = key(&headers)?;
     let cell = caller.desk.get(&id)?;
-    read::<ClaimBody>(&whole(body, &headers).await?)?;
+    read::<ClaimBody>(&whole(&caller, body, &headers).await?)?;
     // What was kept is what is answered, whatever happens to the ask meanwhile.
     let step = move |ask: &mut crate::ask::Ask, now: &Moment| {
         let (outcome, keep) = ask.claim(key, now)?;
@@ -130,7 +120,7 @@ pub(crate) async fn withdraw(
     body: Body,
 ) -> Answered {
     let cell = caller.desk.get(&id)?;
-    let body: WithdrawBody = read(&whole(body, &headers).await?)?;
+    let body: WithdrawBody = read(&whole(&caller, body, &headers).await?)?;
     let step = move |ask: &mut crate::ask::Ask, _: &Moment| Ok(((), ask.withdraw(body.reason)?));
     caller.desk.change(&cell, step).await?;
     Ok(json(StatusCode::OK, &AskState::of(&cell.ask())))
@@ -143,15 +133,11 @@ pub(crate) async fn receipt(
     body: Body,
 ) -> Answered {
     let cell = caller.desk.get(&id)?;
-    let report = read::<ReceiptBody>(&whole(body, &headers).await?)?.report()?;
+    let report = read::<ReceiptBody>(&whole(&caller, body, &headers).await?)?.report()?;
     let step = move |ask: &mut crate::ask::Ask, _: &Moment| Ok(((), ask.report(report)?));
     caller.desk.change(&cell, step).await?;
-    let mut changes = caller.desk.changes();
     let sent = || cell.ask().receipt.is_some_and(|report| report.sent);
-    let stored = timeout(REPORT_WITHIN, async {
-        while !sent() && changes.changed().await.is_ok() {}
-    });
-    let _ = stored.await;
+    until(&caller, REPORT_WITHIN, sent).await?;
     let status = if sent() {
         StatusCode::OK
     } else {
@@ -161,7 +147,7 @@ pub(crate) async fn receipt(
 }
 
 pub(crate) async fn hello(caller: Caller, headers: HeaderMap, body: Body) -> Answered {
-    let hello: HelloBody = read(&whole(body, &headers).await?)?;
+    let hello: HelloBody = read(&whole(&caller, body, &headers).await?)?;
     let gate = caller.desk.link.borrow().gate()?;
     caller.desk.keep_hello(&hello).await?;
     let introduced = gate.introduce(&introduction(hello)).await;
@@ -216,19 +202,13 @@ fn room(
 }
 
 /// Waits for `done`, the end of the time or of the gateway. Error: the token was revoked meanwhile.
-async fn until(
-    shared: &Shared,
-    caller: &Caller,
-    wait: Duration,
-    done: impl Fn() -> bool,
-) -> Result<(), Fault> {
+async fn until(caller: &Caller, wait: Duration, done: impl Fn() -> bool) -> Result<(), Fault> {
     let end = Instant::now() + wait;
     let mut changes = caller.desk.changes();
-    let mut tokens = shared.tokens.changes();
-    let mut stop = shared.stop.clone();
+    let mut tokens = caller.shared.tokens.changes();
+    let mut stop = caller.shared.stop.clone();
     while !done() && Instant::now() < end && !*stop.borrow_and_update() {
-        let held = shared.tokens.get(&caller.token.sha256);
-        held.ok_or_else(fault::unauthorized)?;
+        caller.check()?;
         tokio::select! {
             Ok(()) = changes.changed() => {}
             Ok(()) = tokens.changed() => {}
@@ -253,7 +233,8 @@ fn key(headers: &HeaderMap) -> Result<Option<Sha256Digest>, Fault> {
     }
 }
 
-async fn whole(body: Body, headers: &HeaderMap) -> Result<Vec<u8>, Fault> {
+/// The body of a caller whose token is in force when it has arrived.
+async fn whole(caller: &Caller, body: Body, headers: &HeaderMap) -> Result<Vec<u8>, Fault> {
     let announced = headers
         .get("content-length")
         .and_then(|length| length.to_str().ok());
@@ -274,7 +255,9 @@ async fn whole(body: Body, headers: &HeaderMap) -> Result<Vec<u8>, Fault> {
         Ok(whole)
     };
     let late = |_| Err(invalid("not_json", "the body did not arrive within 30 s"));
-    timeout(BODY_WITHIN, read).await.unwrap_or_else(late)
+    let whole = timeout(BODY_WITHIN, read).await.unwrap_or_else(late)?;
+    caller.check()?;
+    Ok(whole)
 }
 
 /// The parameters of a target; others than those that are read are ignored.

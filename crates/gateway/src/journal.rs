@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ask::{Ask, Keep};
-use crate::files::{make_private, read, written};
+use crate::files::{flush_folder_of, make_private, read, written};
 use crate::start_error::StartError;
 
 /// The folder, which this process holds until it ends.
@@ -96,13 +96,13 @@ impl Journal {
     /// Removes an ask; its absence is on the disk when this returns.
     pub(crate) fn remove(&self, id: &RequestId) -> io::Result<()> {
         let path = self.path(id);
-        for path in [path.with_extension("note"), path] {
+        for path in [&path.with_extension("note"), &path] {
             match fs::remove_file(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }
-        File::open(&self.asks)?.sync_all()
+        flush_folder_of(&path)
     }
 
     /// What an agent said of itself last; none where it said nothing that can be read.

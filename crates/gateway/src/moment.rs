@@ -1,5 +1,7 @@
 //! Moments that survive a restart of the process and of the machine.
 
+use std::sync::LazyLock;
+
 use countersign_wire::Timestamp;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,12 @@ pub(crate) struct Moment {
     pub(crate) wall: f64,
 }
 
+/// The id of this boot.
+static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
+    boot.map(|id| id.trim().to_owned())
+});
+
 impl Moment {
     pub(crate) fn now() -> Self {
         #[cfg(target_os = "linux")]
@@ -21,9 +29,8 @@ impl Moment {
         #[cfg(not(target_os = "linux"))]
         let clock = ClockId::CLOCK_MONOTONIC;
         let ticks = clock_gettime(clock).ok().map(std::time::Duration::from);
-        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok();
         Self {
-            boot: boot.map(|id| id.trim().to_owned()),
+            boot: BOOT.clone(),
             ticks: ticks.map(|ticks| ticks.as_secs_f64()),
             wall: wall(),
         }

@@ -3,8 +3,8 @@
 use std::fs::Permissions;
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -56,8 +56,7 @@ impl Listening {
         let unix = match unix {
             Some(path) => {
                 let at = path.display().to_string();
-                // One that a killed process left has nobody behind it.
-                if path.exists() && UnixStream::connect(&path).await.is_err() {
+                if is_left_over(&path).await {
                     let _ = std::fs::remove_file(&path);
                 }
                 let listener = UnixListener::bind(&path).map_err(failed(at.clone()))?;
@@ -69,6 +68,15 @@ impl Listening {
         };
         Ok(Self { tcp, unix })
     }
+}
+
+/// Whether a killed process left a socket there: nobody is behind it.
+async fn is_left_over(path: &Path) -> bool {
+    let found = std::fs::symlink_metadata(path);
+    found.is_ok_and(|of| of.file_type().is_socket())
+        && UnixStream::connect(path)
+            .await
+            .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// A certificate, read again when its file changes.
@@ -174,7 +182,8 @@ impl Socket {
         match self {
             Self::Tcp(listener, tls) => {
                 let (stream, _) = listener.accept().await?;
-                stream.set_nodelay(true)?;
+                // Slower without it, and not there any more where the client has gone.
+                let _ = stream.set_nodelay(true);
                 Ok(Accepted::Tcp(stream, tls.clone()))
             }
             Self::Unix(listener) => Ok(Accepted::Unix(listener.accept().await?.0)),
@@ -242,4 +251,26 @@ async fn connection(
     }
     served.as_mut().graceful_shutdown();
     let _ = served.await;
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[tokio::test]
+    async fn a_socket_replaces_one_that_was_left_over_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let open = |path: PathBuf| Listening::open(None, Some(path));
+        std::fs::write(at("file"), "kept").unwrap();
+        assert!(open(at("file")).await.is_err());
+        assert_eq!(std::fs::read(at("file")).unwrap(), b"kept");
+        drop(std::os::unix::net::UnixListener::bind(at("left")).unwrap());
+        std::os::unix::fs::symlink(at("left"), at("link")).unwrap();
+        assert!(open(at("link")).await.is_err());
+        let held = open(at("left")).await.unwrap();
+        assert!(open(at("left")).await.is_err());
+        drop(held);
+    }
 }

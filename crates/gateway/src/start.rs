@@ -90,10 +90,7 @@ impl Gateway {
             at: "callbacks".to_owned(),
             source,
         })?;
-        let callbacks = Arc::new(Callbacks {
-            post,
-            tokens: tokens.clone(),
-        });
+        let callbacks = Arc::new(Callbacks::new(post, tokens.clone()));
         let mut desks = HashMap::new();
         let mut agents = Vec::new();
         for enrolment in enrolments {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_post::secret;
@@ -13,7 +13,7 @@ use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
 
-use crate::files::{make_private, read, written_anew};
+use crate::files::{flush_folder_of, make_private, read, written_anew};
 use crate::moment::Moment;
 
 const PREFIX: &str = "cg_";
@@ -23,7 +23,7 @@ const READ_EVERY: Duration = Duration::from_millis(300);
 const WAITS: usize = 64;
 
 /// What DIR keeps of a token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenFile {
     /// Its name, unique in the folder.
     pub name: String,
@@ -36,7 +36,7 @@ pub struct TokenFile {
 }
 
 /// A token, shown once.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct NewToken {
     /// What its holder sends.
     pub token: String,
@@ -126,28 +126,35 @@ pub fn create(dir: &Path, name: &str, agent: &AgentKey) -> Result<NewToken, Toke
 /// # Errors
 /// Where the folder or a file in it cannot be read.
 pub fn list(dir: &Path) -> Result<Vec<TokenFile>, TokenError> {
+    let (tokens, mut damaged) = found(dir)?;
+    damaged.pop().map_or(Ok(tokens), Err)
+}
+
+/// Those that can be read, by their names, and what is wrong with the others.
+fn found(dir: &Path) -> Result<(Vec<TokenFile>, Vec<TokenError>), TokenError> {
     let folder = dir.join("tokens");
     let failed = |path: &Path, source| TokenError::Folder {
         path: path.to_owned(),
         source,
     };
     let entries = match fs::read_dir(&folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
         entries => entries.map_err(|error| failed(&folder, error))?,
     };
-    let mut tokens = Vec::new();
+    let (mut tokens, mut damaged) = (Vec::new(), Vec::new());
     for entry in entries {
         let path = entry.map_err(|error| failed(&folder, error))?.path();
         if path.extension().is_some_and(|end| end == "json") {
             match read::<TokenFile>(&path) {
                 // Revoked at this moment.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                token => tokens.push(token.map_err(|error| failed(&path, error))?),
+                Err(error) => damaged.push(failed(&path, error)),
+                Ok(token) => tokens.push(token),
             }
         }
     }
     tokens.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(tokens)
+    Ok((tokens, damaged))
 }
 
 /// Ends a token.
@@ -156,7 +163,7 @@ pub fn list(dir: &Path) -> Result<Vec<TokenFile>, TokenError> {
 /// Where there is none of this name, or the folder cannot be written.
 pub fn revoke(dir: &Path, name: &str) -> Result<(), TokenError> {
     let path = file(dir, name)?;
-    match fs::remove_file(&path) {
+    match fs::remove_file(&path).and_then(|()| flush_folder_of(&path)) {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(TokenError::NotFound(name.to_owned()))
@@ -166,7 +173,6 @@ pub fn revoke(dir: &Path, name: &str) -> Result<(), TokenError> {
 }
 
 /// A token in force.
-#[derive(Debug)]
 pub(crate) struct Token {
     pub(crate) agent: AgentKey,
     pub(crate) sha256: Sha256Digest,
@@ -175,13 +181,21 @@ pub(crate) struct Token {
     pub(crate) waits: Arc<Semaphore>,
 }
 
-type Table = Arc<HashMap<Sha256Digest, Arc<Token>>>;
+/// The tokens that could be read.
+#[derive(Default)]
+pub(crate) struct Table {
+    tokens: HashMap<Sha256Digest, Arc<Token>>,
+    /// These are all that there are.
+    whole: bool,
+}
 
 /// The tokens in force; clones share them.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Tokens {
     dir: PathBuf,
     table: Arc<watch::Sender<Table>>,
+    /// What is wrong with the folder, each said once.
+    said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Tokens {
@@ -189,9 +203,10 @@ impl Tokens {
     pub(crate) fn follow(dir: &Path) -> Result<Self, TokenError> {
         let tokens = Self {
             dir: dir.to_owned(),
-            table: Arc::new(watch::Sender::new(Table::default())),
+            table: Arc::default(),
+            said: Arc::default(),
         };
-        tokens.put(list(dir)?);
+        tokens.put(list(dir)?, true);
         let followed = tokens.clone();
         tokio::spawn(async move {
             loop {
@@ -204,20 +219,27 @@ impl Tokens {
 
     /// Tokens that cannot be read are no tokens.
     fn read(&self) {
-        let read = list(&self.dir);
-        if let Err(error) = &read {
-            tracing::error!("the tokens cannot be read, so none counts: {error}");
+        let (read, faults) = match found(&self.dir) {
+            Ok(found) => found,
+            Err(error) => (Vec::new(), vec![error]),
+        };
+        let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+        self.put(read, faults.is_empty());
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        for fault in faults.iter().filter(|fault| !said.contains(fault)) {
+            tracing::error!("tokens that cannot be read do not count: {fault}");
         }
-        self.put(read.unwrap_or_default());
+        *said = faults;
     }
 
-    fn put(&self, read: Vec<TokenFile>) {
+    fn put(&self, read: Vec<TokenFile>, whole: bool) {
         self.table.send_if_modified(|table| {
-            let known = |file: &TokenFile| table.contains_key(&file.sha256);
-            if read.len() == table.len() && read.iter().all(known) {
+            let known = |file: &TokenFile| table.tokens.contains_key(&file.sha256);
+            let same = read.len() == table.tokens.len() && read.iter().all(known);
+            if same && table.whole == whole {
                 return false;
             }
-            let token = |file: TokenFile| match table.get(&file.sha256) {
+            let token = |file: TokenFile| match table.tokens.get(&file.sha256) {
                 Some(token) => Arc::clone(token),
                 None => Arc::new(Token {
                     agent: file.agent,
@@ -227,14 +249,21 @@ impl Tokens {
                 }),
             };
             let read = read.into_iter().map(|file| (file.sha256, token(file)));
-            *table = Arc::new(read.collect());
+            let tokens = read.collect();
+            *table = Table { tokens, whole };
             true
         });
     }
 
     /// The token of this digest, if it is in force.
     pub(crate) fn get(&self, sha256: &Sha256Digest) -> Option<Arc<Token>> {
-        self.table.borrow().get(sha256).cloned()
+        self.table.borrow().tokens.get(sha256).cloned()
+    }
+
+    /// Whether it is known that there is no such token.
+    pub(crate) fn is_gone(&self, sha256: &Sha256Digest) -> bool {
+        let table = self.table.borrow();
+        table.whole && !table.tokens.contains_key(sha256)
     }
 
     /// The token that was sent. One that is not known may have been made a moment ago.

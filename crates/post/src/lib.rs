@@ -50,7 +50,7 @@ pub enum PostError {
 }
 
 /// What is sent.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Call<'a> {
     /// `http` or `https`.
     pub url: &'a str,

@@ -82,7 +82,7 @@ fn step() -> impl Strategy<Value = Step> {
         "approve", "modify", "deny", "respond", "expired", "rejected",
     ]);
     let stage = prop::sample::select(vec![Stage::Executed, Stage::Failed, Stage::Refused]);
-    let key = prop::sample::select(vec![None, Some("a"), Some("b")]);
+    let key = prop::sample::select(vec![None, Some("a"), Some("b"), Some("key")]);
     let pass = prop::sample::select(vec![0.5, 20.0, 59.0, 61.0, 299.0, 301.0, 90_000.0]);
     prop_oneof![
         3 => verdict.prop_map(Step::Answer),
@@ -124,7 +124,8 @@ impl Simple {
 
     fn may_repeat(&self, key: Option<&'static str>) -> bool {
         self.ran.is_some_and(|(at, with)| {
-            key.is_some() && key == with && self.now - at <= 60.0 && !self.reported
+            let own = key.is_some() && key != Some("key");
+            own && key == with && self.now - at <= 60.0 && !self.reported
         })
     }
 }
@@ -145,7 +146,15 @@ proptest! {
             let mut next = ask.clone();
             let keep = match step {
                 Step::Answer(verdict) => {
+                    let crossed = ask.state(&now) == State::Withdrawn && ask.answer.is_none();
                     let keep = next.answered(answer(verdict, simple.now));
+                    if crossed && matches!(verdict, "approve" | "modify") {
+                        prop_assert_eq!(keep, Keep::Flushed);
+                        let words = next.receipt.as_ref().map(|of| (of.stage, of.message.as_deref()));
+                        prop_assert_eq!(words, Some((Stage::Refused, Some("withdrawn"))));
+                        prop_assert!(next.answer.as_ref().is_some_and(|of| of.args.is_none()));
+                        prop_assert_eq!(next.state(&now), State::Withdrawn);
+                    }
                     if keep != Keep::Nothing {
                         let run = matches!(verdict, "approve" | "modify");
                         match verdict {
@@ -258,8 +267,9 @@ fn a_claim_is_answered_again_to_its_key_for_60_s_and_until_a_receipt() {
         ask.claim(Some(digest("k")), &at(2.0)).unwrap().0,
         Claimed::Run
     );
-    let mut back = at(30.0);
+    let (mut back, mut other_boot) = (at(30.0), at(30.0));
     back.wall -= 60.0;
+    other_boot.boot = Some("b".to_owned());
     for (key, now, again) in [
         (Some("k"), at(62.0), true),
         (Some("k"), at(62.5), false),
@@ -267,6 +277,7 @@ fn a_claim_is_answered_again_to_its_key_for_60_s_and_until_a_receipt() {
         (None, at(3.0), false),
         (Some("k"), at(1.0), false),
         (Some("k"), back, false),
+        (Some("k"), other_boot, false),
     ] {
         let outcome = ask.claim(key.map(digest), &now).map(|of| of.0);
         match again {
@@ -281,6 +292,26 @@ fn a_claim_is_answered_again_to_its_key_for_60_s_and_until_a_receipt() {
         ask.report(ran(Stage::Failed)),
         Err(fault::already_reported())
     );
+}
+
+#[test]
+fn a_claim_with_the_key_of_its_ask_is_not_answered_again() {
+    let mut ask = new(100.0);
+    ask.answered(answer("approve", 1.0));
+    let key = Some(digest("key"));
+    assert_eq!(ask.claim(key, &at(2.0)).unwrap().0, Claimed::Run);
+    assert_eq!(ask.claim(key, &at(2.0)), Err(fault::already_claimed()));
+}
+
+#[test]
+fn an_ask_is_kept_until_the_bus_has_its_receipt() {
+    let mut ask = new(100.0);
+    ask.answered(answer("approve", 1.0));
+    ask.withdraw(None).unwrap();
+    let late = at(100_000.0);
+    assert!(!ask.is_old(&late));
+    ask.reported();
+    assert!(ask.is_old(&late));
 }
 
 #[test]
@@ -303,7 +334,7 @@ fn arguments_are_dropped_once_nothing_needs_them() {
     assert_eq!(ask.forget(&at(2.0)), Keep::Nothing);
     ask.claim(Some(digest("k")), &at(2.0)).unwrap();
     assert_eq!(ask.forget(&at(3.0)), Keep::Nothing);
-    assert_eq!(ask.forget(&at(63.0)), Keep::Written);
+    assert_eq!(ask.forget(&at(63.0)), Keep::Flushed);
     assert!(ask.request.is_none() && ask.answer.as_ref().unwrap().args.is_none());
     assert!(ask.claim(Some(digest("k")), &at(3.0)).is_err());
 }

@@ -144,7 +144,7 @@ fn what_is_wrong_with_a_body_has_the_protocols_code() {
             "bad_value",
         ),
     ] {
-        let fault = asked(body).unwrap_err();
+        let fault = asked(body).err().unwrap();
         assert_eq!(
             (fault.code, fault.reason),
             ("invalid_request", Some(reason)),
@@ -155,9 +155,9 @@ fn what_is_wrong_with_a_body_has_the_protocols_code() {
         r#"{{"tool": "a", "args": {{}}, "args_digest": "sha256:{}"}}"#,
         "0".repeat(64)
     );
-    assert_eq!(asked(&wrong).unwrap_err().reason, Some("digest_mismatch"));
+    assert_eq!(asked(&wrong).err().unwrap().reason, Some("digest_mismatch"));
     let elsewhere = r#"{"tool": "a", "args": {}, "callback_url": "https://evil.example/"}"#;
-    assert_eq!(asked(elsewhere).unwrap_err().code, "callback_refused");
+    assert_eq!(asked(elsewhere).err().unwrap().code, "callback_refused");
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn small_bodies_are_as_strict_and_may_be_absent() {
         (r#"{"stage": "failed", "x": 1}"#, "unknown_field"),
     ] {
         assert_eq!(
-            reason(read::<ReceiptBody>(body.as_bytes()).unwrap_err()),
+            reason(read::<ReceiptBody>(body.as_bytes()).err().unwrap()),
             expected,
             "{body}"
         );

@@ -38,7 +38,7 @@ impl Desk {
         for at in TRIES {
             sleep(Duration::from_secs(at - passed)).await;
             passed = at;
-            if self.callbacks.is_over(&cell.ask()).await {
+            if self.callbacks.is_over(|| cell.ask()).await {
                 return;
             }
         }
@@ -47,7 +47,7 @@ impl Desk {
             let (ask, now) = (cell.ask(), Moment::now());
             let passed = now.since(&ask.asked);
             let late = passed.is_none_or(|passed| passed > ask.claim_until());
-            if late || self.callbacks.is_over(&ask).await {
+            if late || self.callbacks.is_over(|| cell.ask()).await {
                 return;
             }
         }

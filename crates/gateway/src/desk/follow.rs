@@ -17,6 +17,8 @@ use crate::moment::Moment;
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often arguments and old asks are removed, in looks.
 const CLEAR_EVERY: u32 = 30;
+/// For the answer to an ask whose time ran out while no gateway was there: it gets its receipt. In seconds.
+const LAST_LOOK: f64 = 10.0;
 
 impl Desk {
     /// Starts what the ask needs now.
@@ -73,20 +75,20 @@ impl Desk {
             let kept = self
                 .change(&cell, move |ask, _| Ok(((), ask.answered(answer))))
                 .await;
-            if kept.is_ok() {
+            if kept.is_ok() || !cell.is_kept() {
                 return;
             }
             sleep(PAUSE).await;
         }
     }
 
-    /// The connection, once there is one; none when the ask's time has run out before.
+    /// The connection, once there is one; none when the ask's time has run out before, and a little more.
     async fn gate_within(&self, cell: &Cell) -> Option<Gate> {
         let mut link = self.link.clone();
         let up = link.wait_for(|link| matches!(link, Link::Up(_)));
         let ask = cell.ask();
         let left = ask.lifetime - ask.passed(&Moment::now());
-        let left = Duration::try_from_secs_f64(left).unwrap_or_default();
+        let left = Duration::try_from_secs_f64(left.max(LAST_LOOK)).unwrap_or_default();
         let up = tokio::time::timeout(left, up).await.ok()?.ok()?;
         match &*up {
             Link::Up(gate) => Some(gate.clone()),
@@ -102,7 +104,9 @@ impl Desk {
         ask: &Ask,
         request: ApprovalRequest,
     ) -> Result<Option<Decision>, GateError> {
-        let passed = Duration::try_from_secs_f64(ask.passed(&Moment::now())).unwrap_or_default();
+        let passed = Duration::try_from_secs_f64(ask.passed(&Moment::now()));
+        // In doubt its time has run out.
+        let passed = passed.unwrap_or(Duration::MAX);
         let words = degraded(ask);
         let question = Question::raw(request)
             .kept_since(passed)
@@ -165,7 +169,7 @@ impl Desk {
                 let ask = cell.ask();
                 let (mut probe, now) = (ask.clone(), Moment::now());
                 if clear && ask.is_old(&now) {
-                    self.remove(&cell, &ask).await;
+                    self.remove(&cell).await;
                 } else if probe.expire(&now) != Keep::Nothing
                     || clear && probe.forget(&now) != Keep::Nothing
                 {
@@ -178,12 +182,17 @@ impl Desk {
         }
     }
 
-    async fn remove(&self, cell: &Cell, ask: &Ask) {
+    pub(super) async fn remove(&self, cell: &Cell) {
         let _turn = cell.turn.lock().await;
+        let ask = cell.ask();
+        if !ask.is_old(&Moment::now()) {
+            return;
+        }
         let (journal, id) = (Arc::clone(&self.journal), ask.id.clone());
         let removed = tokio::task::spawn_blocking(move || journal.remove(&id)).await;
         if removed.is_ok_and(|removed| removed.is_ok()) {
-            lock(&self.table).leave(ask);
+            lock(&cell.ask).seq = 0;
+            lock(&self.table).leave(&ask);
         }
     }
 }

@@ -78,7 +78,7 @@ impl Table {
             .flat_map(|cells| {
                 cells
                     .iter()
-                    .filter(|(_, cell)| cell.state(now) == state)
+                    .filter(|(_, cell)| cell.is_kept() && cell.state(now) == state)
                     .take(limit)
             })
             .collect();

@@ -212,7 +212,7 @@ async fn forged_decisions_are_void_and_say_why() {
 async fn silence_withdrawals_and_conflicts_run_nothing() {
     let mut desk = Desk::start().await;
     let mut body = deploy();
-    body["timeout"] = json!(1);
+    body["timeout"] = json!(5);
     let id = desk.ask("silent", body).await.body["id"]
         .as_str()
         .unwrap()

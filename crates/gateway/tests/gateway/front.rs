@@ -6,7 +6,7 @@ use countersign_gateway::{create, revoke};
 use countersign_post::signature;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, timeout};
 
 use crate::console::LIMIT;
@@ -223,6 +223,53 @@ async fn another_agents_token_sees_nothing_and_a_revoked_one_ends_its_long_polls
 }
 
 #[tokio::test]
+async fn a_token_that_is_revoked_while_its_body_arrives_changes_nothing() {
+    let mut desk = Desk::start().await;
+    let id = desk.deploy("k").await;
+    let seen = desk.console.next_request().await;
+    desk.console.approve(&seen).await;
+    desk.left(&id).await;
+    let dir = desk.folder.path().join("dir");
+    let second = create(&dir, "second", &desk.console.enrolment().agent_key()).unwrap();
+    let address = desk.gateway.url.strip_prefix("http://").unwrap();
+    let mut open = Vec::new();
+    for target in [
+        "POST /v1/asks".to_owned(),
+        format!("POST /v1/asks/{id}/claim"),
+        format!("POST /v1/asks/{id}/withdraw"),
+        format!("POST /v1/asks/{id}/receipt"),
+        "PUT /v1/hello".to_owned(),
+    ] {
+        let head = format!(
+            "{target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\nIdempotency-Key: n\r\n\
+             Content-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n",
+            second.token
+        );
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        // Comes when the body is read, after the token was.
+        let mut more = [0; 25];
+        let waited = timeout(LIMIT, stream.read_exact(&mut more)).await;
+        waited.unwrap().unwrap();
+        assert_eq!(&more, b"HTTP/1.1 100 Continue\r\n\r\n");
+        open.push((target, stream));
+    }
+    revoke(&dir, "second").unwrap();
+    let path = format!("/v1/asks/{id}");
+    let looked = async || call(&desk.gateway.url, &second.token, ("GET", &path), None, None).await;
+    let refused = async { while looked().await.unwrap().status != 401 {} };
+    timeout(LIMIT, refused).await.unwrap();
+    for (target, mut stream) in open {
+        stream.write_all(b"{}").await.unwrap();
+        let mut answer = String::new();
+        let read = timeout(LIMIT, stream.read_to_string(&mut answer)).await;
+        read.unwrap().unwrap();
+        assert!(answer.starts_with("HTTP/1.1 401"), "{target}: {answer}");
+    }
+    assert_eq!(desk.claim(&id).await.status, 200, "nobody took it");
+}
+
+#[tokio::test]
 async fn sixty_four_long_polls_of_a_token_wait_and_those_that_go_away_free_their_place() {
     let desk = Desk::start().await;
     let id = desk.deploy("k").await;
@@ -287,6 +334,7 @@ async fn a_callback_is_signed_and_says_only_that_there_is_something_to_look_at()
                 .await
                 .unwrap()
                 .unwrap();
+            assert_ne!(read, 0, "the connection ended: {text}");
             text.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
         }
         let answer = format!("HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");

@@ -1,8 +1,10 @@
 //! One gateway after another on one folder, and a client that checks each answer against the description.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use countersign_gateway::{Gateway, Options, create, openapi};
@@ -127,6 +129,14 @@ pub(crate) fn deploy() -> Value {
     json!({ "tool": "deploy", "args": { "to": "production" }, "timeout": 60 })
 }
 
+/// Reads the system's authorities once. Keeps no connection: each test has a runtime of its own.
+static CLIENT: LazyLock<reqwest::Client> = LazyLock::new(|| {
+    // Fails where it was done before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().no_proxy();
+    client.pool_max_idle_per_host(0).build().unwrap()
+});
+
 /// None where the connection broke.
 pub(crate) async fn call(
     url: &str,
@@ -135,12 +145,7 @@ pub(crate) async fn call(
     key: Option<&str>,
     body: Option<Value>,
 ) -> Option<Reply> {
-    // Fails where it was done before.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let mut request = reqwest::Client::builder()
-        .no_proxy()
-        .build()
-        .unwrap()
+    let mut request = CLIENT
         .request(method.parse().unwrap(), format!("{url}{path}"))
         .timeout(Duration::from_secs(60))
         .header("authorization", format!("Bearer {token}"));
@@ -159,9 +164,13 @@ pub(crate) async fn call(
     Some(Reply { status, body })
 }
 
+static DOCUMENT: LazyLock<Value> = LazyLock::new(openapi);
+/// Of each schema that was needed.
+static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<jsonschema::Validator>>>> =
+    LazyLock::new(Mutex::default);
+
 /// The answer is one that the description has for this request.
 pub(crate) fn is_described(method: &str, path: &str, status: u16, body: &Value) {
-    let document = openapi();
     let path = path.split('?').next().unwrap();
     let parts: Vec<_> = path.split('/').collect();
     let template = match parts.as_slice() {
@@ -169,7 +178,7 @@ pub(crate) fn is_described(method: &str, path: &str, status: u16, body: &Value) 
         ["", "v1", "asks", _, act] => format!("/v1/asks/{{id}}/{act}"),
         _ => path.to_owned(),
     };
-    let operation = &document["paths"][&template][method.to_lowercase()];
+    let operation = &DOCUMENT["paths"][&template][method.to_lowercase()];
     let responses = &operation["responses"];
     let response = responses
         .get(status.to_string())
@@ -182,9 +191,15 @@ pub(crate) fn is_described(method: &str, path: &str, status: u16, body: &Value) 
         return;
     };
     let schema = &response["content"]["application/json"]["schema"];
-    let mut schema = schema.clone();
-    schema["components"] = document["components"].clone();
-    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let validator = {
+        let mut validators = VALIDATORS.lock().unwrap();
+        let made = validators.entry(schema.to_string()).or_insert_with(|| {
+            let mut schema = schema.clone();
+            schema["components"] = DOCUMENT["components"].clone();
+            Arc::new(jsonschema::draft202012::new(&schema).unwrap())
+        });
+        Arc::clone(made)
+    };
     let faults: Vec<_> = validator
         .iter_errors(body)
         .map(|error| error.to_string())

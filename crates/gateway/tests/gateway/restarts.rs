@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use countersign_sdk::wire::Stage;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
@@ -72,7 +73,7 @@ async fn an_ask_outlives_the_gateway_and_its_answer_is_claimed_once() {
 async fn an_approval_while_the_gateway_was_down_past_the_deadline_runs_nothing() {
     let mut desk = Desk::start().await;
     let mut body = deploy();
-    body["timeout"] = json!(2);
+    body["timeout"] = json!(5);
     let id = desk.ask("k", body).await.body["id"]
         .as_str()
         .unwrap()
@@ -80,11 +81,17 @@ async fn an_approval_while_the_gateway_was_down_past_the_deadline_runs_nothing()
     let seen = desk.console.next_request().await;
     desk.kill().await;
     desk.console.approve(&seen).await;
-    sleep(Duration::from_millis(2_100)).await;
+    sleep(Duration::from_millis(5_100)).await;
     desk.gateway = Process::start(desk.folder.path().to_owned(), "").await;
     desk.ready().await;
     assert_eq!(desk.left(&id).await["state"], "expired");
     assert_eq!(desk.claim(&id).await.status, 403);
+    let receipts = desk.console.receipts(&seen, 1).await;
+    assert_eq!(
+        receipts[0].stage,
+        Stage::Refused,
+        "the console took it for an agent that runs"
+    );
 }
 
 #[tokio::test]
