@@ -60,14 +60,10 @@ pub async fn hello(reader: &Reader, ws: &str, name: &str) -> Result<Option<Vec<u
 }
 
 /// The states of an agent's credentials, as its last hello listed them: JSON.
-pub async fn credentials(reader: &Reader, agent: &AgentKey) -> Result<Option<String>, StoreError> {
-    let found: Option<Option<String>> =
-        sqlx::query_scalar("SELECT credentials FROM agents WHERE ws = ? AND name = ?")
-            .bind(agent.workspace.as_ref())
-            .bind(agent.agent.as_ref())
-            .fetch_optional(&reader.0)
-            .await?;
-    Ok(found.flatten())
+pub fn credentials(sqlite: &Connection, agent: &AgentKey) -> Result<Option<String>, StoreError> {
+    let credentials = "SELECT credentials FROM agents WHERE ws = ? AND name = ?";
+    let agent = [agent.workspace.as_ref(), agent.agent.as_ref()];
+    Ok(sql::first(sqlite, credentials, agent, |row| row.get(0))?.flatten())
 }
 
 /// The stamps of the last hellos of an agent.

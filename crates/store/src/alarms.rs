@@ -124,12 +124,9 @@ pub fn get(tx: &Connection, id: i64) -> Result<Option<Alarm>, StoreError> {
 }
 
 /// The alarms about one thing, oldest first.
-pub async fn about(reader: &Reader, subject: &str) -> Result<Vec<Alarm>, StoreError> {
+pub fn about(sqlite: &Connection, subject: &str) -> Result<Vec<Alarm>, StoreError> {
     let about = "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE subject = ? ORDER BY id";
-    let subject = subject.to_owned();
-    reader
-        .direct(move |sqlite| sql::all(sqlite, about, [subject], Alarm::read))
-        .await
+    sql::all(sqlite, about, [subject], Alarm::read)
 }
 
 /// The newest alarms that nobody has acknowledged, newest first.

@@ -230,16 +230,14 @@ pub async fn last_of(
 }
 
 /// Details of all rows of one action on one subject, oldest first.
-pub async fn details_of(
-    reader: &Reader,
+pub fn details_of(
+    sqlite: &Connection,
     action: &str,
     subject: &str,
 ) -> Result<Vec<String>, StoreError> {
-    let mut query = QueryBuilder::<Sqlite>::new("SELECT detail FROM audit WHERE subject = ");
-    query.push_bind(subject);
-    query.push(" AND action = ").push_bind(action);
-    query.push(RARE).push(" ORDER BY seq");
-    Ok(query.build_query_scalar().fetch_all(&reader.0).await?)
+    let details =
+        format!("SELECT detail FROM audit WHERE subject = ? AND action = ?{RARE} ORDER BY seq");
+    sql::column(sqlite, &details, [subject, action])
 }
 
 /// Whether a row of this action on this subject is written.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError};
+use super::{StoreError, sql};
 use crate::domain::haste::InFront;
 
 /// A scalar of the row `l` of a request's decision, over the request's row number; null where this console's operator did
@@ -53,12 +53,8 @@ pub fn keep(tx: &Connection, rows: &[Looked]) -> Result<(), StoreError> {
 
 /// How a person looked at a request before deciding it here, JSON; none for what waits, was decided automatically or by
 /// another console.
-pub async fn of_request(reader: &Reader, request: i64) -> Result<Option<String>, StoreError> {
-    Ok(sqlx::query_scalar(
-        "SELECT l.looked FROM looked l JOIN decisions d ON d.request = l.request AND d.decision_id = l.decision_id
-         WHERE l.request = ?",
-    )
-    .bind(request)
-    .fetch_optional(&reader.0)
-    .await?)
+pub fn of_request(sqlite: &Connection, request: i64) -> Result<Option<String>, StoreError> {
+    let looked = "SELECT l.looked FROM looked l JOIN decisions d ON d.request = l.request AND d.decision_id = l.decision_id
+         WHERE l.request = ?";
+    sql::first(sqlite, looked, [request], |row| row.get(0))
 }

@@ -14,11 +14,13 @@ pub fn keep(tx: &Connection, digest: &str, body: &[u8], at: Timestamp) -> Result
 }
 
 /// The body of a digest that a decision named.
-pub async fn body(reader: &Reader, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
-    Ok(
-        sqlx::query_scalar("SELECT body FROM policy_versions WHERE digest = ?")
-            .bind(digest)
-            .fetch_optional(&reader.0)
-            .await?,
-    )
+pub fn body(sqlite: &Connection, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let body = "SELECT body FROM policy_versions WHERE digest = ?";
+    sql::first(sqlite, body, [digest], |row| row.get(0))
+}
+
+/// The same, on a connection of its own.
+pub async fn read(reader: &Reader, digest: &str) -> Result<Option<Vec<u8>>, StoreError> {
+    let digest = digest.to_owned();
+    reader.direct(move |sqlite| body(sqlite, &digest)).await
 }

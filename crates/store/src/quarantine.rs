@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError, sql};
+use super::{StoreError, sql};
 use crate::domain::Timestamp;
 
 /// A message that could not be used.
@@ -63,7 +63,11 @@ pub struct Contradicting {
     pub at: i64,
 }
 
-fn find(sqlite: &Connection, subject: &str) -> Result<Option<Contradicting>, StoreError> {
+/// The decision on this subject that contradicts the one that is kept.
+pub fn contradicting(
+    sqlite: &Connection,
+    subject: &str,
+) -> Result<Option<Contradicting>, StoreError> {
     let newest = "SELECT stream_seq, raw, at FROM quarantine
          WHERE stream = 'CS_DECISIONS' AND code = 'conflict' AND subject = ? ORDER BY id DESC LIMIT 1";
     sql::first(sqlite, newest, [subject], |row| {
@@ -75,16 +79,7 @@ fn find(sqlite: &Connection, subject: &str) -> Result<Option<Contradicting>, Sto
     })
 }
 
-/// The decision on this subject that contradicts the one that is kept.
-pub async fn contradicting(
-    reader: &Reader,
-    subject: &str,
-) -> Result<Option<Contradicting>, StoreError> {
-    let subject = subject.to_owned();
-    reader.direct(move |sqlite| find(sqlite, &subject)).await
-}
-
 /// Whether there is one.
 pub fn is_contradicted(tx: &Connection, subject: &str) -> Result<bool, StoreError> {
-    Ok(find(tx, subject)?.is_some())
+    Ok(contradicting(tx, subject)?.is_some())
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Reader, StoreError};
+use rusqlite::Connection;
+
+use super::{StoreError, sql};
 
 /// An earlier decided call of the same agent, tool and arguments.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierCall {
     /// Row number.
     pub id: i64,
@@ -28,21 +30,18 @@ pub struct EarlierCall {
 /// For each of these rows the newest call that was decided, by the server's stamps, before it was asked, and
 /// that has its workspace, agent, tool and argument digest; rows without one are left out. The same in every
 /// console, whenever it was read.
-pub async fn of(reader: &Reader, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, StoreError> {
-    newest(reader, ids, "", "").await
+pub fn of(sqlite: &Connection, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, StoreError> {
+    newest(sqlite, ids, "", "")
 }
 
 /// The same, of those that a person approved or denied, where the newest one was denied.
-pub async fn denied(
-    reader: &Reader,
-    ids: &[i64],
-) -> Result<BTreeMap<i64, EarlierCall>, StoreError> {
+pub fn denied(sqlite: &Connection, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, StoreError> {
     let by_a_person = "AND x.origin = 'operator' AND x.verdict IN ('approve', 'deny', 'terminate')";
-    newest(reader, ids, by_a_person, "WHERE e.verdict <> 'approve'").await
+    newest(sqlite, ids, by_a_person, "WHERE e.verdict <> 'approve'")
 }
 
-async fn newest(
-    reader: &Reader,
+fn newest(
+    sqlite: &Connection,
     ids: &[i64],
     of: &'static str,
     only: &'static str,
@@ -58,17 +57,19 @@ async fn newest(
            ORDER BY x.id DESC LIMIT 1)
          LEFT JOIN decisions d ON d.request = e.id {only}"
     );
-    let found: Vec<Repeating> = sqlx::query_as(sqlx::AssertSqlSafe(sql))
-        .bind(serde_json::Value::from(ids).to_string())
-        .fetch_all(&reader.0)
-        .await?;
-    let found = found.into_iter().map(|row| (row.asked, row.earlier));
-    Ok(found.collect())
-}
-
-#[derive(sqlx::FromRow)]
-struct Repeating {
-    asked: i64,
-    #[sqlx(flatten)]
-    earlier: EarlierCall,
+    let ids = serde_json::Value::from(ids).to_string();
+    let found = sql::all(sqlite, &sql, [ids], |row| {
+        let earlier = EarlierCall {
+            id: row.get(1)?,
+            ws: row.get(2)?,
+            agent: row.get(3)?,
+            request_id: row.get(4)?,
+            verdict: row.get(5)?,
+            decided_by: row.get(6)?,
+            message: row.get(7)?,
+            decided_at: row.get(8)?,
+        };
+        Ok((row.get(0)?, earlier))
+    })?;
+    Ok(found.into_iter().collect())
 }

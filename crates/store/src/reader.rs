@@ -133,12 +133,9 @@ pub async fn of_request(reader: &Reader, request: i64) -> Result<Option<ReadRow>
 }
 
 /// Which of these rows (JSON) have marks.
-pub async fn marked(reader: &Reader, rows: &str) -> Result<Vec<i64>, StoreError> {
-    let sql = "SELECT request FROM reader WHERE marks IS NOT NULL AND request IN (SELECT value FROM json_each(?))";
-    Ok(sqlx::query_scalar(sql)
-        .bind(rows)
-        .fetch_all(&reader.0)
-        .await?)
+pub fn marked(sqlite: &Connection, rows: &str) -> Result<Vec<i64>, StoreError> {
+    let marked = "SELECT request FROM reader WHERE marks IS NOT NULL AND request IN (SELECT value FROM json_each(?))";
+    sql::column(sqlite, marked, [rows])
 }
 
 /// The counts.

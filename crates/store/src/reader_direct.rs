@@ -1,7 +1,7 @@
-//! Reading without a thread in between, for what has thousands of rows.
+//! Reading without a thread in between, for what has thousands of rows or takes many statements.
 //!
-//! sqlx hands every row over to the caller, a few at a time: on a busy machine each of these turns waits for
-//! its own turn. Here a whole result is read at once, on a thread that may block.
+//! sqlx hands every statement and every row over to the caller, a few at a time: on a busy machine each of these turns
+//! waits for its own turn. Here everything is read at once, on a thread that may block.
 
 use rusqlite::Connection;
 use tokio::runtime::Handle;

@@ -4,7 +4,7 @@ use countersign_wire::RequestKey;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::requests::parts;
-use super::{Reader, StoreError};
+use super::{StoreError, sql};
 use crate::domain::Timestamp;
 
 /// A receipt as it came.
@@ -25,7 +25,7 @@ pub struct NewReceipt {
 }
 
 /// A receipt as other parts read it.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredReceipt {
     /// As sent.
     pub decision_id: String,
@@ -113,17 +113,15 @@ pub fn of_requests(tx: &Connection, keys: &[RequestKey]) -> Result<Vec<Reported>
 }
 
 /// All receipts of one request, oldest first.
-pub async fn of_request(
-    reader: &Reader,
-    key: &RequestKey,
-) -> Result<Vec<StoredReceipt>, StoreError> {
-    Ok(sqlx::query_as(
-        "SELECT decision_id, stage, at, detail FROM receipts
-         WHERE ws = ? AND agent = ? AND request_id = ? ORDER BY stream_seq",
-    )
-    .bind(key.workspace.as_ref())
-    .bind(key.agent.as_ref())
-    .bind(key.request_id.as_ref())
-    .fetch_all(&reader.0)
-    .await?)
+pub fn of_request(sqlite: &Connection, key: &RequestKey) -> Result<Vec<StoredReceipt>, StoreError> {
+    let receipts = "SELECT decision_id, stage, at, detail FROM receipts
+         WHERE ws = ? AND agent = ? AND request_id = ? ORDER BY stream_seq";
+    sql::all(sqlite, receipts, parts(key), |row| {
+        Ok(StoredReceipt {
+            decision_id: row.get(0)?,
+            stage: row.get(1)?,
+            at: row.get(2)?,
+            detail: row.get(3)?,
+        })
+    })
 }

@@ -2,9 +2,11 @@
 
 use countersign_wire::RequestKey;
 use futures::TryStreamExt;
+use rusqlite::{Connection, Row};
 use sqlx::{QueryBuilder, Sqlite};
 
-use super::{Reader, StoreError, conditions};
+use super::requests::parts;
+use super::{Reader, StoreError, conditions, sql};
 use crate::domain::{State, Timestamp};
 
 /// A request with what became of it.
@@ -252,21 +254,67 @@ pub async fn by_key(
     reader: &Reader,
     key: &RequestKey,
 ) -> Result<Option<RequestSummary>, StoreError> {
-    let mut query = select(true);
-    query.push(" AND r.ws = ");
-    query.push_bind(key.workspace.as_ref());
-    query.push(" AND r.agent = ");
-    query.push_bind(key.agent.as_ref());
-    query.push(" AND r.request_id = ");
-    query.push_bind(key.request_id.as_ref());
-    Ok(query.build_query_as().fetch_optional(&reader.0).await?)
+    let key = key.clone();
+    reader.direct(move |sqlite| of_key(sqlite, &key)).await
+}
+
+/// The same, where a connection is at hand.
+pub fn of_key(sqlite: &Connection, key: &RequestKey) -> Result<Option<RequestSummary>, StoreError> {
+    let of_key = whole(" AND r.ws = ? AND r.agent = ? AND r.request_id = ?");
+    sql::first(sqlite, &of_key, parts(key), read)
 }
 
 /// All requests with this id, whoever asks; `rejected:SEQ` too.
-pub async fn by_request_id(reader: &Reader, id: &str) -> Result<Vec<RequestSummary>, StoreError> {
+pub fn of_request_id(sqlite: &Connection, id: &str) -> Result<Vec<RequestSummary>, StoreError> {
+    let of_id = whole(" AND r.request_id = ? ORDER BY r.ws, r.agent LIMIT 20");
+    sql::all(sqlite, &of_id, [id], read)
+}
+
+fn whole(condition: &str) -> String {
     let mut query = select(true);
-    query.push(" AND r.request_id = ");
-    query.push_bind(id);
-    query.push(" ORDER BY r.ws, r.agent LIMIT 20");
-    Ok(query.build_query_as().fetch_all(&reader.0).await?)
+    query.push(condition);
+    query.into_string()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<RequestSummary> {
+    Ok(RequestSummary {
+        id: row.get("id")?,
+        ws: row.get("ws")?,
+        agent: row.get("agent")?,
+        request_id: row.get("request_id")?,
+        kind: row.get("kind")?,
+        tool: row.get("tool")?,
+        risk: row.get("risk")?,
+        state: row.get("state")?,
+        verdict: row.get("verdict")?,
+        origin: row.get("origin")?,
+        decided_by: row.get("decided_by")?,
+        message: row.get("message")?,
+        args_digest: row.get("args_digest")?,
+        requested_at: row.get("requested_at")?,
+        stored_at: row.get("stored_at")?,
+        received_at: row.get("received_at")?,
+        deadline_at: row.get("deadline_at")?,
+        decided_at: row.get("decided_at")?,
+        delivery: row.get("delivery")?,
+        request_seq: row.get("request_seq")?,
+        stream_seq: row.get("stream_seq")?,
+        rule_id: row.get("rule_id")?,
+        rule_version: row.get("rule_version")?,
+        error_code: row.get("error_code")?,
+        error_detail: row.get("error_detail")?,
+        thread_id: row.get("thread_id")?,
+        run_id: row.get("run_id")?,
+        trace_id: row.get("trace_id")?,
+        span_id: row.get("span_id")?,
+        approvals_required: row.get("approvals_required")?,
+        votes: row.get("votes")?,
+        apart: 0,
+        voted: row.get("voted")?,
+        ballots: row.get("ballots")?,
+        sent: row.get("sent")?,
+        findings: row.get("findings")?,
+        effect: row.get("effect")?,
+        raw: row.get("raw")?,
+    })
 }

@@ -172,15 +172,12 @@ fn empty(tx: &Connection, id: i64, now: Timestamp) -> Result<Option<Gone>, Store
 }
 
 /// When the payload of a request was removed, and the digest that it had; none while it is here.
-pub async fn removed(reader: &Reader, id: i64) -> Result<Option<(Timestamp, String)>, StoreError> {
-    let row: Option<(i64, String)> = sqlx::query_as(
-        "SELECT removed.at, requests.request_digest FROM removed
-         JOIN requests ON requests.id = removed.request WHERE removed.request = ?",
-    )
-    .bind(id)
-    .fetch_optional(&reader.0)
-    .await?;
-    Ok(row.map(|(at, digest)| (Timestamp(at), digest)))
+pub fn removed(sqlite: &Connection, id: i64) -> Result<Option<(Timestamp, String)>, StoreError> {
+    let removed = "SELECT removed.at, requests.request_digest FROM removed
+         JOIN requests ON requests.id = removed.request WHERE removed.request = ?";
+    sql::first(sqlite, removed, [id], |row| {
+        Ok((Timestamp(row.get(0)?), row.get(1)?))
+    })
 }
 
 /// Whether a request that the audit log says was emptied is empty, marked so, and still has the digest

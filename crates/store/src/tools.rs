@@ -1,13 +1,13 @@
 //! Table `tools`: how agents describe their tools, and what a person has approved of that.
 
 use countersign_wire::{AgentKey, ToolDefinition};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
 
 /// A tool of an agent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolRow {
     /// Workspace.
     pub ws: String,
@@ -240,42 +240,54 @@ pub fn note_approved(tx: &Connection, calls: &[(i64, Timestamp)]) -> Result<(), 
 
 /// The tools of all agents, in the order of their hellos; last those that no hello lists and a person approved.
 pub async fn all(reader: &Reader) -> Result<Vec<ToolRow>, StoreError> {
-    let sql = format!(
+    let all = format!(
         "SELECT {COLUMNS} FROM tools
          WHERE place IS NOT NULL OR approved_digest IS NOT NULL OR call_approved_at IS NOT NULL
          ORDER BY ws, agent, place IS NULL, place, name"
     );
-    Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql))
-        .fetch_all(&reader.0)
-        .await?)
+    reader
+        .direct(move |sqlite| sql::all(sqlite, &all, [], read))
+        .await
 }
 
 /// One tool of one agent.
-pub async fn one(
-    reader: &Reader,
+pub fn one(
+    sqlite: &Connection,
     ws: &str,
     agent: &str,
     name: &str,
 ) -> Result<Option<ToolRow>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM tools WHERE ws = ? AND agent = ? AND name = ?");
-    Ok(sqlx::query_as(sqlx::AssertSqlSafe(sql))
-        .bind(ws)
-        .bind(agent)
-        .bind(name)
-        .fetch_optional(&reader.0)
-        .await?)
+    let one = format!("SELECT {COLUMNS} FROM tools WHERE ws = ? AND agent = ? AND name = ?");
+    sql::first(sqlite, &one, [ws, agent, name], read)
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<ToolRow> {
+    Ok(ToolRow {
+        ws: row.get(0)?,
+        agent: row.get(1)?,
+        name: row.get(2)?,
+        place: row.get(3)?,
+        def: row.get(4)?,
+        def_digest: row.get(5)?,
+        changed_at: row.get(6)?,
+        approved_def: row.get(7)?,
+        approved_digest: row.get(8)?,
+        approved_at: row.get(9)?,
+        call_digest: row.get(10)?,
+        call_approved_at: row.get(11)?,
+        call_request: row.get(12)?,
+    })
 }
 
 /// Which of these requests are calls of a tool that a person approved when it, or a call of it, described it
 /// otherwise.
-pub async fn changed(reader: &Reader, requests: &[i64]) -> Result<Vec<i64>, StoreError> {
-    Ok(sqlx::query_scalar(
+pub fn changed(sqlite: &Connection, requests: &[i64]) -> Result<Vec<i64>, StoreError> {
+    sql::column(
+        sqlite,
         "SELECT r.id FROM json_each(?) wanted CROSS JOIN requests r ON r.id = wanted.value
          CROSS JOIN tools t ON t.ws = r.ws AND t.agent = r.agent AND t.name = r.tool
          WHERE (t.approved_digest IS NOT NULL AND t.approved_digest IS NOT t.def_digest)
          OR (t.call_approved_at IS NOT NULL AND t.call_digest IS NOT r.tool_digest)",
+        [serde_json::Value::from(requests).to_string()],
     )
-    .bind(serde_json::Value::from(requests).to_string())
-    .fetch_all(&reader.0)
-    .await?)
 }

@@ -20,20 +20,14 @@ pub struct TypedTargetRow {
 }
 
 /// The choice for one tool of an agent.
-pub async fn of_tool(
-    reader: &Reader,
+pub fn of_tool(
+    sqlite: &Connection,
     ws: &str,
     agent: &str,
     tool: &str,
 ) -> Result<Option<String>, StoreError> {
-    Ok(sqlx::query_scalar(
-        "SELECT pointer FROM typed_targets WHERE ws = ? AND agent = ? AND tool = ?",
-    )
-    .bind(ws)
-    .bind(agent)
-    .bind(tool)
-    .fetch_optional(&reader.0)
-    .await?)
+    let of_tool = "SELECT pointer FROM typed_targets WHERE ws = ? AND agent = ? AND tool = ?";
+    sql::first(sqlite, of_tool, [ws, agent, tool], |row| row.get(0))
 }
 
 /// Every choice.

@@ -17,17 +17,17 @@ use crate::domain::cautions::{Described, changes, incomplete, outside_skill, thr
 use crate::runtime::App;
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::request_list::RequestSummary;
-use crate::store::{StoreError, agents, audit, reader, tools};
+use crate::store::{Connection, StoreError, agents, audit, reader, tools};
 
 /// The same call decided before, and everything that is remarkable about this one, that included.
-pub(super) async fn of(
+pub(super) fn of(
     app: &App,
+    sqlite: &Connection,
     line: &RequestSummary,
 ) -> Result<(Option<EarlierCall>, Vec<CallWarning>), StoreError> {
-    let reader = app.reader();
     let mut found = Vec::new();
     if let Some(key) = line.key() {
-        let ignored = audit::details_of(reader, IGNORED, &key.to_string()).await?;
+        let ignored = audit::details_of(sqlite, IGNORED, &key.to_string())?;
         let unreadable = |detail: &String| {
             let detail: Value = serde_json::from_str(detail).unwrap_or_default();
             detail.get("code").and_then(Value::as_str) == Some(UNREADABLE)
@@ -38,7 +38,7 @@ pub(super) async fn of(
                 .any(unreadable)
                 .then_some(CallWarning::TightenUnreadable),
         );
-        let receipts = audit::details_of(reader, reports::UNREADABLE, &key.to_string()).await?;
+        let receipts = audit::details_of(sqlite, reports::UNREADABLE, &key.to_string())?;
         found.extend((!receipts.is_empty()).then_some(CallWarning::ReceiptUnreadable));
     }
     let request: Option<ApprovalRequest> = serde_json::from_slice(&line.raw).ok();
@@ -46,9 +46,9 @@ pub(super) async fn of(
     let Some(tool) = &line.tool else {
         return Ok((None, found));
     };
-    let repeats = re_asks::of(reader, &[line.id]).await?.remove(&line.id);
+    let repeats = re_asks::of(sqlite, &[line.id])?.remove(&line.id);
     let repeats = repeats.map(|earlier| app.with_its_listed_name(earlier));
-    let denied = re_asks::denied(reader, &[line.id]).await?.remove(&line.id);
+    let denied = re_asks::denied(sqlite, &[line.id])?.remove(&line.id);
     let denied = denied.map(|earlier| app.with_its_listed_name(earlier));
     let name = |of: &EarlierCall| format!("{}/{}/{}", of.ws, of.agent, of.request_id);
     if let Some(earlier) = &denied {
@@ -72,7 +72,7 @@ pub(super) async fn of(
             before_ms: line.stored_at - earlier.decided_at,
         });
     }
-    if let Some(known) = tools::one(reader, &line.ws, &line.agent, tool).await? {
+    if let Some(known) = tools::one(sqlite, &line.ws, &line.agent, tool)? {
         let reported = request.as_ref().and_then(|request| request.tool.as_ref());
         let digest = reported
             .and_then(|tool| tool.definition_digest())
@@ -90,7 +90,7 @@ pub(super) async fn of(
     found.extend(request.as_ref().and_then(outside_skill));
     let agent: Option<AgentKey> = format!("{}/{}", line.ws, line.agent).parse().ok();
     if let Some(agent) = agent {
-        let states = agents::credentials(reader, &agent).await?;
+        let states = agents::credentials(sqlite, &agent)?;
         found.extend(incomplete(tool, &credentials(states.as_deref())));
     }
     Ok((repeats, found))
@@ -110,20 +110,16 @@ pub struct Marks {
 impl App {
     /// The marks of these rows.
     pub async fn marks(&self, ids: &[i64]) -> Result<Marks, Fault> {
-        Ok(Marks {
-            denied: re_asks::denied(self.reader(), ids)
-                .await?
-                .into_keys()
-                .collect(),
-            changed: tools::changed(self.reader(), ids)
-                .await?
-                .into_iter()
-                .collect(),
-            by_reader: reader::marked(self.reader(), &serde_json::json!(ids).to_string())
-                .await?
-                .into_iter()
-                .collect(),
-        })
+        let ids = ids.to_vec();
+        let read = self.reader().direct(move |sqlite| {
+            let by_reader = reader::marked(sqlite, &serde_json::json!(ids).to_string())?;
+            Ok::<_, StoreError>(Marks {
+                denied: re_asks::denied(sqlite, &ids)?.into_keys().collect(),
+                changed: tools::changed(sqlite, &ids)?.into_iter().collect(),
+                by_reader: by_reader.into_iter().collect(),
+            })
+        });
+        Ok(read.await?)
     }
 }
 

@@ -56,7 +56,7 @@ impl App {
             check.bad("policy_versions", digest, OTHER_BYTES);
         }
         for digest in named {
-            if policy_versions::body(self.reader(), &digest)
+            if policy_versions::read(self.reader(), &digest)
                 .await?
                 .is_none()
             {

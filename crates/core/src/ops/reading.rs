@@ -22,7 +22,7 @@ use crate::store::re_asks::{self, EarlierCall};
 use crate::store::receipts::StoredReceipt;
 use crate::store::request_list::{self, Filter, RequestSummary};
 use crate::store::{
-    Reader, StoreError, alarms, audit, decisions, looked, outbox, policy_versions, receipts,
+    Connection, StoreError, alarms, audit, decisions, looked, outbox, policy_versions, receipts,
     retention, typed_targets,
 };
 
@@ -73,13 +73,13 @@ impl RequestDetails {
             .map(Vec::as_slice)
     }
 
-    async fn with_rule_name(mut self, reader: &Reader) -> Result<Self, StoreError> {
+    fn with_rule_name(mut self, sqlite: &Connection) -> Result<Self, StoreError> {
         let (Some(id), Some("rule")) = (&self.line.rule_id, self.line.origin.as_deref()) else {
             return Ok(self);
         };
         let given: Value = self.given().and_then(json_value).unwrap_or_default();
         if let Some(digest) = given["policy_digest"].as_str()
-            && let Some(set) = policy_versions::body(reader, digest).await?
+            && let Some(set) = policy_versions::body(sqlite, digest)?
         {
             let set: Value = json_value(&set).unwrap_or_default();
             let rules = set["rules"].as_array().map_or(&[][..], Vec::as_slice);
@@ -196,7 +196,11 @@ impl App {
 
     /// Which of these rows ask again what was decided before, and what that was.
     pub async fn repeated(&self, ids: &[i64]) -> Result<BTreeMap<i64, EarlierCall>, Fault> {
-        let earlier = re_asks::of(self.reader(), ids).await?;
+        let wanted = ids.to_vec();
+        let read = self
+            .reader()
+            .direct(move |sqlite| re_asks::of(sqlite, &wanted));
+        let earlier = read.await?;
         let named = earlier
             .into_iter()
             .map(|(id, earlier)| (id, self.with_its_listed_name(earlier)));
@@ -205,26 +209,9 @@ impl App {
 
     /// Finds a request by `ID` or `WS/AGENT/ID`.
     pub async fn find(&self, id: &str) -> Result<RequestSummary, Fault> {
-        let not_found = || Fault::unknown(countersign_wire::escape(id).plain(), "history");
-        if id.contains('/') {
-            let key: RequestKey = id.parse().map_err(|_| not_found())?;
-            let found = request_list::by_key(self.reader(), &key).await?;
-            return found
-                .map(|line| self.with_votes(line))
-                .ok_or_else(not_found);
-        }
-        let mut found = request_list::by_request_id(self.reader(), id).await?;
-        if found.len() > 1 {
-            let name =
-                |row: &RequestSummary| format!("{}/{}/{}", row.ws, row.agent, row.request_id);
-            let candidates: Vec<_> = found.iter().map(name).collect();
-            let candidates = candidates.join(", ");
-            return Err(Fault::ambiguous_id(format!(
-                "{id} is ambiguous; use one of {candidates}"
-            )));
-        }
-        let found = found.pop().map(|line| self.with_votes(line));
-        found.ok_or_else(not_found)
+        let wanted = id.to_owned();
+        let read = self.reader().direct(move |sqlite| find(sqlite, &wanted));
+        Ok(self.with_votes(read.await??))
     }
 
     /// The key of a request by `ID` or `WS/AGENT/ID`.
@@ -257,50 +244,20 @@ impl App {
         said["reason"].as_str().map(str::to_owned)
     }
 
-    /// One request whole.
+    /// One request whole, as it is at one moment.
     pub async fn show(&self, id: &str) -> Result<RequestDetails, Fault> {
-        let line = self.find(id).await?;
-        let reader = self.reader();
-        let (mut decision, mut contradicting) = (None, None);
-        let mut received = Vec::new();
-        if let Some(key) = line.key() {
-            decision = decisions::of_request(reader, &key).await?;
-            contradicting = quarantine::contradicting(reader, &decision_subject(&key)).await?;
-            received = receipts::of_request(reader, &key).await?;
-        }
-        let typed_target = match &line.tool {
-            Some(tool) => typed_targets::of_tool(reader, &line.ws, &line.agent, tool).await?,
-            None => None,
-        };
-        let removed = match line.raw.is_empty() {
-            true => retention::removed(reader, line.id).await?,
-            false => None,
-        };
-        let outgoing = outbox::read(reader, line.id).await?;
-        let alarms = match line.key() {
-            Some(key) => alarms::about(reader, &key.to_string()).await?,
-            None => Vec::new(),
-        };
-        let votes = shown::of_request(self, &line).await?;
-        let (repeats, cautions) = cautions::of(self, &line).await?;
-        let looked = looked::of_request(reader, line.id).await?;
-        Ok(RequestDetails {
-            repeats,
-            cautions,
-            votes,
-            line,
-            decision,
-            contradicting,
-            outgoing,
-            receipts: received,
-            alarms,
-            typed_target,
-            removed,
-            looked,
-            rule_name: None,
-        }
-        .with_rule_name(reader)
-        .await?)
+        let (app, wanted) = (self.clone(), id.to_owned());
+        let read = self.reader().direct(move |sqlite| {
+            let moment = sqlite.unchecked_transaction()?;
+            let line = match find(&moment, &wanted)? {
+                Ok(line) => app.with_votes(line),
+                Err(fault) => return Ok(Err(fault)),
+            };
+            let votes = shown::of_request(&app, &moment, &line)?;
+            let remarkable = cautions::of(&app, &moment, &line)?;
+            details(&moment, line, votes, remarkable).map(Ok)
+        });
+        read.await?
     }
 
     /// Audit rows after `seq`, oldest first: the order of everything that happened here.
@@ -312,4 +269,64 @@ impl App {
     pub async fn audit_head(&self) -> Result<audit::Head, Fault> {
         Ok(audit::current_head(self.reader()).await?)
     }
+}
+
+/// The request with this `ID` or `WS/AGENT/ID`; the fault where there is none, or more than one.
+fn find(sqlite: &Connection, id: &str) -> Result<Result<RequestSummary, Fault>, StoreError> {
+    let mut found = match (id.contains('/'), id.parse()) {
+        (false, _) => request_list::of_request_id(sqlite, id)?,
+        (true, Ok(key)) => Vec::from_iter(request_list::of_key(sqlite, &key)?),
+        (true, Err(_)) => Vec::new(),
+    };
+    if found.len() > 1 {
+        let name = |row: &RequestSummary| format!("{}/{}/{}", row.ws, row.agent, row.request_id);
+        let candidates: Vec<_> = found.iter().map(name).collect();
+        let candidates = candidates.join(", ");
+        return Ok(Err(Fault::ambiguous_id(format!(
+            "{id} is ambiguous; use one of {candidates}"
+        ))));
+    }
+    let unknown = || Fault::unknown(countersign_wire::escape(id).plain(), "history");
+    Ok(found.pop().ok_or_else(unknown))
+}
+
+/// Everything else that is known of a request.
+fn details(
+    sqlite: &Connection,
+    line: RequestSummary,
+    votes: Vec<ShownVote>,
+    (repeats, cautions): (Option<EarlierCall>, Vec<CallWarning>),
+) -> Result<RequestDetails, StoreError> {
+    let (mut decision, mut contradicting) = (None, None);
+    let (mut received, mut raised) = (Vec::new(), Vec::new());
+    if let Some(key) = line.key() {
+        decision = decisions::stored(sqlite, &key)?;
+        contradicting = quarantine::contradicting(sqlite, &decision_subject(&key))?;
+        received = receipts::of_request(sqlite, &key)?;
+        raised = alarms::about(sqlite, &key.to_string())?;
+    }
+    let typed_target = match &line.tool {
+        Some(tool) => typed_targets::of_tool(sqlite, &line.ws, &line.agent, tool)?,
+        None => None,
+    };
+    let removed = match line.raw.is_empty() {
+        true => retention::removed(sqlite, line.id)?,
+        false => None,
+    };
+    RequestDetails {
+        repeats,
+        cautions,
+        votes,
+        outgoing: outbox::of_request(sqlite, line.id)?,
+        looked: looked::of_request(sqlite, line.id)?,
+        line,
+        decision,
+        contradicting,
+        receipts: received,
+        alarms: raised,
+        typed_target,
+        removed,
+        rule_name: None,
+    }
+    .with_rule_name(sqlite)
 }

@@ -154,7 +154,9 @@ fn remove(
 /// The requests whose payload was removed, as the audit log names them.
 pub(super) async fn named(reader: &Reader) -> Result<HashSet<String>, StoreError> {
     let mut names = HashSet::new();
-    for detail in audit::details_of(reader, ACTION, Kind::Requests.as_str()).await? {
+    let requests = Kind::Requests.as_str();
+    let read = reader.direct(move |sqlite| audit::details_of(sqlite, ACTION, requests));
+    for detail in read.await? {
         let detail: serde_json::Value = serde_json::from_str(&detail).unwrap_or_default();
         let removed = detail["removed"].as_array().into_iter().flatten();
         names.extend(removed.filter_map(|name| name.as_str().map(str::to_owned)));

@@ -75,7 +75,7 @@ impl App {
 
     /// The words of a rule set by the digest that a decision of this console named: canonical JSON.
     pub async fn policy_version(&self, digest: &str) -> Result<Option<Vec<u8>>, Fault> {
-        Ok(policy_versions::body(self.reader(), digest).await?)
+        Ok(policy_versions::read(self.reader(), digest).await?)
     }
 
     /// Changes the rules of a workspace. Returns once the bus has stored it; what others changed meanwhile is kept, or

@@ -51,8 +51,11 @@ impl App {
                 "this is not a JSON pointer to an argument; write /name, or /name/inner",
             ));
         }
-        let (ws, name) = (agent.workspace.as_ref(), agent.agent.as_ref());
-        if tools::one(self.reader(), ws, name, tool).await?.is_none() {
+        let (of, name) = (agent.clone(), tool.to_owned());
+        let known = self.reader().direct(move |sqlite| {
+            tools::one(sqlite, of.workspace.as_ref(), of.agent.as_ref(), &name)
+        });
+        if known.await?.is_none() {
             return Err(Fault::invalid_args(format!(
                 "{agent} has no tool of this name; read the list of its tools again"
             )));

@@ -148,6 +148,6 @@ async fn its_marks_are_counted_apart_from_the_console_s_looks() {
     assert_eq!((of.asked, of.answered, of.dropped), (7, 7, 14));
     assert_eq!((of.marked, of.marked_decided, of.marked_denied), (6, 3, 2));
     assert_eq!((of.looked, of.looked_denied), (3, 2));
-    let rows = super::marked(&reader, "[1,4,6,9]").await.unwrap();
+    let rows = super::marked(&writer, "[1,4,6,9]").unwrap();
     assert_eq!(rows, [1, 6]);
 }

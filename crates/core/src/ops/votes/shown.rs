@@ -17,7 +17,7 @@ use crate::domain::{DecideRefusal, State, Timestamp, already};
 use crate::runtime::{App, Role};
 use crate::store::request_list::{self, RequestSummary};
 use crate::store::votes::{self, StoredVote};
-use crate::store::{decisions, outbox};
+use crate::store::{Connection, StoreError, decisions, outbox};
 
 /// How long a caller waits for the stream; afterwards the vote is queued.
 const SETTLE_LIMIT: Duration = Duration::from_secs(5);
@@ -86,7 +86,11 @@ pub enum ShownVote {
 }
 
 /// The votes on a request, as far as they may be shown.
-pub(crate) async fn of_request(app: &App, line: &RequestSummary) -> Result<Vec<ShownVote>, Fault> {
+pub(crate) fn of_request(
+    app: &App,
+    sqlite: &Connection,
+    line: &RequestSummary,
+) -> Result<Vec<ShownVote>, StoreError> {
     if line.approvals_required <= 1 {
         return Ok(Vec::new());
     }
@@ -94,7 +98,7 @@ pub(crate) async fn of_request(app: &App, line: &RequestSummary) -> Result<Vec<S
         let given = usize::try_from(line.votes).unwrap_or(0);
         return Ok(vec![ShownVote::Hidden; given]);
     }
-    let votes = votes::of_request(app.reader(), line.id).await?;
+    let votes = votes::standing(sqlite, line.id)?;
     let visible = votes
         .into_iter()
         .filter(|vote| !is_open(line) || app.may_vote(line, &vote.key));
