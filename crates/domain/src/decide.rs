@@ -1,7 +1,7 @@
 //! Whether an operator's verdict may be given.
 //!
-//! It denies a verdict on a request that is not pending, is past its deadline, was shown with other arguments than are
-//! stored, or whose agent cannot honour the verdict.
+//! It denies a verdict on a request that is not pending, is past its deadline, is not the one that was shown, or whose
+//! agent cannot honour the verdict.
 
 use countersign_wire::{RequestKey, Verdict};
 
@@ -54,6 +54,9 @@ pub enum DecideRefusal {
         /// Digest in the store.
         stored: String,
     },
+    /// Another request was seen than is stored.
+    #[error("the request that was shown is not the stored one; look at it again")]
+    RequestDiffers,
     /// The operator has a limit.
     #[error(
         "your limits do not let you answer {verdict} to a request of risk {risk} in workspace {workspace}; deny it, or leave it to an operator who may"
@@ -107,7 +110,7 @@ impl DecideRefusal {
             Self::VerdictNotAllowed { .. } | Self::AsksForAnswer | Self::BeyondLimit { .. } => {
                 Fault::verdict_not_allowed(message)
             }
-            Self::DigestDiffers { .. } => Fault::digest_differs(message),
+            Self::DigestDiffers { .. } | Self::RequestDiffers => Fault::digest_differs(message),
         }
         .about(key)
     }
@@ -119,7 +122,8 @@ pub fn already(key: &RequestKey, state: State, who: &str) -> Fault {
     Fault::already_decided(format!("{key} is already {state}: {who}")).about(key)
 }
 
-/// Checks `wanted` against the request and gives the verdict to send.
+/// Checks `wanted` against the request and gives the verdict to send. `seen` are the digests of the arguments and of the
+/// request, where they were noted.
 ///
 /// `terminate` falls back to `deny` where the agent cannot honour it (protocol, section 5).
 ///
@@ -128,7 +132,7 @@ pub fn already(key: &RequestKey, state: State, who: &str) -> Fault {
 pub fn check_decide(
     request: &RequestRecord,
     wanted: Verdict,
-    seen_args_digest: Option<&str>,
+    seen: (Option<&str>, Option<&str>),
     now: Timestamp,
 ) -> Result<Verdict, DecideRefusal> {
     match request.state {
@@ -137,7 +141,7 @@ pub fn check_decide(
         state @ (State::Rejected | State::Void) => return Err(DecideRefusal::NotApprovable(state)),
         state => return Err(DecideRefusal::AlreadyDecided(state)),
     }
-    if let Some(seen) = seen_args_digest {
+    if let Some(seen) = seen.0 {
         let stored = request.args_digest.as_deref().unwrap_or("none");
         if seen != stored {
             return Err(DecideRefusal::DigestDiffers {
@@ -145,6 +149,9 @@ pub fn check_decide(
                 stored: stored.to_owned(),
             });
         }
+    }
+    if seen.1.is_some_and(|seen| seen != request.request_digest) {
+        return Err(DecideRefusal::RequestDiffers);
     }
     if wanted.lets_it_run() && !request.has_args {
         return Err(DecideRefusal::AsksForAnswer);
@@ -173,6 +180,8 @@ mod tests {
     use crate::{Delivery, is_vote};
     use countersign_wire::{Risk, VerdictSet};
 
+    const SEEN: (Option<&str>, Option<&str>) = (Some("sha256:aa"), None);
+
     fn request() -> RequestRecord {
         RequestRecord {
             id: 1,
@@ -200,10 +209,7 @@ mod tests {
     fn a_pending_request_before_its_deadline_takes_an_allowed_verdict() {
         let now = Timestamp(999);
         for verdict in [Verdict::Approve, Verdict::Modify, Verdict::Deny] {
-            assert_eq!(
-                check_decide(&request(), verdict, Some("sha256:aa"), now),
-                Ok(verdict)
-            );
+            assert_eq!(check_decide(&request(), verdict, SEEN, now), Ok(verdict));
         }
     }
 
@@ -218,7 +224,7 @@ mod tests {
             (Verdict::Modify, Err(DecideRefusal::AsksForAnswer)),
             (Verdict::Deny, Ok(Verdict::Deny)),
         ] {
-            assert_eq!(check_decide(&question, verdict, None, Timestamp(0)), taken);
+            assert_eq!(check_decide(&question, verdict, SEEN, Timestamp(0)), taken);
         }
     }
 
@@ -226,33 +232,38 @@ mod tests {
     fn the_deadline_itself_is_too_late_for_every_verdict() {
         for verdict in [Verdict::Approve, Verdict::Deny] {
             assert_eq!(
-                check_decide(&request(), verdict, None, Timestamp(1_000)),
+                check_decide(&request(), verdict, SEEN, Timestamp(1_000)),
                 Err(DecideRefusal::Expired)
             );
         }
     }
 
     #[test]
-    fn other_arguments_than_were_seen_are_refused() {
-        let refused = check_decide(
-            &request(),
-            Verdict::Approve,
-            Some("sha256:cc"),
-            Timestamp(0),
-        );
-        assert!(matches!(refused, Err(DecideRefusal::DigestDiffers { .. })));
+    fn other_arguments_than_were_seen_and_another_request_are_refused() {
+        let given = |args, request_digest| {
+            let seen = (Some(args), Some(request_digest));
+            check_decide(&request(), Verdict::Approve, seen, Timestamp(0))
+        };
+        let other_args = given("sha256:cc", "sha256:bb");
+        assert!(matches!(
+            other_args,
+            Err(DecideRefusal::DigestDiffers { .. })
+        ));
+        let other_request = given("sha256:aa", "sha256:cc");
+        assert_eq!(other_request, Err(DecideRefusal::RequestDiffers));
+        assert_eq!(given("sha256:aa", "sha256:bb"), Ok(Verdict::Approve));
     }
 
     #[test]
     fn terminate_falls_back_to_deny_and_nothing_else_falls_back() {
         let now = Timestamp(0);
         assert_eq!(
-            check_decide(&request(), Verdict::Terminate, None, now),
+            check_decide(&request(), Verdict::Terminate, (None, None), now),
             Ok(Verdict::Deny)
         );
         for verdict in [Verdict::Skip, Verdict::Respond, Verdict::Escalate] {
             assert!(matches!(
-                check_decide(&request(), verdict, None, now),
+                check_decide(&request(), verdict, (None, None), now),
                 Err(DecideRefusal::VerdictNotAllowed { .. })
             ));
         }
@@ -283,7 +294,7 @@ mod tests {
         ];
         for (state, reason) in table {
             let request = RequestRecord { state, ..request() };
-            let refused = check_decide(&request, Verdict::Approve, None, Timestamp(0));
+            let refused = check_decide(&request, Verdict::Approve, (None, None), Timestamp(0));
             assert_eq!(refused, Err(reason), "{state}");
         }
     }

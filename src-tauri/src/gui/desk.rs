@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::exports::Exports;
 use super::fault::fault;
+use super::kept::Kept;
 use super::practice::{self, Deck};
 use super::previews::Previews;
 use super::suggested::Suggested;
@@ -55,6 +56,8 @@ pub(crate) struct Desk {
     pub(crate) previews: Previews,
     /// Practice cards.
     pub(crate) practice: Deck,
+    /// Cards that the page read last.
+    pub(crate) kept: Kept,
     /// Exports of the history.
     pub(crate) exports: Exports,
     /// Rules that are suggested.
@@ -87,6 +90,7 @@ impl Desk {
             notify_level: watch::Sender::default(),
             previews: Previews::default(),
             practice: Deck::new(),
+            kept: Kept::default(),
             exports: Exports::default(),
             suggested: Suggested::default(),
             panic_asked: Notify::new(),

@@ -11,6 +11,7 @@ mod desk;
 mod drawing;
 mod exports;
 mod fault;
+mod kept;
 #[cfg(target_os = "linux")]
 mod locked;
 mod navigation;

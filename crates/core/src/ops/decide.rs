@@ -140,7 +140,10 @@ fn check(
         let why = "this console has never connected to a bus, so it has no realm to sign for; start it with `countersign serve`";
         return Err(Refused::ReadOnly(why.to_owned()));
     };
-    let seen = command.seen_args_digest.as_deref();
+    let seen = (
+        command.seen_args_digest.as_deref(),
+        command.seen_request_digest.as_deref(),
+    );
     let verdict = check_decide(record, command.verdict, seen, now).map_err(Refused::Domain)?;
     if !ends_the_call(verdict)
         && let Some(by) = writer.stopped_by(&record.key)

@@ -30,6 +30,8 @@ pub struct DecideCommand {
     pub verdict: Verdict,
     /// Digest of the arguments that were seen; refused when the stored one differs.
     pub seen_args_digest: Option<String>,
+    /// Digest of the whole request that was seen; refused when the stored one differs.
+    pub seen_request_digest: Option<String>,
     /// The arguments that may run instead; `modify` only.
     pub edited_args: Option<Value>,
     /// For the agent.
@@ -124,6 +126,7 @@ impl DecideCommand {
             key,
             verdict,
             seen_args_digest: None,
+            seen_request_digest: None,
             edited_args: None,
             message: None,
             response: None,

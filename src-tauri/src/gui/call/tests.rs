@@ -6,6 +6,7 @@ mod critical;
 mod earlier;
 mod exports;
 mod history;
+mod kept;
 mod overview;
 mod practice;
 mod rules;

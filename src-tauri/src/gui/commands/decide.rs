@@ -19,7 +19,10 @@ use crate::gui::practice;
 use crate::gui::view::{CardDetails, edit_check, reveals, strict_json};
 
 pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcome, IpcError> {
-    let story = desk.story(&args.key).await?;
+    let story = match desk.kept.take(&args.key, &args.seen_request_digest) {
+        Some(shown) => shown,
+        None => desk.story(&args.key).await?,
+    };
     if args.seen_request_digest != story.request_digest {
         return Err(refuse(
             IpcErrorCode::DigestDiffers,
@@ -42,6 +45,7 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
     });
     let command = DecideCommand {
         seen_args_digest: args.seen_args_digest.clone(),
+        seen_request_digest: Some(story.request_digest.clone()),
         edited_args: edited,
         message: args.message.clone(),
         response: response(&story, &args)?,

@@ -54,13 +54,15 @@ pub(crate) async fn inbox_snapshot(desk: &Desk, _: Nothing) -> Result<InboxSnaps
 
 pub(crate) async fn card(desk: &Desk, args: KeyArgs) -> Result<Card, IpcError> {
     let story = desk.story(&args.key).await?;
-    Ok(card_view(
+    let card = card_view(
         &story,
         &desk.hiding_key,
         desk.app.identity().human_key().as_str(),
         &desk.production,
         desk.app.now(),
-    ))
+    );
+    desk.kept.keep(story);
+    Ok(card)
 }
 
 pub(crate) async fn reveal(desk: &Desk, args: RevealArgs) -> Result<Revealed, IpcError> {

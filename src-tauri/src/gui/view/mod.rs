@@ -32,7 +32,7 @@ pub(crate) use agents::agent_view;
 pub(crate) use alarms::alarm_item;
 pub(crate) use args::{ascii_literal, walk};
 pub(crate) use card::{card_view, path_of, reveals};
-pub(crate) use details::{CardDetails, read_request};
+pub(crate) use details::{CardDetails, read_request, state_of};
 pub(crate) use edit::{answer_check, edit_check, editor_text};
 pub(crate) use history::{HistoryReading, history_row, story_view};
 pub(crate) use operators::operator_line;
