@@ -7,13 +7,14 @@ use countersign_core::App;
 use countersign_core::ops::reading::RequestDetails;
 use countersign_view::{IpcError, NotifyLevel, OtlpView};
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use super::exports::Exports;
 use super::fault::fault;
 use super::kept::Kept;
-use super::practice::{self, Deck};
+use super::practice::{self, Deck, Named};
 use super::previews::Previews;
 use super::suggested::Suggested;
 use super::view::CardDetails;
@@ -138,12 +139,19 @@ impl Desk {
 
     /// The same as the core has it.
     pub(crate) async fn shown(&self, key: &str) -> Result<RequestDetails, IpcError> {
-        match self.practice.line(key) {
-            None => self.app.show(key).await.map_err(fault),
-            Some((line, source)) => {
+        match self.practice.named(key) {
+            Named::Real(key) => self.app.show(&key).await.map_err(fault),
+            Named::Practice { line, source } => {
                 let source = self.app.show(&source).await.map_err(fault)?;
-                Ok(practice::story(source, line))
+                Ok(practice::story(source, *line))
             }
         }
+    }
+
+    /// Names in the audit log what was opened of a request; of a practice card under the key of its call.
+    pub(crate) async fn log_reveal(&self, key: &str, detail: Value) -> Result<(), IpcError> {
+        let key = self.practice.named(key).request();
+        let logged = self.app.record("reveal", key, detail).await;
+        logged.map_err(fault)
     }
 }

@@ -9,6 +9,7 @@ mod trace;
 
 use std::collections::BTreeMap;
 
+use countersign_core::App;
 use countersign_core::ops::practice::{Answer, Outcome, PracticeCard, PracticeNote, Queue, Turns};
 use countersign_core::store::request_list::RequestSummary;
 use countersign_view::{
@@ -26,6 +27,39 @@ pub(crate) use trace::trace;
 use super::desk::Desk;
 use super::fault::fault;
 use super::view::inbox_row;
+
+/// What a key of the page names.
+pub(crate) enum Named {
+    /// A request of the store, if there is one.
+    Real(String),
+    /// A practice card.
+    Practice {
+        /// The line that it is drawn as.
+        line: Box<RequestSummary>,
+        /// Key of the approved call that it is made of.
+        source: String,
+    },
+}
+
+impl Named {
+    /// The key of a real request: of a practice card that of its call.
+    pub(crate) fn request(self) -> String {
+        match self {
+            Self::Real(key) | Self::Practice { source: key, .. } => key,
+        }
+    }
+
+    /// The line of it. A practice card comes after every call.
+    pub(crate) async fn line(self, app: &App) -> Result<RequestSummary, IpcError> {
+        match self {
+            Self::Real(key) => app.find(&key).await.map_err(fault),
+            Self::Practice { line, .. } => Ok(RequestSummary {
+                id: i64::MAX,
+                ..*line
+            }),
+        }
+    }
+}
 
 /// A card that waits, and the line that it is drawn as.
 struct Waiting {
@@ -76,16 +110,15 @@ impl Deck {
             .collect()
     }
 
-    /// The line that a card is drawn as, and the key of the approved call that it is made of.
-    pub(crate) fn line(&self, key: &str) -> Option<(RequestSummary, String)> {
-        let cards = self.cards.lock();
-        let of = cards.waiting.get(key)?;
-        Some((of.line.clone(), of.card.source().key.clone()))
-    }
-
-    /// The key of a real request: of a practice card that of its call.
-    pub(crate) fn real_key(&self, key: String) -> String {
-        self.line(&key).map_or(key, |(_, source)| source)
+    /// Whether a key is that of a card.
+    pub(crate) fn named(&self, key: &str) -> Named {
+        match self.cards.lock().waiting.get(key) {
+            None => Named::Real(key.to_owned()),
+            Some(of) => Named::Practice {
+                line: Box::new(of.line.clone()),
+                source: of.card.source().key.clone(),
+            },
+        }
     }
 
     fn take(&self, key: &str) -> Option<PracticeCard> {

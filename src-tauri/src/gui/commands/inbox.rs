@@ -81,14 +81,7 @@ pub(crate) async fn reveal(desk: &Desk, args: RevealArgs) -> Result<Revealed, Ip
     };
     // The log names the place, never the value.
     let detail = json!({ "reveal": args.reveal, "request_digest": story.request_digest });
-    desk.app
-        .record(
-            "reveal",
-            desk.practice.real_key(story.key.to_string()),
-            detail,
-        )
-        .await
-        .map_err(fault)?;
+    desk.log_reveal(&story.key.to_string(), detail).await?;
     Ok(Revealed {
         reveal: args.reveal,
         value: escape(&found.text),

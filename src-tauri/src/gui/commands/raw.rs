@@ -7,14 +7,11 @@ use countersign_wire::request_digest;
 use serde_json::json;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use crate::gui::fault::refuse;
 use crate::gui::view::raw_chunk;
 
 pub(crate) async fn raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError> {
-    let line = match desk.practice.line(&args.key) {
-        Some((line, _)) => line,
-        None => desk.app.find(&args.key).await.map_err(fault)?,
-    };
+    let line = desk.practice.named(&args.key).line(&desk.app).await?;
     if args.offset == 0 {
         audit_bytes(desk, &line).await?;
     }
@@ -36,10 +33,7 @@ pub(super) async fn audit_bytes(desk: &Desk, line: &RequestSummary) -> Result<()
         .map_or_else(|| line.request_id.clone(), |key| key.to_string());
     let detail =
         json!({ "reveal": "bytes", "request_digest": request_digest(&line.raw).to_string() });
-    desk.app
-        .record("reveal", desk.practice.real_key(subject), detail)
-        .await
-        .map_err(fault)
+    desk.log_reveal(&subject, detail).await
 }
 
 pub(crate) async fn rejected_raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError> {

@@ -333,7 +333,7 @@ pub(crate) async fn remove_rule(
 /// A rule for what this request asks, for a person to read first.
 pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleText, IpcError> {
     // Of a practice card that for its call: no rule may approve what was changed.
-    let key = desk.practice.real_key(args.key);
+    let key = desk.practice.named(&args.key).request();
     let line = desk.app.find(&key).await.map_err(fault)?;
     let days = args.days.unwrap_or(ALWAYS_DAYS);
     if !(1..=366).contains(&days) {

@@ -7,11 +7,7 @@ use crate::gui::desk::Desk;
 use crate::gui::fault::fault;
 
 pub(crate) async fn tool_record(desk: &Desk, args: KeyArgs) -> Result<ToolRecordView, IpcError> {
-    let mut line = desk.shown(&args.key).await?.line;
-    // A practice card comes after every call.
-    if desk.practice.line(&args.key).is_some() {
-        line.id = i64::MAX;
-    }
+    let line = desk.practice.named(&args.key).line(&desk.app).await?;
     let record = desk.app.tool_record(&line).await.map_err(fault)?;
     let (record, cut) = record.unwrap_or_default();
     Ok(ToolRecordView {

@@ -8,7 +8,7 @@ use countersign_view::{
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
-use crate::gui::practice;
+use crate::gui::practice::{self, Named};
 use crate::gui::view::{Glances, led_here as led, raw_chunk, span_view, trace_row};
 
 /// Traces on one page.
@@ -35,8 +35,9 @@ pub(crate) async fn trace_tree(desk: &Desk, args: TraceArgs) -> Result<TraceTree
 
 /// The trace of a request or a practice card, or the one with this id.
 async fn of_request(desk: &Desk, key: &str) -> Result<Trace, IpcError> {
-    let Some((line, source)) = desk.practice.line(key) else {
-        return desk.app.trace(key).await.map_err(fault);
+    let (line, source) = match desk.practice.named(key) {
+        Named::Real(key) => return desk.app.trace(&key).await.map_err(fault),
+        Named::Practice { line, source } => (line, source),
     };
     let found = desk.app.trace(&source).await.map_err(fault)?;
     practice::trace(found, &source, &line, desk.app.now().0).ok_or_else(|| {
