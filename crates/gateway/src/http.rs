@@ -219,7 +219,7 @@ async fn until(caller: &Caller, wait: Duration, done: impl Fn() -> bool) -> Resu
     Ok(())
 }
 
-/// The digest of the idempotency key; none where there is no such header.
+/// The digest of the idempotency key; none without that header.
 fn key(headers: &HeaderMap) -> Result<Option<Sha256Digest>, Fault> {
     let mut sent = headers.get_all("idempotency-key").iter();
     let Some(key) = sent.next() else {

@@ -28,7 +28,7 @@ fn origin(url: &Url) -> Option<(String, String, u16)> {
 }
 
 impl Origins {
-    /// Reads what follows `--callback`. Error: the text that is no such origin.
+    /// Reads what follows `--callback`. Error: the text that is not an origin.
     pub(crate) fn read(texts: &[String]) -> Result<Self, String> {
         let read = |text: &String| {
             let url = Url::parse(text)

@@ -245,7 +245,7 @@ async fn connection(
     let served = server.serve_connection(TokioIo::new(stream), service);
     let mut served = std::pin::pin!(served);
     tokio::select! {
-        // A client that breaks off has nobody to be told.
+        // A client that breaks off needs no answer.
         _ = &mut served => return,
         _ = stopped.wait_for(|stop| *stop) => {}
     }

@@ -217,7 +217,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Tokens that cannot be read are no tokens.
+    /// Tokens that cannot be read do not count.
     fn read(&self) {
         let (read, faults) = match found(&self.dir) {
             Ok(found) => found,
@@ -260,7 +260,7 @@ impl Tokens {
         self.table.borrow().tokens.get(sha256).cloned()
     }
 
-    /// Whether it is known that there is no such token.
+    /// Whether the token is known to be gone.
     pub(crate) fn is_gone(&self, sha256: &Sha256Digest) -> bool {
         let table = self.table.borrow();
         table.whole && !table.tokens.contains_key(sha256)

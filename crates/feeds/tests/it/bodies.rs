@@ -221,7 +221,7 @@ fn steps_of_a_request_say_what_it_was_then() {
             );
         }
     }
-    // It is the answer to what was never a request, and `rejected` has told that.
+    // It is the answer to what was never a request, and `rejected` has reported that.
     assert_eq!(
         events(&asked(
             "decision",

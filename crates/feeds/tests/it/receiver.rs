@@ -1,4 +1,4 @@
-//! A receiver of webhooks on the loopback address, which answers as it is told.
+//! A receiver of webhooks on the loopback address, with scripted answers.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What happens to an ask by itself: its answer comes, its time ends, its receipt reaches the bus.
+//! What happens to an ask without a client: its answer comes, its time ends, its receipt reaches the bus.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
