@@ -1,0 +1,81 @@
+"""A realm log as consoles write it: entries are made and signed by code of its own, none of the package under test."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+SUBJECT = "countersign.v1.realm"
+
+
+def consent(realm: str, key, operator: str, role: str) -> str:
+    """What a `proof` is."""
+    return key.sign("key", realm, SUBJECT, f"{operator}\n{role}".encode())
+
+
+def listed(realm: str, key, role: str = "human", operator=None, **fields: Any) -> dict[str, Any]:
+    """A key as a record names it."""
+    who = operator or key
+    return {"key": key.public, "role": role, "proof": consent(realm, key, who.public, role), **fields}
+
+
+def record(realm: str, key, name: str = "Ada", *more: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """An operator with this desk key, and more keys."""
+    return {"id": key.public, "name": name, "keys": [listed(realm, key), *more], **fields}
+
+
+def ended(*keys) -> list[dict[str, Any]]:
+    """Records with which these operators end."""
+    return [{"id": key.public, "keys": []} for key in keys]
+
+
+def sealed(realm: str, key, payload: bytes) -> bytes:
+    """A signed entry."""
+    from console import b64
+
+    sig = key.sign("realm", realm, SUBJECT, payload)
+    return json.dumps({"payload": b64(payload), "key": key.public, "sig": sig}).encode()
+
+
+class Played:
+    """The log of one realm: a founder with a console's key, and what is written after it."""
+
+    def __init__(self, realm: str, founder, auto) -> None:
+        self.realm = realm
+        self.founder = founder
+        self.messages: list[bytes] = []
+        """What is in the slots, from the first on; a slot without a message is burnt."""
+        self.digests: list[str] = []
+        """Of the entries of the chain."""
+        founded = record(realm, founder, "Ada", listed(realm, auto, "auto", founder), admin=True)
+        self.add(founder, operators=[founded], realm={"acceptance": False})
+
+    @property
+    def n(self) -> int:
+        return len(self.digests)
+
+    def head(self) -> dict[str, Any]:
+        """`log` of an `agent.json` that is written now."""
+        return {"root": self.digests[0], "n": self.n, "digest": self.digests[-1]}
+
+    def payload(self, by, **change: Any) -> bytes:
+        """Of an entry for the head."""
+        prev = self.digests[-1] if self.digests else None
+        frame = {"v": 1, "n": self.n + 1, "prev": prev, "at": "2026-11-25T12:00:00.000Z", "by": by.public}
+        return json.dumps({**frame, "policy": None, **change}).encode()
+
+    def entry(self, by, **change: Any) -> bytes:
+        """The next entry; nothing is added."""
+        return sealed(self.realm, by, self.payload(by, **change))
+
+    def add(self, by, **change: Any) -> bytes:
+        """The next entry, which is then the head, in the next slot."""
+        payload = self.payload(by, **change)
+        self.digests.append("sha256:" + hashlib.sha256(payload).hexdigest())
+        return self.junk(sealed(self.realm, by, payload))
+
+    def junk(self, message: bytes) -> bytes:
+        """Anything at all in the next slot."""
+        self.messages.append(message)
+        return message
