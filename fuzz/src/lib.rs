@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 
 use countersign_wire::{
     ApprovalRequest, ConsoleId, Context, DecisionCheck, DecisionFault, DecisionVerdict,
-    DigestError, KeyRole, ParsedRequest, PublicKey, RejectionCode, RequestFacts, RequestKey,
+    DigestError, Effects, ParsedRequest, PublicKey, RejectionCode, RequestFacts, RequestKey, Risk,
     Segment, SignedEnvelope, Subject, Verdict, VerdictSet, args_digest, canonical_json,
     decision_subject, escape_bytes, escape_lines, is_hostile, json_ascii_safe, parse_decision,
     parse_heartbeat, parse_hello, parse_presence, parse_receipt, parse_request, parse_span,
     parse_tighten, parse_withdraw,
-    realm::{Entry, REALM_SUBJECT, Realm, Word, passkey_holds},
+    realm::{Entry, REALM_SUBJECT, Realm, SigningKey, Word, passkey_holds},
     request_digest, request_subject, sign, text_ascii_safe, verify_decision, warnings,
 };
 use nkeys::{KeyPair, KeyPairType};
-use serde_json::Value;
+use serde_json::{Value, json};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -110,6 +110,22 @@ fn pair(byte: u8) -> KeyPair {
     KeyPair::new_from_raw(KeyPairType::User, [byte; 32]).expect("32 bytes are a key")
 }
 
+/// The log of a realm whose founder has the key 1, with the console key 10.
+fn founded() -> Realm {
+    let founder = pair(1);
+    let key = PublicKey::of(&founder).expect("a user key");
+    let keys = [(1, "human"), (10, "auto")].map(|(byte, role)| {
+        SigningKey::of_pair(&pair(byte), &REALM, &key, role, None).expect("a key signs")
+    });
+    let mut payload = Entry::frame(1, None, "2026-11-25T12:00:00.000Z", &key);
+    payload["operators"] = json!([{"id": key, "name": "Ada", "admin": true, "keys": keys}]);
+    let entry = Entry::seal(&founder, &REALM, &payload).expect("a key signs");
+    let root = Entry::read(&entry).expect("an entry").digest;
+    let mut log = Realm::new(REALM, root);
+    assert_eq!(log.apply(1, 1, &entry), Word::Ok);
+    log
+}
+
 /// Signed as it is: whatever the bytes say, only what the protocol lists lets a call run.
 pub fn decision(data: &[u8]) {
     let (named, payload) = split(data);
@@ -136,16 +152,15 @@ pub fn decision(data: &[u8]) {
         deadline: OffsetDateTime::UNIX_EPOCH + time::Duration::MINUTE,
         allowed: Verdict::ALL.iter().copied().collect::<VerdictSet>(),
         approvals_required: 1,
+        risk: Risk::Critical,
+        effects: Effects::Irreversible,
+        webauthn: true,
     };
     let subject = decision_subject(&facts.key);
     let sig = sign(&signer, Context::Decision, &REALM, &subject, payload)
         .expect("a key signs")
         .to_string();
-    let trusted = |known: &str| match known {
-        known if known == key.as_str() && human => Some(KeyRole::Human),
-        known if known == key.as_str() => Some(KeyRole::Auto),
-        _ => None,
-    };
+    let log = founded();
     let judged = |stored_at, sig: Option<&str>| {
         verify_decision(&DecisionCheck {
             subject: &subject,
@@ -153,11 +168,8 @@ pub fn decision(data: &[u8]) {
             key_header: Some(key.as_str()),
             sig_header: sig,
             stored_at,
-            realm: &REALM,
             request: &facts,
-            trusted: &trusted,
-            may_allow: &|_| true,
-            voter: &str::to_owned,
+            standing: log.at(None),
         })
     };
     assert!(judged(OffsetDateTime::UNIX_EPOCH, None).is_err());
@@ -187,11 +199,8 @@ pub fn decision(data: &[u8]) {
             key_header: Some(key.as_str()),
             sig_header: Some(&sig),
             stored_at: OffsetDateTime::UNIX_EPOCH,
-            realm: &REALM,
             request: &other,
-            trusted: &trusted,
-            may_allow: &|_| true,
-            voter: &str::to_owned,
+            standing: log.at(None),
         };
         assert!(verify_decision(&check).is_err());
     }

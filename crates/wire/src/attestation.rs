@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    Context, EnvelopeError, PublicKey, Sha256Digest, SignedEnvelope, Timestamp, read_json,
+    Context, EnvelopeError, Sha256Digest, SignedEnvelope, Signer, Timestamp, read_json,
     uuid_text::hyphenated,
 };
 
@@ -33,6 +33,10 @@ pub struct Attestation {
     pub epoch: Uuid,
     /// Its sequence there.
     pub seq: u64,
+    /// The number of the realm log's head when it was stored first.
+    pub n: u64,
+    /// The digest of that entry.
+    pub digest: Sha256Digest,
 }
 
 impl Attestation {
@@ -55,7 +59,7 @@ impl Attestation {
         realm: &Uuid,
         subject: &str,
         stored: &[u8],
-    ) -> Result<(PublicKey, Self), EnvelopeError> {
+    ) -> Result<(Signer, Self), EnvelopeError> {
         if header.len() > MAX_BYTES {
             return Err(EnvelopeError::Malformed);
         }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{AgentKey, AgentName, TrustedKey, WorkspaceName, uuid_text::hyphenated};
+use crate::{AgentKey, AgentName, Sha256Digest, WorkspaceName, uuid_text::hyphenated};
 
 /// The seed of an agent's login key. Never shown by `Debug`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -51,8 +51,10 @@ pub struct Enrolment {
     #[serde(deserialize_with = "hyphenated")]
     #[schemars(with = "String", extend("format" = "uuid"))]
     pub realm: Uuid,
-    /// The keys whose decisions it takes.
-    pub trusted_keys: Vec<TrustedKey>,
+    /// The realm log by which it judges who may sign. Without it an agent starts only where it was told to
+    /// (`insecure`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogHead>,
     /// For a bus that speaks TLS.
     #[serde(flatten)]
     pub tls: TlsFiles,
@@ -60,6 +62,17 @@ pub struct Enrolment {
     /// `nkey_seed`, and the inbox prefix is then that of its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nats_creds: Option<PathBuf>,
+}
+
+/// The realm log as an agent was enrolled with it: the agent lets nothing run by a log without this entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogHead {
+    /// The digest of entry 1.
+    pub root: Sha256Digest,
+    /// The number of the enrolling console's last entry.
+    pub n: u64,
+    /// The digest of that entry.
+    pub digest: Sha256Digest,
 }
 
 /// The PEM files of a TLS connection to the bus; naming one of them asks for TLS. In `agent.json` they are
@@ -127,7 +140,7 @@ impl fmt::Debug for Enrolment {
             nkey_seed,
             inbox_prefix,
             realm,
-            trusted_keys,
+            log,
             tls,
             nats_creds,
         } = self;
@@ -138,7 +151,7 @@ impl fmt::Debug for Enrolment {
             .field("nkey_seed", nkey_seed)
             .field("inbox_prefix", inbox_prefix)
             .field("realm", realm)
-            .field("trusted_keys", trusted_keys)
+            .field("log", log)
             .field("tls", tls)
             .field("nats_creds", nats_creds)
             .finish()
@@ -197,7 +210,6 @@ mod tests {
             let enrolment: Enrolment = serde_json::from_value(serde_json::json!({
                 "nats_url": url, "workspace": "acme", "agent": "bot",
                 "nkey_seed": "SUs3cret", "inbox_prefix": "_INBOX_U", "realm": Uuid::nil(),
-                "trusted_keys": [],
             }))
             .unwrap();
             for debug in [format!("{enrolment:?}"), format!("{enrolment:#?}")] {

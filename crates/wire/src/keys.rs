@@ -1,4 +1,4 @@
-//! Public keys that sign, and what they may sign (protocol, section 5).
+//! Keys that sign, and what they may sign (protocol, sections 5 and 8).
 //!
 //! A text must be the public nkey of a user, checksum included.
 
@@ -71,6 +71,47 @@ text_newtype!(
     "A public nkey of a user"
 );
 
+/// Neither the public nkey of a user nor a device's key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a key that signs (a public nkey of a user, or W and 52 letters of base 32)")]
+pub struct SignerError;
+
+/// Who signs decisions, votes and values of the shared policy: a key (`U…`, with an ed25519 signature) or a device
+/// (`W…`, with an assertion).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Signer(Arc<str>);
+
+impl Signer {
+    fn check(text: &str) -> Result<(), SignerError> {
+        let known = is_device_key(text) || PublicKey::check(text).is_ok();
+        known.then_some(()).ok_or(SignerError)
+    }
+
+    /// The key; `None` of a device.
+    pub fn public_key(&self) -> Option<PublicKey> {
+        (!is_device_key(&self.0)).then(|| PublicKey(self.0.clone()))
+    }
+}
+
+impl From<PublicKey> for Signer {
+    fn from(key: PublicKey) -> Self {
+        Self(key.0)
+    }
+}
+
+impl PartialEq<PublicKey> for Signer {
+    fn eq(&self, other: &PublicKey) -> bool {
+        self.0 == other.0
+    }
+}
+
+text_newtype!(
+    Signer,
+    SignerError,
+    "^(U[A-Z2-7]{55}|W[A-Z2-7]{52})$",
+    "A public nkey of a user, or the key of a device"
+);
+
 /// What a signing key may sign.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
@@ -82,25 +123,19 @@ pub enum KeyRole {
     Human,
     /// Decisions of rules, setup keys, time-outs and the system.
     Auto,
+    /// What an operator decided, on a device.
+    Device,
 }
 
-impl KeyRole {
-    /// The role of a key by all of its entries that count; none when it has both, or no entry.
-    pub fn of_all(mut roles: impl Iterator<Item = Self>) -> Option<Self> {
-        let first = roles.next()?;
-        roles.all(|role| role == first).then_some(first)
-    }
-}
+crate::words::words!(KeyRole { Human => "human", Auto => "auto", Device => "device" });
 
-crate::words::words!(KeyRole { Human => "human", Auto => "auto" });
-
-/// A key that an agent trusts (`trusted_keys` of `agent.json`).
+/// A key in force, as the ready line of `serve` names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "typescript", derive(ts_rs::TS))]
 pub struct TrustedKey {
-    /// The public key.
-    pub key: PublicKey,
-    /// The operator's or the console's name, for display.
+    /// The key.
+    pub key: Signer,
+    /// The operator's name, for display.
     pub name: String,
     /// What it may sign.
     pub role: KeyRole,

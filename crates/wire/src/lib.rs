@@ -11,13 +11,11 @@ mod decision;
 mod digest;
 mod enrolment;
 mod error_code;
-mod handover;
 mod heartbeat;
 mod hello;
 mod json;
 mod keys;
 mod names;
-mod operators;
 pub mod pointer;
 mod policy;
 mod presence;
@@ -36,8 +34,6 @@ mod tighten;
 mod timestamp;
 mod tool_name;
 mod uuid_text;
-mod voter;
-mod vouch;
 mod withdraw;
 mod words;
 
@@ -53,9 +49,8 @@ pub use decision::{
     VoteCheck, parse_decision, verify_decision, verify_vote,
 };
 pub use digest::{DigestError, Sha256Digest, args_digest, canonical_json, request_digest};
-pub use enrolment::{Enrolment, NkeySeed, TlsFiles, without_login};
+pub use enrolment::{Enrolment, LogHead, NkeySeed, TlsFiles, without_login};
 pub use error_code::ErrorCode;
-pub use handover::Handover;
 pub use heartbeat::{Heartbeat, parse_heartbeat};
 pub use hello::{
     Credential, Hello, HelloFault, HelloReport, HelloTool, ToolDefinition, parse_hello,
@@ -65,9 +60,8 @@ pub use json::{
     CheckedValue, KeptJson, MAX_SAFE_INTEGER, certain_fields, certain_value, json_value, read_json,
     read_json_value, readable_request, request_fields,
 };
-pub use keys::{KeyError, KeyRole, PublicKey, TrustedKey};
+pub use keys::{KeyError, KeyRole, PublicKey, Signer, SignerError, TrustedKey};
 pub use names::{AgentKey, AgentName, NameError, RequestId, RequestKey, WorkspaceName};
-pub use operators::{OperatorEntry, OperatorList, WaitingKey, is_bound_by_limits};
 pub use policy::{Anchor, EnvelopeError, PolicyKey, SignedEnvelope, policy_subject};
 pub use presence::{Presence, parse_presence};
 pub use receipt::{RECEIPT_MAX_BYTES, Receipt, Stage, parse_receipt};
@@ -88,14 +82,12 @@ pub use span::{
 pub use streams::{POLICY_BUCKET, SUBJECT_PREFIX, Stream};
 pub use subjects::{
     ConsoleId, Subject, alive_subject, audit_subject, decided_subject, decision_subject,
-    event_subject, hello_subject, receipt_subject, request_subject, tighten_subject, vote_subject,
-    withdraw_subject,
+    event_subject, hello_subject, realm_subject, receipt_subject, request_subject, tighten_subject,
+    vote_subject, withdraw_subject,
 };
 pub use succession::{is_newer_than, is_timely, time_to_sign};
 pub use tighten::{Tighten, parse_tighten};
 pub use timestamp::{Timestamp, TimestampError};
 pub use tool_name::{mcp_server, tool_slug};
-pub use voter::voter;
-pub use vouch::Vouch;
 pub use withdraw::{Withdraw, parse_withdraw};
-pub use words::{Effects, RequestKind, Risk, ToolOrigin, Verdict, VerdictSet};
+pub use words::{Effects, RequestKind, Risk, ToolOrigin, Verdict, VerdictSet, is_bound_by_limits};

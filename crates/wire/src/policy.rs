@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    AgentKey, ConsoleId, Context, POLICY_BUCKET, PublicKey, Signature, SignatureError, Timestamp,
-    WorkspaceName, json::has_private_key, read_json, sign, verify,
+    AgentKey, ConsoleId, Context, POLICY_BUCKET, PublicKey, Signature, SignatureError, Signer,
+    Timestamp, WorkspaceName, json::has_private_key, read_json, sign, verify,
 };
 
 /// Why a signed value cannot be opened or made.
@@ -29,8 +29,8 @@ pub enum EnvelopeError {
 pub struct SignedEnvelope {
     /// The payload in base64url without padding.
     pub payload: String,
-    /// The public key that signed.
-    pub key: PublicKey,
+    /// The key that signed.
+    pub key: Signer,
     /// The signature.
     pub sig: Signature,
 }
@@ -46,13 +46,15 @@ impl SignedEnvelope {
     ) -> Result<Self, EnvelopeError> {
         Ok(Self {
             payload: URL_SAFE_NO_PAD.encode(payload),
-            key: PublicKey::of(pair).map_err(|_| SignatureError::BadKey)?,
+            key: PublicKey::of(pair)
+                .map_err(|_| SignatureError::BadKey)?
+                .into(),
             sig: sign(pair, context, realm, subject, payload)?,
         })
     }
 
     /// A value from its parts as they were kept; whether the signature holds is not looked at.
-    pub fn of_parts(payload: &[u8], key: PublicKey, sig: Signature) -> Self {
+    pub fn of_parts(payload: &[u8], key: Signer, sig: Signature) -> Self {
         let payload = URL_SAFE_NO_PAD.encode(payload);
         Self { payload, key, sig }
     }
@@ -67,7 +69,7 @@ impl SignedEnvelope {
         serde_json::to_vec(self).map_err(|_| EnvelopeError::Malformed)
     }
 
-    /// The payload, if `self.key` signed it for this subject.
+    /// The payload, if `self.key` signed it for this subject. Of a device see [`crate::realm::Term::open`].
     pub fn open(
         &self,
         context: Context,
@@ -112,8 +114,8 @@ pub enum PolicyKey {
     Pause(AgentKey),
     /// Calls of an agent that need not ask for a while.
     Bypass(AgentKey),
-    /// The operators.
-    Operators,
+    /// A key asks to be an operator's.
+    Ask(Signer),
     /// A console's presence.
     Console(ConsoleId),
 }
@@ -130,11 +132,11 @@ impl PolicyKey {
         };
         match key.split_once('.') {
             None if key == "panic" => Some(Self::Panic),
-            None if key == "operators" => Some(Self::Operators),
             Some(("rules", rest)) => rest.parse().ok().map(Self::Rules),
             Some(("setup", rest)) => agent(rest).map(Self::Setup),
             Some(("pause", rest)) => agent(rest).map(Self::Pause),
             Some(("bypass", rest)) => agent(rest).map(Self::Bypass),
+            Some(("ask", rest)) => rest.parse().ok().map(Self::Ask),
             Some(("console", rest)) => rest.parse().ok().map(Self::Console),
             _ => None,
         }
@@ -154,7 +156,7 @@ impl std::fmt::Display for PolicyKey {
             Self::Setup(key) => write!(f, "setup.{}.{}", key.workspace, key.agent),
             Self::Pause(key) => write!(f, "pause.{}.{}", key.workspace, key.agent),
             Self::Bypass(key) => write!(f, "bypass.{}.{}", key.workspace, key.agent),
-            Self::Operators => f.write_str("operators"),
+            Self::Ask(key) => write!(f, "ask.{key}"),
             Self::Console(id) => write!(f, "console.{id}"),
         }
     }

@@ -14,8 +14,8 @@ use crate::{digest::Sha256Digest, keys::PublicKey, text_newtype::text_newtype};
 /// Why a signature is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// Not 64 bytes in base64url without padding.
-    #[error("a signature is 64 bytes in base64url without padding")]
+    /// Neither 64 bytes in base64url without padding nor an assertion.
+    #[error("a signature is 64 bytes in base64url without padding, or a device's assertion")]
     Malformed,
     /// Not a public key.
     #[error("not a public nkey of a user")]
@@ -52,13 +52,29 @@ crate::words::words!(Context {
     Realm => "realm", Key => "key",
 });
 
-/// An ed25519 signature in base64url without padding (86 characters).
+/// The most characters of a device's assertion.
+pub(crate) const ASSERTION_MAX: usize = 4096;
+
+/// An ed25519 signature in base64url without padding (86 characters), or a device's assertion: three parts of
+/// base64url with dots between them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Signature(Arc<str>);
 
 impl Signature {
     fn check(text: &str) -> Result<(), SignatureError> {
-        Self::bytes(text).map(|_| ())
+        if !text.contains('.') {
+            return Self::bytes(text).map(|_| ());
+        }
+        let decodes = |part: &str| URL_SAFE_NO_PAD.decode(part).is_ok();
+        let assertion = text.len() <= ASSERTION_MAX
+            && text.split('.').count() == 3
+            && text.split('.').all(decodes);
+        assertion.then_some(()).ok_or(SignatureError::Malformed)
+    }
+
+    /// Whether it is one of a key, and no assertion.
+    pub(crate) fn is_plain(&self) -> bool {
+        Self::bytes(&self.0).is_ok()
     }
 
     fn bytes(text: &str) -> Result<[u8; 64], SignatureError> {
@@ -75,8 +91,8 @@ impl Signature {
 text_newtype!(
     Signature,
     SignatureError,
-    "^[A-Za-z0-9_-]{86}$",
-    "An ed25519 signature in base64url without padding"
+    "^([A-Za-z0-9_-]{86}|[A-Za-z0-9_-]*[.][A-Za-z0-9_-]*[.][A-Za-z0-9_-]*)$",
+    "An ed25519 signature in base64url without padding, or a device's assertion"
 );
 
 /// The bytes that are signed.

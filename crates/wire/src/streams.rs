@@ -13,7 +13,7 @@ pub const POLICY_BUCKET: &str = "CS_POLICY";
 pub enum Stream {
     /// Requests, withdrawals and earlier deadlines.
     Requests,
-    /// Decisions and votes.
+    /// Decisions, votes and the realm log.
     Decisions,
     /// Receipts of decisions.
     Receipts,
@@ -56,7 +56,11 @@ impl Stream {
                 "countersign.v1.withdraw.>",
                 "countersign.v1.tighten.>",
             ],
-            Self::Decisions => &["countersign.v1.decision.>", "countersign.v1.vote.>"],
+            Self::Decisions => &[
+                "countersign.v1.decision.>",
+                "countersign.v1.vote.>",
+                "countersign.v1.realm.*",
+            ],
             Self::Receipts => &["countersign.v1.receipt.>"],
             Self::Events => &["countersign.v1.event.>"],
             Self::Agents => &["countersign.v1.hello.>"],

@@ -5,8 +5,9 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    keys::PublicKey,
+    keys::Signer,
     names::{AgentKey, RequestKey},
+    realm::{REALM_SUBJECT, slot_of},
     streams::{SUBJECT_PREFIX, Stream},
     text_newtype::text_newtype,
 };
@@ -53,8 +54,8 @@ pub enum Subject {
     Tighten(RequestKey),
     /// A console's decision, stored once.
     Decision(RequestKey),
-    /// One operator's vote, by the operator's public key.
-    Vote(RequestKey, PublicKey),
+    /// One operator's vote, by the key that signs it.
+    Vote(RequestKey, Signer),
     /// A decision that the server republished: a hint.
     Decided(RequestKey),
     /// What the agent did with the decision.
@@ -67,6 +68,8 @@ pub enum Subject {
     Heartbeat(AgentKey),
     /// A head of a console's audit chain.
     Audit(ConsoleId),
+    /// A slot of the realm log.
+    Realm(u64),
 }
 
 impl Subject {
@@ -75,6 +78,9 @@ impl Subject {
         let rest = subject.strip_prefix(SUBJECT_PREFIX)?;
         let mut tokens = rest.split('.');
         let word = tokens.next()?;
+        if word == "realm" {
+            return slot_of(subject).map(Self::Realm);
+        }
         if word == "audit" {
             let console = tokens.next()?.parse().ok()?;
             return tokens.next().is_none().then_some(Self::Audit(console));
@@ -116,7 +122,11 @@ impl Subject {
             | Self::Vote(key, _)
             | Self::Decided(key)
             | Self::Receipt(key) => Some(key),
-            Self::Event(_) | Self::Hello(_) | Self::Heartbeat(_) | Self::Audit(_) => None,
+            Self::Event(_)
+            | Self::Hello(_)
+            | Self::Heartbeat(_)
+            | Self::Audit(_)
+            | Self::Realm(_) => None,
         }
     }
 
@@ -124,7 +134,7 @@ impl Subject {
     pub fn stream(&self) -> Option<Stream> {
         match self {
             Self::Request(_) | Self::Withdraw(_) | Self::Tighten(_) => Some(Stream::Requests),
-            Self::Decision(_) | Self::Vote(..) => Some(Stream::Decisions),
+            Self::Decision(_) | Self::Vote(..) | Self::Realm(_) => Some(Stream::Decisions),
             Self::Receipt(_) => Some(Stream::Receipts),
             Self::Event(_) => Some(Stream::Events),
             Self::Hello(_) => Some(Stream::Agents),
@@ -157,6 +167,7 @@ impl fmt::Display for Subject {
             Self::Hello(agent) => hello_subject(agent),
             Self::Heartbeat(agent) => alive_subject(agent),
             Self::Audit(console) => audit_subject(console),
+            Self::Realm(slot) => realm_subject(*slot),
         })
     }
 }
@@ -193,7 +204,7 @@ pub fn decision_subject(key: &RequestKey) -> String {
 }
 
 /// `countersign.v1.vote.{ws}.{agent}.{id}.{key}`
-pub fn vote_subject(key: &RequestKey, voter: &PublicKey) -> String {
+pub fn vote_subject(key: &RequestKey, voter: &Signer) -> String {
     format!("{}.{voter}", for_request("vote", key))
 }
 
@@ -225,4 +236,9 @@ pub fn alive_subject(agent: &AgentKey) -> String {
 /// `countersign.v1.audit.{console}`
 pub fn audit_subject(console: &ConsoleId) -> String {
     format!("{SUBJECT_PREFIX}audit.{console}")
+}
+
+/// `countersign.v1.realm.{slot}`
+pub fn realm_subject(slot: u64) -> String {
+    format!("{REALM_SUBJECT}.{slot}")
 }

@@ -107,6 +107,11 @@ impl Verdict {
     }
 }
 
+/// Whether limits bind this verdict. A denial is always allowed: no limit makes a call run.
+pub fn is_bound_by_limits(verdict: Verdict) -> bool {
+    !matches!(verdict, Verdict::Deny | Verdict::Terminate)
+}
+
 /// Gives an enum without data its words, and reads and writes them: `ALL`, `as_str`, `from_word`, `Display`.
 #[macro_export]
 macro_rules! words {

@@ -9,8 +9,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::{
-    Anchor, ApprovalDecision, ApprovalRequest, Enrolment, Heartbeat, Hello, OperatorList, Presence,
-    Receipt, SignedEnvelope, Span, Tighten, Vote, Withdraw,
+    Anchor, ApprovalDecision, ApprovalRequest, Enrolment, Heartbeat, Hello, Presence, Receipt,
+    SignedEnvelope, Span, Tighten, Vote, Withdraw,
 };
 
 pub use asyncapi::asyncapi;
@@ -33,7 +33,6 @@ pub fn json_schemas() -> Vec<(&'static str, Value)> {
         ("anchor", schema::<Anchor>()),
         ("realm-entry", realm::entry()),
         ("ask", realm::ask()),
-        ("operators", schema::<OperatorList>()),
         ("presence", schema::<Presence>()),
         ("agent", schema::<Enrolment>()),
     ]

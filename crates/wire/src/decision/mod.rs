@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::{PublicKey, RequestId, Sha256Digest, Subject, Timestamp, heartbeat::check_version};
+use crate::{RequestId, Sha256Digest, Signer, Subject, Timestamp, heartbeat::check_version};
 use crate::{
     json::parse_document,
     rejection::{RejectionCode, WireError},
@@ -108,13 +108,13 @@ pub struct RuleRef {
     pub name: Option<String>,
 }
 
-/// Who signed: an operator, or a console with its auto key.
+/// Who signed: an operator at the desk or on a device, or a console with its auto key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DecidedBy {
     /// The operator's or the console's name, for display.
     pub name: String,
-    /// The public key; equals the header `CS-Key`.
-    pub key: PublicKey,
+    /// The key; equals the header `CS-Key`.
+    pub key: Signer,
 }
 
 /// An answer to a question or a form (protocol, section 3).

@@ -6,14 +6,15 @@
 use std::collections::BTreeSet;
 
 use time::OffsetDateTime;
-use uuid::Uuid;
 
 use super::{
     ApprovalDecision, DECISION_MAX_BYTES, DecisionVerdict, Origin, VoteCheck, read, verify_vote,
 };
 use crate::{
-    Context, KeyRole, PublicKey, RequestKey, Sha256Digest, Verdict, VerdictSet, decision_subject,
-    digest::args_digest, is_bound_by_limits, verify,
+    Context, Effects, ParsedRequest, RequestKey, Risk, Sha256Digest, Signer, Verdict, VerdictSet,
+    decision_subject,
+    digest::args_digest,
+    realm::{Facts, Standing},
 };
 
 /// What the request says that a decision is checked against.
@@ -31,6 +32,48 @@ pub struct RequestFacts {
     pub allowed: VerdictSet,
     /// How many distinct operators must agree to approve or modify.
     pub approvals_required: u8,
+    /// Its effective risk.
+    pub risk: Risk,
+    /// Its effective effects.
+    pub effects: Effects,
+    /// Whether its agent checks signatures of devices.
+    pub webauthn: bool,
+}
+
+impl RequestFacts {
+    /// Of a request as its agent sent it, with the deadline that counts.
+    pub fn of(parsed: &ParsedRequest, deadline: OffsetDateTime) -> Self {
+        let request = &parsed.request;
+        Self {
+            key: parsed.key.clone(),
+            request_digest: parsed.request_digest,
+            args_digest: parsed.args_digest,
+            deadline,
+            allowed: request.allowed(),
+            approvals_required: request.approvals_required(),
+            risk: request.effective_risk(),
+            effects: request.effects(),
+            webauthn: request.verifies_devices(),
+        }
+    }
+
+    /// What a key that says so about it, at this stamp of the server, is judged by.
+    pub fn facts<'a>(
+        &'a self,
+        verdict: &'a DecisionVerdict,
+        origin: Origin,
+        stored_at: OffsetDateTime,
+    ) -> Facts<'a> {
+        Facts {
+            verdict,
+            origin,
+            workspace: self.key.workspace.as_str(),
+            risk: self.risk,
+            effects: self.effects,
+            webauthn: self.webauthn,
+            at: stored_at.into(),
+        }
+    }
 }
 
 /// A stored decision and what it is checked against.
@@ -46,14 +89,8 @@ pub struct DecisionCheck<'a> {
     pub sig_header: Option<&'a str>,
     /// The server's time stamp of the stored decision.
     pub stored_at: OffsetDateTime,
-    /// The realm.
-    pub realm: &'a Uuid,
-    /// The role of a key that was trusted when the decision was stored.
-    pub trusted: &'a dyn Fn(&str) -> Option<KeyRole>,
-    /// Whether the limits of a key, at the time when the decision was stored, let it say more than no to this request.
-    pub may_allow: &'a dyn Fn(&str) -> bool,
-    /// The key under which the votes of the person who has a key count: see [`crate::voter()`].
-    pub voter: &'a dyn Fn(&str) -> String,
+    /// The state of the realm log by which its keys are judged.
+    pub standing: Standing<'a>,
     /// The request.
     pub request: &'a RequestFacts,
 }
@@ -64,9 +101,7 @@ pub struct VerifiedDecision {
     /// The decision.
     pub decision: ApprovalDecision,
     /// The key that signed it.
-    pub key: PublicKey,
-    /// That key's role.
-    pub role: KeyRole,
+    pub key: Signer,
 }
 
 /// Why a decision is not valid.
@@ -78,8 +113,8 @@ pub enum DecisionFault {
     /// The subject is not that of the request's decision.
     #[error("the decision is on another subject")]
     WrongSubject,
-    /// The key was not trusted when the decision was stored.
-    #[error("the decision is signed with a key that is not trusted")]
+    /// The key was not in force when the decision was stored; for an agent also: when it looked.
+    #[error("the decision is signed with a key that is not in force")]
     UnknownKey,
     /// A device signed, and the agent did not say that it verifies devices.
     #[error("the agent cannot verify the device that signed the decision")]
@@ -137,23 +172,19 @@ pub fn verify_decision(check: &DecisionCheck<'_>) -> Result<VerifiedDecision, De
     if check.subject != decision_subject(&request.key) {
         return Err(DecisionFault::WrongSubject);
     }
-    let role = (check.trusted)(key).ok_or(DecisionFault::UnknownKey)?;
-    let key: PublicKey = key.parse().map_err(|_| DecisionFault::UnknownKey)?;
+    let term = check.standing.term(key).ok_or(DecisionFault::UnknownKey)?;
+    let signer: Signer = key.parse().map_err(|_| DecisionFault::UnknownKey)?;
+    term.begins(check.stored_at.into(), request.webauthn)?;
     if check.payload.len() > DECISION_MAX_BYTES {
         return Err(DecisionFault::Malformed);
     }
-    verify(
-        key.as_str(),
-        Context::Decision,
-        check.realm,
-        check.subject,
-        check.payload,
-        sig,
-    )
-    .map_err(|_| DecisionFault::BadSignature)?;
+    let place = (Context::Decision, check.standing.realm(), check.subject);
+    if !term.signed(place, check.payload, sig) {
+        return Err(DecisionFault::BadSignature);
+    }
 
     let decision = read(check.payload).map_err(|_| DecisionFault::Malformed)?;
-    if decision.decided_by.key != key {
+    if decision.decided_by.key != signer {
         return Err(DecisionFault::BadSignature);
     }
     if decision.request_id != request.key.request_id {
@@ -162,35 +193,22 @@ pub fn verify_decision(check: &DecisionCheck<'_>) -> Result<VerifiedDecision, De
     if decision.request_digest != request.request_digest {
         return Err(DecisionFault::WrongRequestDigest);
     }
-    check_role(&decision, role)?;
+    let facts = request.facts(&decision.verdict, decision.origin, check.stored_at);
+    term.fits(&facts)?;
     if matches!(decision.origin, Origin::Rule | Origin::SetupKey) && decision.rule.is_none() {
         return Err(DecisionFault::Malformed);
     }
     check_verdict(check, &decision)?;
-    let operator = decision.verdict.operator();
-    if operator.is_some_and(is_bound_by_limits) && !(check.may_allow)(key.as_str()) {
-        return Err(DecisionFault::BeyondLimit);
+    if let Some(fault) = check.standing.fault(key, &facts) {
+        return Err(fault);
     }
-    if operator.is_some() && check.stored_at >= request.deadline {
+    if decision.verdict.operator().is_some() && check.stored_at >= request.deadline {
         return Err(DecisionFault::Late);
     }
     Ok(VerifiedDecision {
         decision,
-        key,
-        role,
+        key: signer,
     })
-}
-
-fn check_role(decision: &ApprovalDecision, role: KeyRole) -> Result<(), DecisionFault> {
-    let needed = match decision.origin {
-        Origin::Operator => KeyRole::Human,
-        _ => KeyRole::Auto,
-    };
-    if fits_origin(&decision.verdict, decision.origin) && role == needed {
-        Ok(())
-    } else {
-        Err(DecisionFault::WrongRole)
-    }
 }
 
 /// Whether an origin may give this verdict.
@@ -247,16 +265,12 @@ fn check_votes(
     if request.approvals_required <= 1 {
         return Ok(());
     }
-    // An operator beyond the limits has no vote.
-    let trusted = |key: &str| (check.trusted)(key).filter(|_| (check.may_allow)(key));
     let vote_check = VoteCheck {
-        request: &request.key,
-        request_digest: &request.request_digest,
-        args_digest: request.args_digest.as_ref(),
-        realm: check.realm,
-        trusted: &trusted,
+        request,
+        stored_at: check.stored_at,
+        standing: check.standing,
     };
-    let agreed: BTreeSet<String> = decision
+    let agreed: BTreeSet<&str> = decision
         .votes
         .iter()
         .flatten()
@@ -268,7 +282,8 @@ fn check_votes(
                 })
             })
         })
-        .map(|attached| (check.voter)(attached.key.as_str()))
+        .filter_map(|attached| check.standing.term(attached.key.as_str()))
+        .map(|term| term.operator.as_str())
         .collect();
     if agreed.len() >= usize::from(request.approvals_required) {
         Ok(())

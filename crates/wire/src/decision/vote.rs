@@ -6,13 +6,14 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::{DECISION_MAX_BYTES, DecidedBy, present};
+use super::{DECISION_MAX_BYTES, DecidedBy, Origin, RequestFacts, present};
 use crate::{
-    Context, KeyRole, PublicKey, RequestKey, Sha256Digest, Signature, Subject, Timestamp, Verdict,
-    digest::args_digest, heartbeat::check_version, json::parse_document, uuid_text::hyphenated,
-    verify, vote_subject,
+    Context, Sha256Digest, Signature, Signer, Subject, Timestamp, Verdict, digest::args_digest,
+    heartbeat::check_version, json::parse_document, realm::Standing, uuid_text::hyphenated,
+    vote_subject,
 };
 
 /// One operator's vote; unchangeable, one per key.
@@ -59,8 +60,8 @@ impl std::fmt::Debug for Vote {
 /// A vote inside a decision: payload, subject and signature as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VoteAttachment {
-    /// The voter's public key.
-    pub key: PublicKey,
+    /// The voter's key.
+    pub key: Signer,
     /// The subject on which the vote is stored.
     pub subject: String,
     /// The vote's payload in base64url without padding.
@@ -71,7 +72,7 @@ pub struct VoteAttachment {
 
 impl VoteAttachment {
     /// Attaches a stored vote.
-    pub fn new(key: PublicKey, subject: String, payload: &[u8], sig: Signature) -> Self {
+    pub fn new(key: Signer, subject: String, payload: &[u8], sig: Signature) -> Self {
         Self {
             key,
             subject,
@@ -90,19 +91,15 @@ impl VoteAttachment {
 #[derive(Clone, Copy)]
 pub struct VoteCheck<'a> {
     /// The request.
-    pub request: &'a RequestKey,
-    /// The digest of the request's payload.
-    pub request_digest: &'a Sha256Digest,
-    /// The digest of the arguments at the gate; a vote to approve must name it.
-    pub args_digest: Option<&'a Sha256Digest>,
-    /// The realm.
-    pub realm: &'a Uuid,
-    /// The role of a key that was trusted when the vote was stored.
-    pub trusted: &'a dyn Fn(&str) -> Option<KeyRole>,
+    pub request: &'a RequestFacts,
+    /// The server's time stamp of the vote; inside a decision that of the decision.
+    pub stored_at: OffsetDateTime,
+    /// The state of the realm log by which the voter is judged; inside a decision that of the decision.
+    pub standing: Standing<'a>,
 }
 
-/// The vote, if every check holds: subject, human key, signature, request, verdict and argument digest. An invalid vote
-/// is not counted.
+/// The vote, if every check holds: subject, key of a person, signature, request, verdict, argument digest, and what
+/// limits bind. An invalid vote is not counted.
 pub fn verify_vote(
     check: VoteCheck<'_>,
     key: &str,
@@ -113,21 +110,28 @@ pub fn verify_vote(
     let Some(Subject::Vote(request, voter)) = Subject::parse(subject) else {
         return None;
     };
-    let at_home = request == *check.request && subject == vote_subject(&request, &voter);
-    if !at_home || voter.as_str() != key || (check.trusted)(key) != Some(KeyRole::Human) {
+    let at_home = request == check.request.key && subject == vote_subject(&request, &voter);
+    let term = check.standing.term(key)?;
+    let place = (Context::Vote, check.standing.realm(), subject);
+    if !at_home || voter.as_str() != key || !term.signed(place, payload, sig) {
         return None;
     }
-    verify(key, Context::Vote, check.realm, subject, payload, sig).ok()?;
     let vote: Vote = parse_document(payload, DECISION_MAX_BYTES, &[]).ok()?;
     check_version(vote.v).ok()?;
     let runs = match (vote.verdict, &vote.edited_args) {
-        (Verdict::Approve, None) => vote.args_digest.as_ref() == check.args_digest,
+        (Verdict::Approve, None) => vote.args_digest == check.request.args_digest,
         (Verdict::Modify, Some(edited)) => {
             vote.args_digest.is_some() && args_digest(edited).ok() == vote.args_digest
         }
         _ => false,
     };
-    let current =
-        runs && vote.request_digest == *check.request_digest && vote.decided_by.key == voter;
+    let said = vote.verdict.into();
+    let facts = check
+        .request
+        .facts(&said, Origin::Operator, check.stored_at);
+    let current = runs
+        && vote.request_digest == check.request.request_digest
+        && vote.decided_by.key == voter
+        && check.standing.fault(key, &facts).is_none();
     current.then_some(vote)
 }

@@ -6,7 +6,9 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use super::{Facts, Limits, Realm, SigningKey, Term, Word, device_may_set, passkey_holds, slot_of};
+use super::{
+    Facts, Limits, Realm, SigningKey, Standing, Term, Word, device_may_set, passkey_holds, slot_of,
+};
 use crate::{
     Context, DecisionFault, DecisionVerdict, Effects, Origin, Risk, Sha256Digest, Timestamp,
 };
@@ -91,8 +93,8 @@ fn with_facts<T>(asked: &Value, ask: impl FnOnce(&Facts<'_>) -> T) -> Option<T> 
 fn decision(state: &Realm, asked: &Value) -> Option<Value> {
     let (key, sequence) = (text(asked, "key")?, asked["seq"].as_u64()?);
     with_facts(asked, |facts| {
-        let console = state.fault(key, Some(sequence), facts);
-        let agent = state.agent_fault(key, sequence, facts);
+        let console = state.at(Some(sequence)).fault(key, facts);
+        let agent = state.for_agent(sequence).fault(key, facts);
         json!({
             "console": console.map(DecisionFault::as_str),
             "agent": agent.map(DecisionFault::as_str),
@@ -108,10 +110,9 @@ fn votes(state: &Realm, asked: &Value) -> Option<Value> {
         .collect();
     let sequence = asked["seq"].as_u64()?;
     with_facts(asked, |facts| {
-        let count = |keys: Vec<&str>| state.voters(keys, Some(sequence), facts).len();
-        let counts = |key: &&&str| state.agent_fault(key, sequence, facts).is_none();
-        let agent = keys.iter().filter(counts).copied().collect();
-        json!({"console": count(keys.clone()), "agent": count(agent)})
+        let count = |standing: Standing<'_>| standing.voters(keys.iter().copied(), facts).len();
+        let (console, agent) = (state.at(Some(sequence)), state.for_agent(sequence));
+        json!({"console": count(console), "agent": count(agent)})
     })
 }
 

@@ -71,7 +71,10 @@ impl Entry {
         let fields = object(&payload)?;
         let entry = Self {
             key: text(&envelope, "key")?.parse().ok()?,
-            sig: text(&envelope, "sig")?.parse().ok()?,
+            sig: text(&envelope, "sig")?
+                .parse()
+                .ok()
+                .filter(Signature::is_plain)?,
             digest: Sha256Digest::of_bytes(&payload),
             n: fields.get("n")?.as_u64().filter(|n| *n > 0)?,
             prev: nullable(&fields, "prev", |prev| prev.as_str()?.parse().ok())?,

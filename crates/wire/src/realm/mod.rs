@@ -20,5 +20,5 @@ pub use entry::{ENTRY_MAX_BYTES, Entry, PolicyMark, REALM_SUBJECT, slot_of};
 pub use passkey::passkey_holds;
 pub use record::{Limits, Record, Role, SigningKey};
 pub use rights::{Does, Word};
-pub use standing::Facts;
+pub use standing::{Facts, Standing};
 pub use state::{Linked, Mark, Realm, Term};

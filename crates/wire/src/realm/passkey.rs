@@ -12,10 +12,9 @@ use super::{entry::REALM_SUBJECT, record::SigningKey};
 use crate::{
     Context, Sha256Digest,
     json::{json_value, scan},
-    signature::signing_input,
+    signature::{ASSERTION_MAX, signing_input},
 };
 
-const MOST_CHARACTERS: usize = 4096;
 const POINT: usize = 65;
 /// A person was there, and was verified.
 const FLAGS: u8 = 0x01 | 0x04;
@@ -83,7 +82,7 @@ impl<'a> Device<'a> {
     }
 
     fn asserts(&self, signed: &[u8], sig: &str) -> Option<()> {
-        if sig.len() > MOST_CHARACTERS {
+        if sig.len() > ASSERTION_MAX {
             return None;
         }
         let parts = sig.split('.').map(|part| URL_SAFE_NO_PAD.decode(part));

@@ -4,14 +4,18 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use serde_json::{Map, Value};
+use nkeys::KeyPair;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::{
     entry::{REALM_SUBJECT, is_text},
     passkey::passkey_holds,
 };
-use crate::{Context, PublicKey, Risk, WorkspaceName, canonical_json, keys::is_device_key, verify};
+use crate::{
+    Context, EnvelopeError, PublicKey, Risk, SignatureError, WorkspaceName, canonical_json,
+    keys::is_device_key, sign, verify,
+};
 
 const MOST_RECORDS: usize = 100;
 const MOST_KEYS: usize = 16;
@@ -145,6 +149,24 @@ impl SigningKey {
             fields: fields.clone(),
             canonical: canonical(fields, &["key"]),
         })
+    }
+
+    /// The key of a pair as a record has it, with its consent to be this operator's; `role` is `human` or `auto`.
+    pub fn of_pair(
+        pair: &KeyPair,
+        realm: &Uuid,
+        operator: &PublicKey,
+        role: &str,
+        device: Option<&str>,
+    ) -> Result<Value, EnvelopeError> {
+        let key = PublicKey::of(pair).map_err(|_| SignatureError::BadKey)?;
+        let consent = format!("{operator}\n{role}");
+        let proof = sign(pair, Context::Key, realm, REALM_SUBJECT, consent.as_bytes())?;
+        let mut record = json!({"key": key, "role": role, "proof": proof});
+        if let Some(device) = device {
+            record["device"] = device.into();
+        }
+        Ok(record)
     }
 
     /// Whether the key agreed to be this operator's. A device says so with each signature; of a later version's key

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use uuid::Uuid;
+
 use super::{
     device::device_may,
     passkey::until,
@@ -9,8 +11,8 @@ use super::{
     state::{Realm, Term},
 };
 use crate::{
-    DecisionFault, DecisionVerdict, Effects, Origin, Risk, Timestamp, decision::fits_origin,
-    is_bound_by_limits,
+    Context, DecisionFault, DecisionVerdict, Effects, EnvelopeError, Origin, Risk, SignatureError,
+    SignedEnvelope, Timestamp, decision::fits_origin, is_bound_by_limits,
 };
 
 /// What a decision or a vote says, and of which request.
@@ -32,31 +34,54 @@ pub struct Facts<'a> {
     pub at: Timestamp,
 }
 
+/// A state of the log by which a message is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing<'a> {
+    log: &'a Realm,
+    sequence: Option<u64>,
+    agent: bool,
+}
+
 impl Realm {
-    /// Why a key does not count for what is stored at this sequence, or at the head; `None` where it does.
-    pub fn fault(
-        &self,
-        key: &str,
-        sequence: Option<u64>,
-        facts: &Facts<'_>,
-    ) -> Option<DecisionFault> {
-        match self.term(key, sequence) {
-            None => Some(DecisionFault::UnknownKey),
-            Some(term) => term.fault(facts),
+    /// As a console judges what is stored at this sequence; `None` is the head.
+    pub fn at(&self, sequence: Option<u64>) -> Standing<'_> {
+        Standing {
+            log: self,
+            sequence,
+            agent: false,
         }
     }
 
-    /// The same for an agent: what is more than no has to count at the head, too.
-    pub fn agent_fault(
-        &self,
-        key: &str,
-        sequence: u64,
-        facts: &Facts<'_>,
-    ) -> Option<DecisionFault> {
-        let there = self.fault(key, Some(sequence), facts);
+    /// As an agent judges: what is more than no has to count at the head, too.
+    pub fn for_agent(&self, sequence: u64) -> Standing<'_> {
+        Standing {
+            agent: true,
+            ..self.at(Some(sequence))
+        }
+    }
+}
+
+impl<'a> Standing<'a> {
+    /// The realm.
+    pub fn realm(&self) -> &'a Uuid {
+        self.log.realm()
+    }
+
+    /// The term of a key there.
+    pub fn term(&self, key: &str) -> Option<&'a Term> {
+        self.log.term(key, self.sequence)
+    }
+
+    /// Why a key does not count; `None` where it does.
+    pub fn fault(&self, key: &str, facts: &Facts<'_>) -> Option<DecisionFault> {
+        let fault = |sequence| match self.log.term(key, sequence) {
+            None => Some(DecisionFault::UnknownKey),
+            Some(term) => term.fault(facts),
+        };
+        let there = fault(self.sequence);
         there.or_else(|| {
-            is_bound(facts.verdict)
-                .then(|| self.fault(key, None, facts))
+            (self.agent && is_bound(facts.verdict))
+                .then(|| fault(None))
                 .flatten()
         })
     }
@@ -65,41 +90,80 @@ impl Realm {
     pub fn voters<'k>(
         &self,
         keys: impl IntoIterator<Item = &'k str>,
-        sequence: Option<u64>,
         facts: &Facts<'_>,
-    ) -> BTreeSet<&str> {
-        let terms = keys.into_iter().filter_map(|key| self.term(key, sequence));
-        let counts = terms.filter(|term| term.fault(facts).is_none());
-        counts.map(|term| term.operator.as_str()).collect()
+    ) -> BTreeSet<&'a str> {
+        let counts = keys
+            .into_iter()
+            .filter(|key| self.fault(key, facts).is_none());
+        let terms = counts.filter_map(|key| self.term(key));
+        terms.map(|term| term.operator.as_str()).collect()
     }
 }
 
 impl Term {
     /// Why a key with this term does not count.
     pub fn fault(&self, facts: &Facts<'_>) -> Option<DecisionFault> {
-        let (key, own) = (&self.key, self.key.limits.as_ref());
-        let device = key.role == Role::Device;
+        let judged = self
+            .begins(facts.at, facts.webauthn)
+            .and_then(|()| self.fits(facts))
+            .and_then(|()| self.reaches(facts));
+        judged.err()
+    }
+
+    /// Whether this key signed it.
+    pub fn signed(&self, place: (Context, &Uuid, &str), payload: &[u8], sig: &str) -> bool {
+        self.key.signed(&self.operator, place, payload, sig)
+    }
+
+    /// The payload of a value, if this key signed it for this subject.
+    pub fn open(
+        &self,
+        value: &SignedEnvelope,
+        place: (Context, &Uuid, &str),
+    ) -> Result<Vec<u8>, EnvelopeError> {
+        let payload = value.payload_bytes()?;
+        if value.key.as_str() == self.key.key && self.signed(place, &payload, value.sig.as_str()) {
+            return Ok(payload);
+        }
+        Err(EnvelopeError::Signature(SignatureError::Mismatch))
+    }
+
+    /// A device ends, and needs an agent that checks it.
+    pub(crate) fn begins(&self, at: Timestamp, webauthn: bool) -> Result<(), DecisionFault> {
+        if self.key.role != Role::Device {
+            return Ok(());
+        }
         // Compared as texts: a date that does not exist counts as it is written.
-        if device && until(key).is_none_or(|until| until <= facts.at.to_string().as_str()) {
-            return Some(DecisionFault::UnknownKey);
+        if until(&self.key).is_none_or(|until| until <= at.to_string().as_str()) {
+            return Err(DecisionFault::UnknownKey);
         }
-        if device && !facts.webauthn {
-            return Some(DecisionFault::DeviceUnsupported);
-        }
-        let person = matches!(key.role, Role::Human | Role::Device);
-        if person != (facts.origin == Origin::Operator) || !fits_origin(facts.verdict, facts.origin)
-        {
-            return Some(DecisionFault::WrongRole);
-        }
-        if device && !device_may(own, facts) {
-            return Some(DecisionFault::DeviceLimit);
+        webauthn
+            .then_some(())
+            .ok_or(DecisionFault::DeviceUnsupported)
+    }
+
+    /// A person's key decides, a console's answers; and the origin fits the verdict.
+    pub(crate) fn fits(&self, facts: &Facts<'_>) -> Result<(), DecisionFault> {
+        let person = matches!(self.key.role, Role::Human | Role::Device);
+        let fits = person == (facts.origin == Origin::Operator)
+            && fits_origin(facts.verdict, facts.origin);
+        fits.then_some(()).ok_or(DecisionFault::WrongRole)
+    }
+
+    /// What the key and its operator may decide.
+    fn reaches(&self, facts: &Facts<'_>) -> Result<(), DecisionFault> {
+        let (key, own) = (&self.key, self.key.limits.as_ref());
+        if key.role == Role::Device && !device_may(own, facts) {
+            return Err(DecisionFault::DeviceLimit);
         }
         let mut binding = self
             .limits
             .iter()
             .chain(own.filter(|_| key.role == Role::Auto));
         let within = binding.all(|limits| limits.allow(facts.workspace, facts.risk));
-        (is_bound(facts.verdict) && !within).then_some(DecisionFault::BeyondLimit)
+        (within || !is_bound(facts.verdict))
+            .then_some(())
+            .ok_or(DecisionFault::BeyondLimit)
     }
 }
 

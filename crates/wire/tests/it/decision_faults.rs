@@ -1,17 +1,19 @@
 //! One decision for every way in which it can be invalid.
 
 use countersign_wire::{
-    Context, DecisionCheck, DecisionFault as Fault, RequestFacts, decision_subject, sign,
-    verify_decision,
+    Context, DecisionCheck, DecisionFault as Fault, RequestFacts, decision_subject, realm::Realm,
+    sign, verify_decision,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    decisions::{judge, judge_at},
-    support::{REALM, STORED_AT, decision, digest_of, facts, key, pair, public, signed, trusted},
+    decisions::{judge, judge_at, judge_by},
+    realm_model::{key as realm_key, text},
+    support::{
+        REALM, STORED_AT, decision, digest_of, facts, key, log, log_of, newcomer, pair, public,
+        signed,
+    },
 };
-
-static NOWHERE: uuid::Uuid = uuid::Uuid::nil();
 
 fn with(verdict: &str, field: &str, to: Value) -> Value {
     let mut value = decision(verdict);
@@ -38,10 +40,7 @@ fn judge_with(change: impl FnOnce(&mut DecisionCheck<'_>)) -> Option<Fault> {
         key_header: Some(&signed.key),
         sig_header: Some(&signed.sig),
         stored_at: STORED_AT,
-        realm: &REALM,
-        trusted: &trusted,
-        may_allow: &|_| true,
-        voter: &str::to_owned,
+        standing: log().at(None),
         request: &facts,
     };
     change(&mut check);
@@ -51,6 +50,11 @@ fn judge_with(change: impl FnOnce(&mut DecisionCheck<'_>)) -> Option<Fault> {
 #[test]
 fn unsigned_foreign_and_forged_decisions_do_not_stand() {
     assert_eq!(judge_with(|_| ()), None);
+    let payload = signed(&decision("approve"), 1).payload;
+    let subject = decision_subject(&key());
+    let nowhere = uuid::Uuid::nil();
+    let elsewhere = sign(&pair(1), Context::Decision, &nowhere, &subject, &payload).unwrap();
+    let elsewhere = elsewhere.to_string().leak();
     assert_eq!(
         judge_with(|check| check.key_header = None),
         Some(Fault::Unsigned)
@@ -68,11 +72,11 @@ fn unsigned_foreign_and_forged_decisions_do_not_stand() {
         Some(Fault::BadSignature)
     );
     assert_eq!(
-        judge_with(|check| check.realm = &NOWHERE),
+        judge_with(|check| check.sig_header = Some(elsewhere)),
         Some(Fault::BadSignature)
     );
     assert_eq!(
-        judge_with(|check| check.trusted = &|_| None),
+        judge_with(|check| check.standing = log().at(Some(1))),
         Some(Fault::UnknownKey)
     );
     assert_eq!(
@@ -284,8 +288,29 @@ fn every_fault_has_its_own_word() {
     assert_eq!(words.len(), faults.len());
 }
 
+/// Operator 1 with console key 10, limited by operator 2.
+fn limited() -> Realm {
+    let with = |field: &str, to: Value| {
+        let mut record = newcomer(1);
+        record["keys"]
+            .as_array_mut()
+            .unwrap()
+            .push(realm_key(10, "auto", &text(1)));
+        record[field] = to;
+        json!({"operators": [record]})
+    };
+    let mut admin = newcomer(2);
+    admin["admin"] = json!(true);
+    log_of(&[
+        (2, json!({"operators": [admin, newcomer(1)]})),
+        (1, with("name", json!("op"))),
+        (2, with("limits", json!({"max_risk": "low"}))),
+    ])
+}
+
 #[test]
 fn beyond_the_limits_of_a_person_or_a_console_only_a_denial_stands() {
+    let limited = limited();
     for (verdict, by_rule, fault) in [
         ("approve", false, Some(Fault::BeyondLimit)),
         ("modify", false, Some(Fault::BeyondLimit)),
@@ -304,19 +329,7 @@ fn beyond_the_limits_of_a_person_or_a_console_only_a_denial_stands() {
             value["rule"] = json!({"id": "r1", "version": 3});
             value["decided_by"] = json!({"name": "desk", "key": public(signer)});
         }
-        let (signed, facts, subject) = (signed(&value, signer), facts(), decision_subject(&key()));
-        let check = DecisionCheck {
-            subject: &subject,
-            payload: &signed.payload,
-            key_header: Some(&signed.key),
-            sig_header: Some(&signed.sig),
-            stored_at: STORED_AT,
-            realm: &REALM,
-            trusted: &trusted,
-            may_allow: &|_| false,
-            voter: &str::to_owned,
-            request: &facts,
-        };
-        assert_eq!(verify_decision(&check).err(), fault, "{verdict} {by_rule}");
+        let judged = judge_by(&value, signer, &facts(), STORED_AT, limited.at(None));
+        assert_eq!(judged.err(), fault, "{verdict} {by_rule}");
     }
 }

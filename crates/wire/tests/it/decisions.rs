@@ -3,12 +3,12 @@
 use countersign_wire::{
     ApprovalDecision, DecisionCheck, DecisionFault, DecisionVerdict, RequestFacts, Verdict,
     VerdictSet, VerifiedDecision, decided_subject, decision_subject, parse_decision,
-    verify_decision,
+    realm::Standing, verify_decision,
 };
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
 
-use crate::support::{REALM, STORED_AT, decision, facts, key, public, signed, trusted, typed};
+use crate::support::{STORED_AT, decision, facts, key, log, public, signed, typed};
 
 /// Judges a decision which the pair of `byte` signed, stored at `stored_at`.
 pub(crate) fn judge_at(
@@ -17,16 +17,16 @@ pub(crate) fn judge_at(
     facts: &RequestFacts,
     stored_at: OffsetDateTime,
 ) -> Result<VerifiedDecision, DecisionFault> {
-    judge_by(decision, byte, facts, stored_at, &str::to_owned)
+    judge_by(decision, byte, facts, stored_at, log().at(None))
 }
 
-/// The same, where several keys may be one voter's.
+/// The same by another state of the realm log.
 pub(crate) fn judge_by(
     decision: &Value,
     byte: u8,
     facts: &RequestFacts,
     stored_at: OffsetDateTime,
-    voter: &dyn Fn(&str) -> String,
+    standing: Standing<'_>,
 ) -> Result<VerifiedDecision, DecisionFault> {
     let signed = signed(decision, byte);
     verify_decision(&DecisionCheck {
@@ -35,10 +35,7 @@ pub(crate) fn judge_by(
         key_header: Some(&signed.key),
         sig_header: Some(&signed.sig),
         stored_at,
-        realm: &REALM,
-        trusted: &trusted,
-        may_allow: &|_| true,
-        voter,
+        standing,
         request: facts,
     })
 }

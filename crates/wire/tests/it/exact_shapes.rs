@@ -3,17 +3,15 @@
 use std::{collections::BTreeMap, fs};
 
 use countersign_wire::{
-    Anchor, Attestation, Context, Enrolment, KeyRole, OperatorEntry, OperatorList, Risk,
-    SignedEnvelope, VoteCheck, contract, decision_subject, parse_bypass, parse_decision,
-    parse_heartbeat, parse_panic, parse_pause, parse_presence, parse_receipt, parse_request,
-    parse_span, parse_tighten, read_hello, read_json, read_json_value, sign, verify_vote,
-    vote_subject,
+    Anchor, Attestation, Context, Enrolment, RequestFacts, SignedEnvelope, VoteCheck, contract,
+    decision_subject, parse_bypass, parse_decision, parse_heartbeat, parse_panic, parse_pause,
+    parse_presence, parse_receipt, parse_request, parse_span, parse_tighten, read_hello, read_json,
+    read_json_value, sign, verify_vote, vote_subject,
 };
 use serde_json::{Value, json};
-use time::macros::datetime;
 use uuid::Uuid;
 
-use crate::support::{REALM, key, pair, public, trusted};
+use crate::support::{REALM, STORED_AT, facts, key, log, pair, public};
 
 /// Whether a document is read without a fault, by the reader of its kind; `whole` is what it was made from.
 fn reads(kind: &str, whole: &Value, document: &Value) -> bool {
@@ -35,7 +33,6 @@ fn reads(kind: &str, whole: &Value, document: &Value) -> bool {
             let console = "1f0c6a52-8d3e-4b7a-9c21-5e4d3c2b1a00".parse().unwrap();
             parse_presence(&console, payload).is_ok()
         }
-        "operators" => read_json::<OperatorList>(payload).is_ok(),
         "signed-envelope" => SignedEnvelope::from_bytes(payload).is_ok(),
         "anchor" => read_json::<Anchor>(payload).is_ok(),
         "agent" => {
@@ -54,22 +51,6 @@ fn reads(kind: &str, whole: &Value, document: &Value) -> bool {
             let header = std::str::from_utf8(&sealed).unwrap();
             Attestation::open(header, &REALM, &subject, b"stored").is_ok()
         }
-        "handover" => {
-            let subject = format!("$KV.CS_POLICY.operators.{}", public(2));
-            let from = datetime!(2026-11-21 12:00 UTC).into();
-            let mut entry = OperatorEntry::new(public(2), "Ada".into(), KeyRole::Human, from);
-            entry.takes_over = Some(envelope(Context::Policy, &subject, payload));
-            entry.predecessor(&REALM).is_some()
-        }
-        "vouch" => {
-            let subject = format!("$KV.CS_POLICY.operators.{}", public(2));
-            let from = datetime!(2026-11-21 12:00 UTC).into();
-            let entry = OperatorEntry::new(public(1), "Ada".into(), KeyRole::Human, from);
-            let word = envelope(Context::Policy, &subject, payload);
-            OperatorList::new(vec![entry])
-                .vouch(&REALM, &word)
-                .is_some()
-        }
         other => panic!("no reader for {other}"),
     }
 }
@@ -80,7 +61,7 @@ fn envelope(context: Context, subject: &str, payload: &[u8]) -> SignedEnvelope {
 
 fn reads_vote(whole: &Value, document: &Value) -> bool {
     let payload = document.to_string();
-    let subject = vote_subject(&key(), &public(1));
+    let subject = vote_subject(&key(), &public(1).into());
     let sig = sign(
         &pair(1),
         Context::Vote,
@@ -90,12 +71,15 @@ fn reads_vote(whole: &Value, document: &Value) -> bool {
     )
     .unwrap();
     let digest = |name: &str| whole[name].as_str().unwrap().parse().unwrap();
+    let facts = RequestFacts {
+        request_digest: digest("request_digest"),
+        args_digest: Some(digest("args_digest")),
+        ..facts()
+    };
     let check = VoteCheck {
-        request: &key(),
-        request_digest: &digest("request_digest"),
-        args_digest: Some(&digest("args_digest")),
-        realm: &REALM,
-        trusted: &trusted,
+        request: &facts,
+        stored_at: STORED_AT,
+        standing: log().at(None),
     };
     verify_vote(
         check,
@@ -122,8 +106,6 @@ fn documents() -> Vec<(&'static str, Value)> {
     };
     let at = "2026-11-21T12:00:00.000Z";
     let vote = json!({"key": public(1), "subject": "s", "payload": "e30", "sig": "A".repeat(86)});
-    let term = json!({"key": public(1), "name": "Ada", "role": "human", "from": at, "until": null,
-        "workspaces": ["acme"], "console": "desk", "takes_over": example("signed-envelope")});
     vec![
         ("request", example("request")),
         ("request", example("request-question")),
@@ -152,12 +134,6 @@ fn documents() -> Vec<(&'static str, Value)> {
         ("hello", example("hello")),
         ("alive", example("alive")),
         ("presence", example("presence")),
-        (
-            "operators",
-            json!({"v": 1, "operators": [term], "waiting": [
-                {"key": public(2), "name": "Grace", "role": "auto", "asked_at": at, "console": "desk"}],
-                "vouched": [example("signed-envelope")]}),
-        ),
         ("signed-envelope", example("signed-envelope")),
         ("anchor", example("anchor")),
         (
@@ -179,15 +155,8 @@ fn documents() -> Vec<(&'static str, Value)> {
         (
             "attestation",
             json!({"v": 1, "payload_digest": countersign_wire::Sha256Digest::of_bytes(b"stored"),
-                "stored_at": at, "epoch": Uuid::nil(), "seq": 1}),
-        ),
-        (
-            "handover",
-            json!({"v": 1, "old": public(1), "new": public(2), "at": at}),
-        ),
-        (
-            "vouch",
-            json!({"v": 1, "by": public(1), "key": public(2), "at": at}),
+                "stored_at": at, "epoch": Uuid::nil(), "seq": 1, "n": 1,
+                "digest": countersign_wire::Sha256Digest::of_bytes(b"entry")}),
         ),
     ]
 }
@@ -255,19 +224,4 @@ fn what_a_schema_refuses_no_reader_takes_in_another_shape() {
         }
     }
     assert!(refused > 200 && free > 0, "{refused} {free}");
-}
-
-#[test]
-fn a_highest_risk_of_any_other_shape_is_the_narrowest() {
-    for odd in [
-        json!({"high": null}),
-        json!(["high"]),
-        json!("odd"),
-        json!(4),
-    ] {
-        let term = json!({"key": public(1), "name": "Ada", "role": "human",
-            "from": "2026-11-21T12:00:00Z", "max_risk": odd});
-        let entry: OperatorEntry = read_json_value(term).unwrap();
-        assert_eq!(entry.max_risk, Some(Risk::Safe));
-    }
 }

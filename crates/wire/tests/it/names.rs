@@ -84,7 +84,11 @@ fn every_subject_reads_back_as_itself_and_goes_to_its_stream() {
         (Subject::Withdraw(key()), Some(Stream::Requests)),
         (Subject::Tighten(key()), Some(Stream::Requests)),
         (Subject::Decision(key()), Some(Stream::Decisions)),
-        (Subject::Vote(key(), public(1)), Some(Stream::Decisions)),
+        (
+            Subject::Vote(key(), public(1).into()),
+            Some(Stream::Decisions),
+        ),
+        (Subject::Realm(7), Some(Stream::Decisions)),
         (Subject::Decided(key()), None),
         (Subject::Receipt(key()), Some(Stream::Receipts)),
         (Subject::Event(agent.clone()), Some(Stream::Events)),
@@ -100,7 +104,7 @@ fn every_subject_reads_back_as_itself_and_goes_to_its_stream() {
         assert_eq!(Subject::parse(&text).as_ref(), Some(&subject), "{text}");
         assert_eq!(subject.stream(), stream, "{text}");
         if let Some(stream) = stream {
-            let prefix = |filter: &&str| text.starts_with(filter.trim_end_matches('>'));
+            let prefix = |filter: &&str| text.starts_with(filter.trim_end_matches(['>', '*']));
             assert!(stream.subjects().iter().any(prefix), "{text}");
         }
         assert!(

@@ -1,19 +1,18 @@
-//! Signed values, operators, anchors, enrolment.
+//! Signed values, signers, anchors, enrolment.
 
 use countersign_wire::{
-    Anchor, Context, Enrolment, EnvelopeError, ErrorCode, KeyRole, OperatorEntry, OperatorList,
-    PolicyKey, Risk, SignatureError, SignedEnvelope, Verdict, audit_subject, is_bound_by_limits,
-    policy_subject,
+    Anchor, Context, Enrolment, EnvelopeError, ErrorCode, PolicyKey, Signature, SignatureError,
+    SignedEnvelope, Signer, Verdict, audit_subject, is_bound_by_limits, policy_subject,
 };
 use serde_json::json;
 use time::macros::datetime;
 
-use crate::support::{REALM, pair, public};
+use crate::support::{REALM, digest_of, pair, public};
 
 #[test]
 fn a_sealed_value_opens_only_where_it_was_sealed() {
-    let subject = PolicyKey::Operators.subject();
-    assert_eq!(subject, "$KV.CS_POLICY.operators");
+    let subject = PolicyKey::parse("panic").unwrap().subject();
+    assert_eq!(subject, "$KV.CS_POLICY.panic");
     let sealed = SignedEnvelope::seal(&pair(1), Context::Policy, &REALM, &subject, b"{}").unwrap();
     let read = SignedEnvelope::from_bytes(&sealed.to_bytes().unwrap()).unwrap();
     assert_eq!(read, sealed);
@@ -21,7 +20,7 @@ fn a_sealed_value_opens_only_where_it_was_sealed() {
     assert_eq!(read.open(Context::Policy, &REALM, &subject).unwrap(), b"{}");
     let mismatch = Err(EnvelopeError::Signature(SignatureError::Mismatch));
     assert_eq!(
-        read.open(Context::Policy, &REALM, &policy_subject("panic")),
+        read.open(Context::Policy, &REALM, &policy_subject("panic.x")),
         mismatch
     );
     assert_eq!(read.open(Context::Audit, &REALM, &subject), mismatch);
@@ -59,7 +58,8 @@ fn anchors_have_the_same_form() {
 fn policy_keys_read_back_as_themselves() {
     for text in [
         "panic",
-        "operators",
+        &format!("ask.{}", public(1)),
+        &format!("ask.W{}", "A".repeat(52)),
         "rules.acme",
         "setup.acme.bot",
         "pause.acme.bot",
@@ -76,67 +76,12 @@ fn policy_keys_read_back_as_themselves() {
         "setup.acme",
         "setup.acme.bot.x",
         "console.",
+        "operators",
+        "ask.x",
         "x",
     ] {
         assert_eq!(PolicyKey::parse(text), None, "{text}");
     }
-}
-
-fn entry(byte: u8, role: KeyRole, until: Option<time::OffsetDateTime>) -> OperatorEntry {
-    let from = datetime!(2026-01-01 0:00 UTC).into();
-    OperatorEntry {
-        until: until.map(Into::into),
-        ..OperatorEntry::new(public(byte), "Ada".into(), role, from)
-    }
-}
-
-#[test]
-fn a_key_counts_from_its_start_until_its_end() {
-    let retired = datetime!(2026-06-01 0:00 UTC);
-    let list = OperatorList::new(vec![
-        entry(1, KeyRole::Human, Some(retired)),
-        entry(10, KeyRole::Auto, None),
-    ]);
-    let (human, auto) = (public(1), public(10));
-    let at = |key: &str, moment| list.role_at(key, moment);
-    assert_eq!(at(human.as_str(), datetime!(2025-12-31 23:59:59 UTC)), None);
-    assert_eq!(
-        at(human.as_str(), datetime!(2026-01-01 0:00 UTC)),
-        Some(KeyRole::Human)
-    );
-    assert_eq!(
-        at(human.as_str(), retired - time::Duration::NANOSECOND),
-        Some(KeyRole::Human)
-    );
-    assert_eq!(at(human.as_str(), retired), None);
-    assert_eq!(
-        at(auto.as_str(), datetime!(2099-01-01 0:00 UTC)),
-        Some(KeyRole::Auto)
-    );
-    assert_eq!(at(public(2).as_str(), retired), None);
-}
-
-#[test]
-fn a_key_with_two_roles_has_none() {
-    let list = OperatorList::new(vec![
-        entry(1, KeyRole::Human, None),
-        entry(1, KeyRole::Auto, None),
-    ]);
-    assert_eq!(
-        list.role_at(public(1).as_str(), datetime!(2026-02-01 0:00 UTC)),
-        None
-    );
-}
-
-#[test]
-fn operators_are_read_bare_and_written_as_an_object() {
-    let entries = json!([{"key": public(1), "name": "Ada", "role": "human", "from": "2026-01-01T00:00:00.000Z"}]);
-    let bare: OperatorList = serde_json::from_value(entries.clone()).unwrap();
-    let object: OperatorList =
-        serde_json::from_value(json!({"v": 1, "operators": entries})).unwrap();
-    assert_eq!(bare, object);
-    assert_eq!(serde_json::to_value(&bare).unwrap()["v"], 1);
-    assert!(serde_json::from_value::<OperatorList>(json!({"v": 2, "operators": []})).is_err());
 }
 
 #[test]
@@ -145,7 +90,7 @@ fn an_enrolment_never_prints_its_seed() {
     let enrolment: Enrolment = serde_json::from_value(json!({
         "nats_url": "nats://127.0.0.1:4222", "workspace": "acme", "agent": "bot",
         "nkey_seed": seed, "inbox_prefix": format!("_INBOX_{}", public(3)), "realm": REALM,
-        "trusted_keys": [{"key": public(1), "name": "Ada", "role": "human"}],
+        "log": {"root": digest_of("root"), "n": 2, "digest": digest_of("head")},
     }))
     .unwrap();
     assert!(!format!("{enrolment:?}").contains(&seed));
@@ -171,33 +116,7 @@ fn error_codes_exit_as_the_command_line_says() {
 }
 
 #[test]
-fn a_limit_binds_everything_but_a_denial_and_fields_of_tomorrow_are_kept() {
-    let text = json!({ "v": 1, "operator_approval": true, "theme": "dark", "operators": [{
-        "key": public(1), "name": "Ada", "role": "human", "from": "2026-01-01T00:00:00Z",
-        "workspaces": ["acme"], "max_risk": "unheard-of", "badge": 7,
-    }], "waiting": [{
-        "key": public(2), "name": "Grace", "role": "human", "asked_at": "2026-01-01T00:00:00Z",
-    }] });
-    let list: OperatorList = serde_json::from_value(text.clone()).unwrap();
-    let (key, at) = (public(1), datetime!(2026-02-01 0:00 UTC));
-    let may = |ws: &str, risk| list.may_allow_at(key.as_str(), at, &ws.parse().unwrap(), risk);
-    assert!(may("acme", Risk::Safe));
-    assert!(!may("acme", Risk::Low), "an unknown word is the narrowest");
-    assert!(!may("other", Risk::Safe));
-    assert!(list.is_waiting(public(2).as_str()));
-    assert_eq!(list.role_at(public(2).as_str(), at), None);
-    let written = serde_json::to_value(&list).unwrap();
-    assert_eq!(
-        (&written["theme"], &written["operators"][0]["badge"]),
-        (&json!("dark"), &json!(7))
-    );
-    assert_eq!(written["operator_approval"], json!(true));
-    let plain = serde_json::to_value(OperatorList::new(vec![])).unwrap();
-    assert_eq!(
-        plain,
-        json!({ "v": 1, "operators": [] }),
-        "nothing new where nothing is set"
-    );
+fn limits_bind_everything_but_a_denial() {
     for (verdict, bound) in [
         ("approve", true),
         ("skip", true),
@@ -206,5 +125,39 @@ fn a_limit_binds_everything_but_a_denial_and_fields_of_tomorrow_are_kept() {
     ] {
         let verdict: Verdict = serde_json::from_value(json!(verdict)).unwrap();
         assert_eq!(is_bound_by_limits(verdict), bound);
+    }
+}
+
+#[test]
+fn a_device_signs_with_an_assertion_and_a_key_with_64_bytes() {
+    let device = format!("W{}", "A".repeat(52));
+    for (text, is_key) in [(public(1).as_str(), Some(true)), (&device, Some(false))] {
+        let signer: Signer = text.parse().unwrap();
+        assert_eq!(
+            (signer.as_str(), Some(signer.public_key().is_some())),
+            (text, is_key)
+        );
+    }
+    for text in [
+        "",
+        "W",
+        "WAAAA",
+        &device.replace('W', "X"),
+        &format!("{device}A"),
+    ] {
+        assert!(text.parse::<Signer>().is_err(), "{text}");
+    }
+    let longest = format!("{}.e30.e30", "A".repeat(4088));
+    for (text, read) in [
+        ("A".repeat(86), true),
+        ("e30.e30.e30".into(), true),
+        ("A".repeat(85), false),
+        ("e30.e30".into(), false),
+        ("e30.e30.e30.e30".into(), false),
+        ("e30=.e30.e30".into(), false),
+        (longest.clone(), true),
+        (format!("{longest}AAAA"), false),
+    ] {
+        assert_eq!(text.parse::<Signature>().is_ok(), read, "{text}");
     }
 }

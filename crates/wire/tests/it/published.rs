@@ -3,10 +3,9 @@
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
 use countersign_wire::{
-    Anchor, ApprovalDecision, ApprovalRequest, Context, DecisionCheck, Enrolment, OperatorList,
-    RejectionCode, RequestFacts, SignedEnvelope, Subject, Vote, contract, parse_heartbeat,
-    parse_hello, parse_presence, parse_receipt, parse_request, parse_span, parse_tighten,
-    parse_withdraw,
+    Anchor, ApprovalDecision, ApprovalRequest, Context, DecisionCheck, Enrolment, RejectionCode,
+    RequestFacts, SignedEnvelope, Subject, Vote, contract, parse_heartbeat, parse_hello,
+    parse_presence, parse_receipt, parse_request, parse_span, parse_tighten, parse_withdraw,
     realm::{Entry, SigningKey},
     request_subject, verify, verify_decision,
 };
@@ -14,7 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use time::Duration;
 
-use crate::support::{REALM, STORED_AT, WORKED_EXAMPLE, pair, trusted};
+use crate::support::{REALM, STORED_AT, WORKED_EXAMPLE, log, pair};
 
 fn published(name: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../docs/protocol", name]
@@ -100,7 +99,6 @@ fn every_example_is_read_and_written_as_its_type() {
             "request" => assert_reads::<ApprovalRequest>(&name, &payload),
             "decision" => assert_reads::<ApprovalDecision>(&name, &payload),
             "vote" => assert_reads::<Vote>(&name, &payload),
-            "operators" => assert_reads::<OperatorList>(&name, &payload),
             "signed" => assert_reads::<SignedEnvelope>(&name, &payload),
             "anchor" => assert_reads::<Anchor>(&name, &payload),
             "agent" => assert_reads::<Enrolment>(&name, &payload),
@@ -207,24 +205,14 @@ fn every_published_decision_stands() {
             panic!("{row}")
         };
         let parsed = requests.iter().find(|parsed| parsed.key == key).unwrap();
-        let facts = RequestFacts {
-            key,
-            request_digest: parsed.request_digest,
-            args_digest: parsed.args_digest,
-            deadline: parsed.request.deadline(STORED_AT),
-            allowed: parsed.request.allowed(),
-            approvals_required: parsed.request.approvals_required(),
-        };
+        let facts = RequestFacts::of(parsed, parsed.request.deadline(STORED_AT));
         let current = verify_decision(&DecisionCheck {
             subject: text("subject"),
             payload: &examples[text("file").trim_end_matches(".json")],
             key_header: row["key"].as_str(),
             sig_header: row["sig"].as_str(),
             stored_at: STORED_AT + Duration::seconds(20),
-            realm: &REALM,
-            trusted: &trusted,
-            may_allow: &|_| true,
-            voter: &str::to_owned,
+            standing: log().at(None),
             request: &facts,
         });
         assert!(current.is_ok(), "{}: {current:?}", text("file"));

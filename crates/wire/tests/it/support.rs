@@ -1,15 +1,19 @@
 //! The worked example of the protocol (section 9) and keys to sign with.
 
-use std::{collections::HashMap, fs, path::PathBuf, sync::LazyLock};
+use std::{fs, path::PathBuf, sync::LazyLock};
 
 use countersign_wire::{
-    ApprovalDecision, Context, KeyRole, PublicKey, Rejection, RequestFacts, RequestKey,
-    Sha256Digest, Verdict, VerdictSet, decision_subject, parse_request, sign,
+    ApprovalDecision, Context, PublicKey, Rejection, RequestFacts, RequestKey, Sha256Digest,
+    Verdict, VerdictSet, decision_subject, parse_request,
+    realm::{Entry, Realm, Word},
+    sign,
 };
 use nkeys::KeyPair;
 use serde_json::{Value, json};
 use time::{OffsetDateTime, macros::datetime};
 use uuid::{Uuid, uuid};
+
+use crate::realm_model::{entry, key as realm_key, text};
 
 pub(crate) const REALM: Uuid = uuid!("6f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f0");
 pub(crate) const STORED_AT: OffsetDateTime = datetime!(2026-11-21 12:00:00.250 UTC);
@@ -66,30 +70,43 @@ pub(crate) fn public(byte: u8) -> PublicKey {
     PublicKey::of(&pair(byte)).unwrap()
 }
 
-/// Keys 1 to 9 are operators', 10 to 19 are consoles'; others are unknown.
-pub(crate) fn trusted(key: &str) -> Option<KeyRole> {
-    static KEYS: LazyLock<HashMap<String, KeyRole>> = LazyLock::new(|| {
-        let role = |n| {
-            if n < 10 {
-                KeyRole::Human
-            } else {
-                KeyRole::Auto
-            }
-        };
-        (1..20).map(|n| (public(n).to_string(), role(n))).collect()
+/// An operator with one desk key.
+pub(crate) fn newcomer(byte: u8) -> Value {
+    json!({"id": text(byte), "name": "op", "keys": [realm_key(byte, "human", &text(byte))]})
+}
+
+/// A realm log of one entry for each change, signed by the pair of that byte, in slots and sequences from 1.
+pub(crate) fn log_of(changes: &[(u8, Value)]) -> Realm {
+    let (mut prev, mut log) = (None, None);
+    for ((by, change), n) in changes.iter().zip(1..) {
+        let message = entry(*by, n, prev, change);
+        let digest = Entry::read(&message).unwrap().digest;
+        prev = Some(digest);
+        let log = log.get_or_insert_with(|| Realm::new(REALM, digest));
+        assert_eq!(log.apply(n, n, &message), Word::Ok, "{change}");
+    }
+    log.unwrap()
+}
+
+/// Keys 1 to 9 are operators', 10 to 19 are those of the first one's consoles; others are unknown.
+pub(crate) fn log() -> &'static Realm {
+    static LOG: LazyLock<Realm> = LazyLock::new(|| {
+        let mut first = newcomer(1);
+        first["admin"] = json!(true);
+        let keys = first["keys"].as_array_mut().unwrap();
+        keys.extend((10..20).map(|console| realm_key(console, "auto", &text(1))));
+        let others = (2..10).map(newcomer);
+        let operators: Vec<Value> = std::iter::once(first).chain(others).collect();
+        log_of(&[(1, json!({"operators": operators}))])
     });
-    KEYS.get(key).copied()
+    &LOG
 }
 
 pub(crate) fn facts() -> RequestFacts {
     let parsed = parse_request(SUBJECT, WORKED_EXAMPLE.as_bytes()).unwrap();
     RequestFacts {
-        deadline: parsed.request.deadline(STORED_AT),
         allowed: Verdict::ALL.iter().copied().collect::<VerdictSet>(),
-        approvals_required: 1,
-        key: parsed.key,
-        request_digest: parsed.request_digest,
-        args_digest: parsed.args_digest,
+        ..RequestFacts::of(&parsed, parsed.request.deadline(STORED_AT))
     }
 }
 

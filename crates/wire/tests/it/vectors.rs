@@ -7,7 +7,7 @@ use countersign_wire::{
 use serde_json::Value;
 use time::Duration;
 
-use crate::support::{REALM, STORED_AT, SUBJECT, facts, pair, public, published, trusted};
+use crate::support::{REALM, STORED_AT, SUBJECT, facts, log, pair, public, published};
 
 fn vectors(list: &str) -> Vec<Value> {
     let all: Value = serde_json::from_slice(&published("vectors/decisions.json")).unwrap();
@@ -33,10 +33,7 @@ fn fault(text: &str) -> Option<&'static str> {
         key_header: Some(public(1).as_str()),
         sig_header: Some(sig.as_str()),
         stored_at: STORED_AT + Duration::seconds(20),
-        realm: &REALM,
-        trusted: &trusted,
-        may_allow: &|_| true,
-        voter: &str::to_owned,
+        standing: log().at(None),
         request: &facts,
     });
     judged.err().map(DecisionFault::as_str)

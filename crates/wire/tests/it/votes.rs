@@ -1,14 +1,17 @@
 //! Several operators who must agree.
 
 use countersign_wire::{
-    Context, DecisionFault, PublicKey, RequestFacts, VoteAttachment, args_digest, sign,
+    Context, DecisionFault, RequestFacts, Signer, VoteAttachment, args_digest, realm::Realm, sign,
     vote_subject,
 };
 use serde_json::{Value, json};
 
 use crate::{
     decisions::{judge_at, judge_by},
-    support::{REALM, STORED_AT, decision, digest_of, facts, key, pair, public},
+    realm_model::{key as realm_key, text},
+    support::{
+        REALM, STORED_AT, decision, digest_of, facts, key, log, log_of, newcomer, pair, public,
+    },
 };
 
 fn vote(verdict: &str, voter: u8) -> Value {
@@ -29,13 +32,13 @@ fn vote(verdict: &str, voter: u8) -> Value {
 }
 
 fn attach(vote: &Value, signer: u8) -> VoteAttachment {
-    attach_on(vote, signer, vote_subject(&key(), &public(signer)))
+    attach_on(vote, signer, vote_subject(&key(), &public(signer).into()))
 }
 
 fn attach_on(vote: &Value, signer: u8, subject: String) -> VoteAttachment {
     let payload = serde_json::to_vec(vote).unwrap();
     let sig = sign(&pair(signer), Context::Vote, &REALM, &subject, &payload).unwrap();
-    VoteAttachment::new(public(signer), subject, &payload, sig)
+    VoteAttachment::new(public(signer).into(), subject, &payload, sig)
 }
 
 fn judge_votes(verdict: &str, required: u8, votes: &[VoteAttachment]) -> Option<DecisionFault> {
@@ -84,10 +87,18 @@ fn two_keys_of_one_person_count_once() {
     };
     let mut value = decision("approve");
     value["votes"] = json!(votes);
-    let judged =
-        |voter: &dyn Fn(&str) -> String| judge_by(&value, 1, &facts, STORED_AT, voter).err();
-    assert_eq!(judged(&str::to_owned), None);
-    assert_eq!(judged(&|_| public(1).to_string()), TOO_FEW);
+    let judged = |log: &Realm| judge_by(&value, 1, &facts, STORED_AT, log.at(None)).err();
+    assert_eq!(judged(log()), None);
+    let mut person = newcomer(1);
+    person["admin"] = json!(true);
+    person["keys"]
+        .as_array_mut()
+        .unwrap()
+        .push(realm_key(2, "human", &text(1)));
+    assert_eq!(
+        judged(&log_of(&[(1, json!({"operators": [person]}))])),
+        TOO_FEW
+    );
 }
 
 #[test]
@@ -103,7 +114,7 @@ fn votes_that_do_not_stand_are_not_counted() {
     let mut unreadable = attach(&vote("approve", 2), 2);
     unreadable.payload = "?".into();
     let mut borrowed = attach(&vote("approve", 2), 2);
-    borrowed.key = public(3);
+    borrowed.key = public(3).into();
     let edited = json!({"invoice_id": "INV-43"});
     let rows = [
         ("verdict", changed("verdict", json!("deny"))),
@@ -126,7 +137,7 @@ fn votes_that_do_not_stand_are_not_counted() {
         ("other verdict", attach(&vote("modify", 2), 2)),
         (
             "other request",
-            attach_on(&vote("approve", 2), 2, other_subject(&public(2))),
+            attach_on(&vote("approve", 2), 2, other_subject(&public(2).into())),
         ),
     ];
     for (what, bad) in rows {
@@ -138,7 +149,7 @@ fn votes_that_do_not_stand_are_not_counted() {
     }
 }
 
-fn other_subject(voter: &PublicKey) -> String {
+fn other_subject(voter: &Signer) -> String {
     vote_subject(&"acme/billing-bot/other".parse().unwrap(), voter)
 }
 
