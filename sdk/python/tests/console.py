@@ -14,7 +14,7 @@ import nats
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nats.js.api import DiscardPolicy, RePublish, StreamConfig
 
-from played import Played, listed, record
+from played import Played, b64, listed, record
 
 
 def crc16(data: bytes) -> int:
@@ -24,10 +24,6 @@ def crc16(data: bytes) -> int:
         for _ in range(8):
             crc = ((crc << 1) ^ 0x1021) & 0xFFFF if crc & 0x8000 else (crc << 1) & 0xFFFF
     return crc
-
-
-def b64(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 class Key:
@@ -197,7 +193,7 @@ class Console:
 
     async def put_log(self, first: int, last: int | None = None, **headers: str) -> None:
         """Store the slots of the log from `first` on as they are in `log`."""
-        for slot in range(first, (last or len(self.log.messages)) + 1):
+        for slot in range(first, (len(self.log.messages) if last is None else last) + 1):
             await self.store(f"countersign.v1.realm.{slot}", self.log.messages[slot - 1], headers)
 
     async def write(self, by: Key | None = None, **change) -> None:

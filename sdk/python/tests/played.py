@@ -1,12 +1,20 @@
-"""A realm log as consoles write it: entries are made and signed by code of its own, none of the package under test."""
+"""A realm log as consoles write it: made and signed by code of its own, none of the package under test."""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from typing import Any
 
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
 SUBJECT = "countersign.v1.realm"
+
+
+def b64(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 def consent(realm: str, key, operator: str, role: str) -> str:
@@ -32,8 +40,6 @@ def ended(*keys) -> list[dict[str, Any]]:
 
 def sealed(realm: str, key, payload: bytes) -> bytes:
     """A signed entry."""
-    from console import b64
-
     sig = key.sign("realm", realm, SUBJECT, payload)
     return json.dumps({"payload": b64(payload), "key": key.public, "sig": sig}).encode()
 
@@ -79,3 +85,35 @@ class Played:
         """Anything at all in the next slot."""
         self.messages.append(message)
         return message
+
+
+class Phone:
+    """A passkey of an operator: signs as a `Key` does, by an assertion."""
+
+    def __init__(self, realm: str, holder, max_risk: str = "medium", until: str = "2127-01-01T00:00:00.000Z") -> None:
+        self.private = ec.generate_private_key(ec.SECP256R1())
+        form = serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint
+        self.point = self.private.public_key().public_bytes(*form)
+        self.public = "W" + base64.b32encode(hashlib.sha256(self.point).digest()).rstrip(b"=").decode()
+        self.listed = {
+            "key": self.public,
+            "role": "device",
+            "device": "a phone",
+            "public": b64(self.point),
+            "credential": b64(b"1"),
+            "rp_id": "desk.example",
+            "origins": ["https://desk.example"],
+            "limits": {"max_risk": max_risk},
+            "until": until,
+            "proof": consent(realm, self, holder.public, "device"),
+        }
+        """As a record names it."""
+
+    def sign(self, context: str, realm: str, subject: str, payload: bytes) -> str:
+        text = "\n".join(["countersign-v1", context, realm, subject, hashlib.sha256(payload).hexdigest()])
+        challenge = b64(hashlib.sha256(text.encode()).digest())
+        client = {"type": "webauthn.get", "challenge": challenge, "origin": "https://desk.example"}
+        said = json.dumps(client).encode()
+        authenticator = hashlib.sha256(b"desk.example").digest() + b"\x05" + bytes(4)
+        signed = authenticator + hashlib.sha256(said).digest()
+        return ".".join(map(b64, (authenticator, said, self.private.sign(signed, ec.ECDSA(hashes.SHA256())))))

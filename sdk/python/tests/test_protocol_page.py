@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Bench, opened
+from conftest import Bench, as_json, opened
 from console import Key, b64, canonical_digest
 from contract import CONTRACT, valid
 from nats_server import REPOSITORY
@@ -99,11 +99,8 @@ async def own(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture
 def start(own: Bench, tmp_path: Path):
-    known = own.enrolment()
-    fields = ("nats_url", "workspace", "agent", "nkey_seed", "inbox_prefix", "realm")
-    keys = [{"key": key.key, "name": key.name, "role": key.role} for key in known.trusted_keys]
     file = tmp_path / "agent.json"
-    file.write_text(json.dumps({**{name: getattr(known, name) for name in fields}, "trusted_keys": keys}))
+    file.write_text(as_json(own.enrolment()))
 
     async def started(*options: str) -> tuple[asyncio.subprocess.Process, str]:
         pipe = asyncio.subprocess.PIPE

@@ -6,7 +6,6 @@ Signatures need ECDSA P-256, which the extra `devices` brings.
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
 import re
 from collections.abc import Mapping
@@ -107,7 +106,6 @@ def _asserts(record: Mapping[str, Any], public: bytes, signed: bytes, sig: Any) 
         return False
 
 
-@functools.cache
 def is_available() -> bool:
     """Whether the extra `devices` is installed."""
     try:

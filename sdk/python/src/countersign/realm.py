@@ -284,7 +284,7 @@ class Realm:
 def fault(term: Term, facts: Facts) -> str | None:
     """Why a key with this term does not count for a decision or a vote."""
     absent = absence(term, facts.at, facts.verifies)
-    return absent or ("wrong_role" if is_misplaced(term, facts.verdict, facts.origin) else excess(term, facts))
+    return absent or ("wrong_role" if is_misplaced(term, facts.verdict, facts.origin) else _excess(term, facts))
 
 
 def absence(term: Term | None, at: str, verifies: Iterable[str]) -> str | None:
@@ -309,7 +309,7 @@ def is_misplaced(term: Term | None, verdict: str, origin: str) -> bool:
     return verdict in DECIDED - {"deny"} and origin not in _DECIDING
 
 
-def excess(term: Term, facts: Facts) -> str | None:
+def _excess(term: Term, facts: Facts) -> str | None:
     """Step 16: what does not let the key decide so."""
     role, verdict = term.key["role"], facts.verdict
     own = meaning(term.key.get("limits"))

@@ -15,7 +15,7 @@ from .clock import rfc3339
 from .digest import args_digest
 from .errors import InvalidRequestError, VoidDecisionError
 from .log import Stored
-from .realm import BOUND, DECIDED, SAID, Facts, Realm, Term, absence, excess, is_misplaced
+from .realm import DECIDED, SAID, Facts, Realm, Term, absence, is_misplaced
 from .shape import DECISION, VOTE, misshapen
 from .signature import Context, decode_base64url, verify
 from .strict import read_strict
@@ -110,13 +110,7 @@ def judge(stored: Stored, request: SentRequest, state: Realm, late: bool) -> Dec
     facts = Facts(
         body["verdict"], body["origin"], request.workspace, request.risk, request.effects, request.verifies, at
     )
-    terms = [term]
-    if verdict in BOUND and state.root is not None:
-        # What is more than no has to count now, too.
-        terms.append(state.term(key))
-        if (absent := absence(terms[1], at, request.verifies)) is not None:
-            _void(absent)
-    if any(is_misplaced(term, verdict, body["origin"]) for term in terms):
+    if is_misplaced(term, verdict, body["origin"]):
         _void("wrong_role", f"the key cannot decide {verdict} as {body['origin']}")
     if body["origin"] in NAMING_ORIGINS and body.get("rule") is None:
         _void("malformed", "the decision does not name the rule that made it")
@@ -124,9 +118,8 @@ def judge(stored: Stored, request: SentRequest, state: Realm, late: bool) -> Dec
     response = _response(verdict, body)
     if verdict in RUNNING and request.approvals_required > 1:
         _check_votes(replace(facts, origin="operator"), digest, stored, body, request, state)
-    for term in terms:
-        if term is not None and (beyond := excess(term, facts)) is not None:
-            _void(beyond)
+    if state.root is not None and (fault := state.agent_fault(key, facts, stored.sequence)) is not None:
+        _void(fault)
     if late and verdict in DECIDED:
         verdict, args, digest, response = "expired", None, None, None
     return Decision(
@@ -258,6 +251,7 @@ _REASONS = {
     "wrong_subject": "the decision is on another subject",
     "unknown_key": "nobody whom this agent believes signed the decision",
     "device_unsupported": "a device signed the decision, and this agent did not say that it checks devices",
+    "wrong_role": "the key may not decide so",
     "bad_signature": "the signature does not belong to this decision",
     "device_limit": "the device that signed the decision may not decide this",
     "beyond_limit": "who signed the decision may not allow this request",
