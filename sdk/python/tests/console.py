@@ -87,12 +87,10 @@ class Console:
         self.received: dict[str, list] = {}
         for kind in ("request", "withdraw", "tighten", "receipt", "hello", "alive", "event"):
             self.received[kind] = []
-        await self.nc.subscribe("countersign.v1.*.>", cb=self._keep)
+            await self.nc.subscribe(f"countersign.v1.{kind}.>", cb=self._keep)
 
     async def _keep(self, message) -> None:
-        kind = message.subject.split(".")[2]
-        if kind in self.received:
-            self.received[kind].append(message)
+        self.received[message.subject.split(".")[2]].append(message)
 
     async def create_streams(self) -> None:
         def subjects(*kinds: str) -> list[str]:
