@@ -64,6 +64,7 @@ async def raw(own: Bench, subject: str, headers: bytes, payload: bytes) -> int:
     answers = await nc.subscribe(inbox)
     await nc.flush()
     line = f"HPUB {subject} {inbox} {len(headers)} {len(headers) + len(payload)}\r\n".encode()
+    assert nc._transport is not None
     nc._transport.write(line + headers + payload + b"\r\n")
     await nc._transport.drain()
     return int(json.loads((await answers.next_msg(5)).data)["seq"])

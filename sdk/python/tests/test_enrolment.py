@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
-from countersign import BusUnreachableError, Enrolment, EnrolmentError, Gate, SyncGate
+from countersign import BusUnreachableError, Enrolment, EnrolmentError, Gate, LogHead, SyncGate
 from countersign.login import Login
 
 from console import Key
 
 KEY, OTHER = Key(), Key()
+HEAD: dict[str, object] = {"root": "sha256:" + "0a" * 32, "n": 3, "digest": "sha256:" + "0b" * 32}
 WHOLE = {
     "nats_url": "nats://127.0.0.1:1",
     "workspace": "acme",
@@ -19,12 +20,12 @@ WHOLE = {
     "nkey_seed": KEY.seed,
     "inbox_prefix": f"_INBOX_{KEY.public}",
     "realm": "01234567-89ab-4def-8123-456789abcdef",
-    "log": {"root": "sha256:" + "0a" * 32, "n": 3, "digest": "sha256:" + "0b" * 32},
+    "log": HEAD,
 }
 
 
 def naming(**about: object) -> dict:
-    return {"log": {**WHOLE["log"], **about}}
+    return {"log": {**HEAD, **about}}
 
 
 DAMAGED = [
@@ -106,7 +107,7 @@ def test_an_enrolment_is_read_whole(tmp_path, caplog):
     file.chmod(0o644)
     read = Enrolment.load(file)
     assert (read.workspace, read.agent, read.realm) == ("acme", "bot", WHOLE["realm"])
-    assert asdict(read.log) == WHOLE["log"]
+    assert read.log == LogHead(**HEAD)
     assert read.inbox_prefix == f"_INBOX_{KEY.public}"
     assert Enrolment.parse({**WHOLE, "inbox_prefix": None}) == read
     assert Enrolment.parse({**WHOLE, "realm": WHOLE["realm"].upper()}) == read

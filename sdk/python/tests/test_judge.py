@@ -12,7 +12,7 @@ from countersign.clock import now
 from countersign.log import Stored
 from countersign.realm import Realm
 from countersign.verify import judge
-from countersign.wire import build_request
+from countersign.wire import SentRequest, build_request
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,9 +55,9 @@ def stored(seen, body, *, key=None, sequence=1000):
     return Stored(seen.decision_subject, payload, headers, AT, sequence)
 
 
-def fault(*about) -> str | None:
+def fault(answer: Stored, request: SentRequest, state: Realm) -> str | None:
     try:
-        judge(*about, IN_TIME)
+        judge(answer, request, state, IN_TIME)
     except VoidDecisionError as error:
         return error.code
     return None
