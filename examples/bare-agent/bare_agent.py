@@ -1,13 +1,14 @@
-"""One call of an agent, written from docs/protocol/v1.md with nothing of Countersign. "Section" is one of that page.
+"""One call of an agent, written from docs/protocol/v1.md. "Section" is one of that page.
 
     bare_agent.py AGENT_JSON [--args JSON] [--seconds N]
 
-Needs nats-py[nkeys], PyNaCl and rfc8785. Exit 0: an operator approved, and the call "ran". Exit 1: it did not run.
+Needs nats-py[nkeys], PyNaCl, rfc8785, and of Countersign the one module that folds the realm log (section 8):
+`countersign.realm`. Exit 0: an operator approved, and the call "ran". Exit 1: it did not run.
 
 To be read beside the page by whoever writes an agent in another language; in Python, sdk/python does all of this and
-more. Refuses whatever it cannot prove. Left out: TLS and .creds files, votes of several operators, lists of operators
-that only a chain of keys or `base` leads to (section 8), headers that stand twice, spans, a look and a hello after a
-reconnect, and a second try of what the bus did not acknowledge.
+more. Refuses whatever it cannot prove. Left out: TLS and .creds files, votes of several operators, devices, headers
+that are there twice or that cannot be parsed, another look where an entry of the log may be on its way, spans, a look
+and a hello after a reconnect, and a second try of what the bus did not acknowledge.
 """
 
 from __future__ import annotations
@@ -28,20 +29,21 @@ from typing import Any
 
 import nats
 import rfc8785
+from countersign.realm import Facts, Realm, absence
 from nacl.exceptions import CryptoError
 from nacl.signing import VerifyKey
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-RISKS = ("safe", "low", "medium", "high", "critical")
-RISK = "medium"
+RISK, EFFECTS = "medium", "irreversible"
 VERDICTS = ("approve", "modify", "deny")
 RUNNING = ("approve", "modify")
 MORE_THAN_NO = (*RUNNING, "skip", "respond", "escalate")
 SYSTEM = {"expired": "timeout", "withdrawn": "agent", "rejected": "system"}
 DECIDING = ("operator", "rule", "setup_key")
-OPERATORS = "$KV.CS_POLICY.operators"
+Seen = tuple[Msg | None, list[Msg]]
+"""A decision, and every slot of the realm log."""
 
 
 class Void(Exception):  # noqa: N818
@@ -94,56 +96,22 @@ def is_signed(key: str, sig: str, context: str, realm: str, subject: str, payloa
     return True
 
 
-class Trust:
-    """The keys that count (sections 5 and 8): those of agent.json, then those of the list taken over."""
+def sequence(stored: Msg) -> int:
+    return int((stored.headers or {})["Nats-Sequence"])
 
-    def __init__(self, realm: str, keys: list[dict[str, Any]]) -> None:
-        self.realm, self.keys = realm, keys
-        self.at: dt.datetime | None = None
 
-    def terms(self, key: str, at: dt.datetime) -> list[dict[str, Any]]:
-        def counts(term: dict[str, Any]) -> bool:
-            begin, end = term.get("from"), term.get("until")
-            return (begin is None or stamp(begin) <= at) and (end is None or at < stamp(end))
-
-        return [term for term in self.keys if term["key"] == key and counts(term)]
-
-    def role(self, key: str, at: dt.datetime) -> str | None:
-        roles = {term["role"] for term in self.terms(key, at)}
-        return roles.pop() if len(roles) == 1 else None
-
-    def is_within_limits(self, key: str, at: dt.datetime, workspace: str, risk: str) -> bool:
-        for term in self.terms(key, at):
-            places, highest = term.get("workspaces"), term.get("max_risk")
-            if places is not None and workspace not in places:
-                return False
-            # A word that is not known reads as the narrowest.
-            if highest is not None and RISKS.index(risk) > (RISKS.index(highest) if highest in RISKS else 0):
-                return False
-        return True
-
-    def take_over(self, stored: bytes, stored_at: dt.datetime) -> None:
-        """A list that does not count changes nothing."""
-        try:
-            value = json.loads(stored)
-            payload, signer = decode(value["payload"]), value["key"]
-            listed = json.loads(payload)
-            at = stamp(listed["at"])
-            later = self.at is None or self.at < at
-            timely = at - max(stored_at, self.at or stored_at) <= dt.timedelta(seconds=60)
-            terms = self.terms(signer, stored_at)
-            free = all(term.get("workspaces") is None and term.get("max_risk") is None for term in terms)
-            may = self.role(signer, stored_at) == "human" and free
-            if later and timely and may and is_signed(signer, value["sig"], "policy", self.realm, OPERATORS, payload):
-                self.keys, self.at = listed["operators"], at
-        except (ValueError, KeyError, TypeError):
-            return
+def evidence(seen: Seen) -> list[tuple[str, int, str, bytes] | None]:
+    decision, slots = seen
+    about = ((one, one.headers or {}) if one is not None else None for one in (decision, *slots))
+    return [
+        one and (one[1]["Nats-Subject"], sequence(one[0]), one[1]["Nats-Time-Stamp"], one[0].data) for one in about
+    ]
 
 
 class Agent:
     def __init__(self, enrolment: dict[str, Any]) -> None:
         self.file = enrolment
-        self.trust = Trust(enrolment["realm"], enrolment["trusted_keys"])
+        self.known = (enrolment["log"]["n"], enrolment["log"]["digest"])
         self.instance = str(uuid.uuid4())
         self.nc: Client
         self.hint = asyncio.Event()
@@ -163,7 +131,6 @@ class Agent:
 
         await self.nc.subscribe(self.subject("decided", "*"), cb=hinted)
         await self.look(self.subject("decision", str(uuid.uuid4())))  # the barrier
-        await self.read_operators()
         about = {"agent": {"name": file["agent"]}, "instance_id": self.instance, "tools": [{"name": "send_mail"}]}
         await self.store(self.subject("hello"), {"v": 1, **about})
 
@@ -185,15 +152,38 @@ class Agent:
         if "error" in answer:
             raise Refused(f"the bus refused {subject}: {answer['error']}")
 
-    async def look(self, subject: str, stream: str = "CS_DECISIONS") -> Msg | None:
-        """What is stored, by direct get."""
-        found = await self.nc.request(f"$JS.API.DIRECT.GET.{stream}.{subject}", timeout=2)
-        return None if (found.headers or {}).get("Status") == "404" else found
+    async def look(self, subject: str) -> Msg | None:
+        """What is stored, by direct get. What is stored has a sequence, whatever status its publisher wrote."""
+        found = await self.nc.request(f"$JS.API.DIRECT.GET.CS_DECISIONS.{subject}", timeout=2)
+        headers = found.headers or {}
+        if headers.get("Status") == "404" and "Nats-Sequence" not in headers:
+            return None
+        if headers.get("Nats-Subject") != subject or headers.get("Nats-Stream") != "CS_DECISIONS":
+            raise Refused(f"the bus sent another message than {subject}")
+        return found
 
-    async def read_operators(self) -> None:
-        found = await self.look(OPERATORS, "KV_CS_POLICY")
-        if found is not None and found.headers is not None:
-            self.trust.take_over(found.data, stamp(found.headers["Nats-Time-Stamp"]))
+    async def look_around(self, subject: str) -> Seen:
+        """The decision, and the slots from the first one on until one is free."""
+        decision = await self.look(subject)
+        slots: list[Msg] = []
+        while (slot := await self.look(f"countersign.v1.realm.{len(slots) + 1}")) is not None:
+            slots.append(slot)
+        return decision, slots
+
+    async def read(self, subject: str) -> tuple[Msg | None, Realm | None]:
+        """The decision, and the realm log at the same moment: two looks show the same. No log without what is known
+        to be in it."""
+        before, seen = None, await self.look_around(subject)
+        while before is None or evidence(before) != evidence(seen):
+            before, seen = seen, await self.look_around(subject)
+        decision, slots = seen
+        log = Realm(self.file["realm"], self.file["log"]["root"])
+        for number, slot in enumerate(slots, 1):
+            log.apply(number, sequence(slot), slot.data)
+        if not log.holds(*self.known):
+            return decision, None
+        self.known = (log.chain[-1].n, log.chain[-1].digest)
+        return decision, log
 
     async def ask(self, args: Any, seconds: float) -> Any:
         """The arguments that ran. Raises `Void` with the verdict or the fault where nothing may run."""
@@ -204,7 +194,7 @@ class Agent:
             "request_id": request_id,
             "workspace": self.file["workspace"],
             "agent": {"name": self.file["agent"], "instance_id": self.instance},
-            "tool": {"name": "send_mail", "effects": "irreversible"},
+            "tool": {"name": "send_mail", "effects": EFFECTS},
             "args": args,
             "args_digest": digest(rfc8785.dumps(args)),
             "risk": RISK,
@@ -218,7 +208,7 @@ class Agent:
         try:
             await self.store(self.subject("request", request_id), payload, first=True)
             print(f"asked {request_id}", flush=True)
-            stored = await self.wait(self.subject("decision", request_id), started, seconds)
+            stored, log = await self.wait(self.subject("decision", request_id), started, seconds)
         except Refused:
             # The request of this id that may stand there is another's: it is not taken back.
             raise
@@ -226,12 +216,11 @@ class Agent:
             # Whatever arrives after this, nothing runs.
             await self.store(self.subject("withdraw", request_id), {"v": 1, "reason": "gave up"}, first=True)
             raise
-        if stored is None:
+        if stored is None or log is None:
             raise Void("expired")
-        await self.read_operators()
         decision = {"decision_id": "unreadable"}
         try:
-            decision = self.judge(request, payload, stored)
+            decision = self.judge(request, payload, stored, log)
             verdict = decision["verdict"]
             need(verdict in SYSTEM or clock() - started < seconds, "late")
         except Void as fault:
@@ -250,8 +239,8 @@ class Agent:
             print(f"the console was not informed that it ran: {why}", file=sys.stderr)
         return args
 
-    async def wait(self, subject: str, started: float, seconds: float) -> Msg | None:
-        """The stored decision; None where there was none at the deadline."""
+    async def wait(self, subject: str, started: float, seconds: float) -> tuple[Msg | None, Realm | None]:
+        """The stored decision with the log to judge it by; None where there was none at the deadline."""
         clock = asyncio.get_running_loop().time
         for look_at in itertools.chain((0.0, 1.0, 2.0, 5.0), itertools.count(20.0, 15.0)):
             until = started + min(look_at, seconds)
@@ -262,30 +251,31 @@ class Agent:
                 stored = await self.look(subject)
                 if self.stopped:
                     raise Void("stopped")
-                if stored is not None:
-                    return stored
+                if stored is not None and (found := await self.read(subject))[1] is not None:
+                    return found
                 if clock() >= until:
                     break
             if clock() - started >= seconds:
                 break
-        return None
+        return None, None
 
     async def receipt(self, request_id: str, decision: dict[str, Any], stage: str, **more: str) -> None:
         said = {"v": 1, "decision_id": decision["decision_id"], "stage": stage}
         at = stamped(dt.datetime.now(dt.UTC))
         await self.store(self.subject("receipt", request_id), {**said, "at": at, **more})
 
-    def judge(self, request: dict[str, Any], payload: bytes, stored: Msg) -> dict[str, Any]:
+    def judge(self, request: dict[str, Any], payload: bytes, stored: Msg, log: Realm) -> dict[str, Any]:
         """The steps of section 5 in their order, but for votes, which are not asked for, and the timer."""
         headers = stored.headers or {}
         key, sig = headers.get("CS-Key", ""), headers.get("CS-Sig", "")
         need(bool(key and sig), "unsigned")
         subject, at = self.subject("decision", request["request_id"]), stamp(headers["Nats-Time-Stamp"])
         need(headers["Nats-Subject"] == subject, "wrong_subject")
-        role = self.trust.role(key, at)
-        need(role is not None, "unknown_key")
+        term = log.term(key, sequence(stored))
+        if term is None or (missing := absence(term, stamped(at), ())) is not None:
+            raise Void("unknown_key" if term is None else missing)
         need(len(stored.data) <= 900 * 1024, "malformed")
-        need(is_signed(key, sig, "decision", self.trust.realm, subject, stored.data), "bad_signature")
+        need(is_signed(key, sig, "decision", self.file["realm"], subject, stored.data), "bad_signature")
         try:
             decision: dict[str, Any] = json.loads(stored.data, object_pairs_hook=unique)
             need(decision["v"] == 1 and isinstance(decision["decision_id"], str), "malformed")
@@ -294,7 +284,7 @@ class Agent:
             need(decision["request_digest"] == digest(payload), "wrong_request_digest")
             verdict, origin = decision["verdict"], decision["origin"]
             is_no = verdict == "deny" or verdict not in {*MORE_THAN_NO, "terminate", *SYSTEM}
-            need(role == ("human" if origin == "operator" else "auto"), "wrong_role")
+            need(term.key["role"] == ("human" if origin == "operator" else "auto"), "wrong_role")
             fits = origin == SYSTEM[verdict] if verdict in SYSTEM else is_no or origin in DECIDING
             need(fits, "wrong_role")
             need(origin not in ("rule", "setup_key") or decision["rule"] is not None, "malformed")
@@ -304,8 +294,10 @@ class Agent:
                 need(edited is (verdict == "modify"), "malformed")
                 runs = digest(rfc8785.dumps(decision["edited_args"])) if edited else request["args_digest"]
                 need(decision["args_digest"] == runs, "wrong_args_digest")
-            if verdict in MORE_THAN_NO:
-                need(self.trust.is_within_limits(key, at, request["workspace"], RISK), "beyond_limit")
+            # Steps 3, 10 and 16, for what is more than no also by the head of the log.
+            facts = Facts(verdict, origin, request["workspace"], RISK, EFFECTS, (), stamped(at))
+            fault = log.agent_fault(key, facts, sequence(stored))
+            need(fault is None, fault or "")
         except (ValueError, KeyError, TypeError) as why:
             raise Void("malformed") from why
         return decision

@@ -6,11 +6,12 @@ import itertools
 import json
 import os
 import uuid
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from countersign import Enrolment, Gate, TrustedKey
+from countersign import Enrolment, Gate, LogHead
 from countersign.clock import ticks
 from countersign.waiting import Wait
 from hypothesis import settings
@@ -42,20 +43,17 @@ class Bench:
         agents = {(WORKSPACE, AGENT): self.agent_key.public, (WORKSPACE, OTHER): self.other_key.public}
         self.server = NatsServer(folder, self.login.public, agents)
 
-    def enrolment(
-        self, *, agent: str = AGENT, trusted: list[tuple[Key, str]] | None = None, realm: str | None = None
-    ):
-        console = self.console
+    def enrolment(self, *, agent: str = AGENT, realm: str | None = None, **log):
+        """As the console would write it now; `log` changes what it says of the log."""
         login = self.agent_key if agent == AGENT else self.other_key
-        keys = trusted if trusted is not None else [(console.human, "human"), (console.auto, "auto")]
         return Enrolment(
             self.server.url,
             WORKSPACE,
             agent,
             login.seed,
             f"_INBOX_{login.public}",
-            realm or console.realm,
-            tuple(TrustedKey(key.public, "Ada", role) for key, role in keys),
+            realm or self.console.realm,
+            LogHead(**{**self.console.log.head(), **log}),
         )
 
 
@@ -128,12 +126,15 @@ def request_id() -> str:
     return str(uuid.uuid4())
 
 
+def as_json(known: Enrolment) -> str:
+    fields = ("nats_url", "workspace", "agent", "nkey_seed", "inbox_prefix", "realm")
+    value = {name: getattr(known, name) for name in fields}
+    return json.dumps(value | {"log": None if known.log is None else asdict(known.log)})
+
+
 @pytest.fixture
 def agent_json(bench: Bench, tmp_path: Path) -> Path:
-    known = bench.enrolment()
     file = tmp_path / "agent.json"
-    fields = ("nats_url", "workspace", "agent", "nkey_seed", "inbox_prefix", "realm")
-    keys = [{"key": key.key, "name": key.name, "role": key.role} for key in known.trusted_keys]
-    file.write_text(json.dumps({**{name: getattr(known, name) for name in fields}, "trusted_keys": keys}))
+    file.write_text(as_json(bench.enrolment()))
     file.chmod(0o600)
     return file

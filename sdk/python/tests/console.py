@@ -14,6 +14,8 @@ import nats
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nats.js.api import DiscardPolicy, RePublish, StreamConfig
 
+from played import Played, b64, listed, record
+
 
 def crc16(data: bytes) -> int:
     crc = 0
@@ -22,10 +24,6 @@ def crc16(data: bytes) -> int:
         for _ in range(8):
             crc = ((crc << 1) ^ 0x1021) & 0xFFFF if crc & 0x8000 else (crc << 1) & 0xFFFF
     return crc
-
-
-def b64(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
 class Key:
@@ -78,6 +76,9 @@ class Console:
     human: Key = field(default_factory=Key)
     auto: Key = field(default_factory=Key)
 
+    def __post_init__(self) -> None:
+        self.log = Played(self.realm, self.human, self.auto)
+
     async def connect(self, url: str, login: Key, **options) -> None:
         self.nc = await nats.connect(
             url, nkeys_seed_str=login.seed, max_reconnect_attempts=-1, reconnect_time_wait=0.1, **options
@@ -86,12 +87,10 @@ class Console:
         self.received: dict[str, list] = {}
         for kind in ("request", "withdraw", "tighten", "receipt", "hello", "alive", "event"):
             self.received[kind] = []
-        await self.nc.subscribe("countersign.v1.*.>", cb=self._keep)
+            await self.nc.subscribe(f"countersign.v1.{kind}.>", cb=self._keep)
 
     async def _keep(self, message) -> None:
-        kind = message.subject.split(".")[2]
-        if kind in self.received:
-            self.received[kind].append(message)
+        self.received[message.subject.split(".")[2]].append(message)
 
     async def create_streams(self) -> None:
         def subjects(*kinds: str) -> list[str]:
@@ -104,7 +103,7 @@ class Console:
         await self.js.add_stream(
             StreamConfig(
                 "CS_DECISIONS",
-                subjects=subjects("decision", "vote"),
+                subjects=[*subjects("decision", "vote"), "countersign.v1.realm.*"],
                 deny_delete=True,
                 deny_purge=True,
                 allow_direct=True,
@@ -116,6 +115,7 @@ class Console:
         await self.js.add_stream(StreamConfig("CS_EVENTS", subjects=subjects("event")))
         await self.js.add_stream(StreamConfig("CS_AGENTS", subjects=subjects("hello"), max_msgs_per_subject=1))
         await self.js.create_key_value(bucket="CS_POLICY", history=64, direct=True)
+        await self.put_log(1)
 
     async def until(self, kind: str, match, seconds: float = 5.0):
         async with asyncio.timeout(seconds):
@@ -189,9 +189,23 @@ class Console:
         await self.store(seen.decision_subject, *self.signed(seen.decision_subject, body, key=key))
         return seen
 
-    async def put_operators(self, operators: list | dict, signer: Key) -> None:
-        value = operators if isinstance(operators, dict) else {"v": 1, "operators": operators}
-        payload = json.dumps(value).encode()
-        sig = signer.sign("policy", self.realm, "$KV.CS_POLICY.operators", payload)
-        kv = await self.js.key_value("CS_POLICY")
-        await kv.put("operators", json.dumps({"payload": b64(payload), "key": signer.public, "sig": sig}).encode())
+    async def put_log(self, first: int, last: int | None = None, **headers: str) -> None:
+        """Store the slots of the log from `first` on as they are in `log`."""
+        for slot in range(first, (len(self.log.messages) if last is None else last) + 1):
+            await self.store(f"countersign.v1.realm.{slot}", self.log.messages[slot - 1], headers)
+
+    async def write(self, by: Key | None = None, **change) -> None:
+        """Sign the next entry and store it."""
+        self.log.add(by or self.human, **change)
+        await self.put_log(len(self.log.messages))
+
+    async def let_in(self, key: Key, name: str = "New", *more: dict, **fields) -> None:
+        """A new operator; what more keys there are the operator adds."""
+        await self.write(operators=[record(self.realm, key, name, **fields)])
+        if more:
+            await self.write(key, operators=[record(self.realm, key, name, *more, **fields)])
+
+    def founder(self, **fields) -> dict:
+        """The record of the console's own person, who is an administrator unless there are limits."""
+        keys = listed(self.realm, self.auto, "auto", self.human)
+        return record(self.realm, self.human, "Ada", keys, **({"admin": True} | fields))

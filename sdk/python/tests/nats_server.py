@@ -19,7 +19,7 @@ SERVICES = [
         for what in ("request", "withdraw", "tighten", "receipt", "event", "hello", "alive")
     ),
     "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.>",
-    "$JS.API.DIRECT.GET.KV_CS_POLICY.$KV.CS_POLICY.operators",
+    "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.realm.*",
 ]
 
 
@@ -48,7 +48,7 @@ def agent_permissions(workspace: str, agent: str, nkey: str) -> dict:
             *(f"countersign.v1.{what}.{name}.*" for what in own),
             *(f"countersign.v1.{what}.{name}" for what in ("event", "hello", "alive")),
             f"$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.{name}.*",
-            "$JS.API.DIRECT.GET.KV_CS_POLICY.$KV.CS_POLICY.operators",
+            "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.realm.*",
         ],
         "subscribe": [f"countersign.v1.decided.{name}.*", f"_INBOX_{nkey}.>"],
     }

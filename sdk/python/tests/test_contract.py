@@ -9,9 +9,11 @@ import json
 import pytest
 from countersign import Decision, Enrolment, Form, Gate, Question, Span, ToolCall, args_digest, payload_digest
 from countersign.clock import now, parse_rfc3339
+from countersign.log import Stored
+from countersign.realm import Realm
+from countersign.records import slot_of
 from countersign.signature import verify
-from countersign.trust import Trust
-from countersign.verify import StoredDecision, judge
+from countersign.verify import judge
 from countersign.wire import SentRequest, build_request
 
 from contract import CONTRACT, valid
@@ -20,6 +22,24 @@ EXAMPLES = CONTRACT / "examples"
 SIGNED = json.loads((EXAMPLES / "signatures.json").read_text())
 DECISIONS = [entry for entry in SIGNED if entry["context"] == "decision"]
 ENROLMENT = Enrolment.load(EXAMPLES / "agent.json")
+AFTERWARDS = 1_000_000
+"""A sequence above those of the log that the example agent was enrolled with."""
+
+
+def example_log() -> Realm:
+    assert ENROLMENT.log is not None
+    [log] = [log for log in VECTORS["logs"] if log["name"] == "letting-in"]
+    assert log["root"] == ENROLMENT.log.root
+    state = Realm(ENROLMENT.realm, log["root"])
+    for sent in log["messages"]:
+        if (slot := slot_of(sent["subject"])) is not None:
+            state.apply(slot, sent["seq"], sent["payload"].encode())
+    assert state.holds(ENROLMENT.log.n, ENROLMENT.log.digest)
+    return state
+
+
+VECTORS = json.loads((CONTRACT / "vectors/realm-log.json").read_text())
+STATE = example_log()
 
 
 def requests() -> dict[str, SentRequest]:
@@ -59,8 +79,8 @@ def test_every_published_decision_is_judged_as_it_reads(entry):
     payload = (EXAMPLES / entry["file"]).read_bytes()
     body = json.loads(payload)
     request = requests()[body["request_digest"]]
-    stored = StoredDecision(entry["subject"], payload, {"CS-Key": entry["key"], "CS-Sig": entry["sig"]}, now(), 1)
-    decision = judge(stored, request, Trust(ENROLMENT.realm, ENROLMENT.trusted_keys), late=False)
+    stored = Stored(entry["subject"], payload, {"CS-Key": entry["key"], "CS-Sig": entry["sig"]}, now(), AFTERWARDS)
+    decision = judge(stored, request, STATE, late=False)
     assert decision.verdict == body["verdict"]
     assert decision.allowed is (body["verdict"] in ("approve", "modify"))
     if decision.allowed:

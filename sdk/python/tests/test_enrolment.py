@@ -6,12 +6,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from countersign import BusUnreachableError, Enrolment, EnrolmentError, Gate, SyncGate
+from countersign import BusUnreachableError, Enrolment, EnrolmentError, Gate, LogHead, SyncGate
 from countersign.login import Login
 
 from console import Key
 
 KEY, OTHER = Key(), Key()
+HEAD: dict[str, object] = {"root": "sha256:" + "0a" * 32, "n": 3, "digest": "sha256:" + "0b" * 32}
 WHOLE = {
     "nats_url": "nats://127.0.0.1:1",
     "workspace": "acme",
@@ -19,12 +20,12 @@ WHOLE = {
     "nkey_seed": KEY.seed,
     "inbox_prefix": f"_INBOX_{KEY.public}",
     "realm": "01234567-89ab-4def-8123-456789abcdef",
-    "trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human"}],
+    "log": HEAD,
 }
 
 
-def trusting(**about: object) -> dict:
-    return {"trusted_keys": [{"key": KEY.public, "name": "Ada", "role": "human", **about}]}
+def naming(**about: object) -> dict:
+    return {"log": {**HEAD, **about}}
 
 
 DAMAGED = [
@@ -46,12 +47,16 @@ DAMAGED = [
     ({"inbox_prefix": f"_INBOX_{OTHER.public}"}, "`inbox_prefix` is not that of `nkey_seed`"),
     ({"inbox_prefix": "_INBOX"}, "`inbox_prefix` is not that of `nkey_seed`"),
     ({"inbox_prefix": 5}, "`inbox_prefix` is not text"),
-    ({"trusted_keys": None}, "`trusted_keys` is not a list"),
-    (trusting(key=KEY.damaged), "checksum"),
-    (trusting(role="boss"), "human or auto"),
-    (trusting(**{"from": "yesterday"}), "time stamps"),
-    (trusting(until="2026-11-21"), "time stamps"),
-    (trusting(until=5), "time stamps"),
+    ({"log": []}, "`log` is not"),
+    ({"log": {}}, "`log` is not"),
+    ({"log": "sha256:" + "0a" * 32}, "`log` is not"),
+    (naming(root=None), "`log` is not"),
+    (naming(root="0a" * 32), "`log` is not"),
+    (naming(digest="sha256:" + "0A" * 32), "`log` is not"),
+    (naming(n="3"), "`log` is not"),
+    (naming(n=0), "`log` is not"),
+    (naming(n=3.0), "`log` is not"),
+    (naming(n=True), "`log` is not"),
     ({"tls_ca": 5}, "`tls_ca` is not a path"),
 ]
 
@@ -102,7 +107,7 @@ def test_an_enrolment_is_read_whole(tmp_path, caplog):
     file.chmod(0o644)
     read = Enrolment.load(file)
     assert (read.workspace, read.agent, read.realm) == ("acme", "bot", WHOLE["realm"])
-    assert [key.key for key in read.trusted_keys] == [KEY.public]
+    assert read.log == LogHead(**HEAD)
     assert read.inbox_prefix == f"_INBOX_{KEY.public}"
     assert Enrolment.parse({**WHOLE, "inbox_prefix": None}) == read
     assert Enrolment.parse({**WHOLE, "realm": WHOLE["realm"].upper()}) == read

@@ -11,10 +11,10 @@ from multiprocessing import get_context
 import pytest
 from countersign import CountersignError, Decision, NotAllowedError, VoidDecisionError, errors
 from countersign.bus import NotSentError
-from countersign.verify import StoredDecision
+from countersign.log import Stored
 
 DENIED = Decision.unanswered("r", "deny", "operator")
-STORED = StoredDecision("s", b"{}", {"CS-Key": "k"}, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), 7)
+STORED = Stored("s", b"{}", {"CS-Key": "k"}, dt.datetime(2026, 11, 21, tzinfo=dt.UTC), 7)
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, CountersignError)]
 REFUSED = NotAllowedError("was not run", verdict="deny", decision=DENIED)
 WITH_MORE: dict[type, CountersignError] = {

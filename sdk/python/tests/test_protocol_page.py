@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import hashlib
 import json
 import re
@@ -15,10 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Bench, opened
+from conftest import Bench, as_json, opened
 from console import Key, b64, canonical_digest
 from contract import CONTRACT, valid
 from nats_server import REPOSITORY
+from played import record
 from test_contract import EXAMPLES, SIGNED
 
 PAGE = (CONTRACT / "v1.md").read_text()
@@ -57,7 +57,7 @@ SECTIONS = {
     "2": ["request"],
     "5": ["decision", "vote", "agent"],
     "6": ["hello", "alive", "span", "receipt", "tighten", "withdraw"],
-    "8": ["signed-envelope", "operators", "anchor"],
+    "8": ["signed-envelope", "realm-entry", "ask", "anchor"],
 }
 
 
@@ -90,7 +90,7 @@ def test_the_python_of_the_page_takes_the_example_and_nothing_else(tmp_path, fil
 
 @pytest.fixture(scope="module")
 async def own(tmp_path_factory: pytest.TempPathFactory):
-    """A realm of its own, whose list of operators no other test reads."""
+    """A realm of its own, whose log no other test reads."""
     made = await opened(Bench(tmp_path_factory.mktemp("bare")))
     yield made
     await made.console.nc.close()
@@ -99,11 +99,8 @@ async def own(tmp_path_factory: pytest.TempPathFactory):
 
 @pytest.fixture
 def start(own: Bench, tmp_path: Path):
-    known = own.enrolment()
-    fields = ("nats_url", "workspace", "agent", "nkey_seed", "inbox_prefix", "realm")
-    keys = [{"key": key.key, "name": key.name, "role": key.role} for key in known.trusted_keys]
     file = tmp_path / "agent.json"
-    file.write_text(json.dumps({**{name: getattr(known, name) for name in fields}, "trusted_keys": keys}))
+    file.write_text(as_json(own.enrolment()))
 
     async def started(*options: str) -> tuple[asyncio.subprocess.Process, str]:
         pipe = asyncio.subprocess.PIPE
@@ -197,16 +194,9 @@ async def test_the_bare_agent_runs_nothing_after_its_own_time_or_after_sigterm(o
     valid("withdraw", withdraw.data)
 
 
-async def test_the_bare_agent_follows_the_list_of_operators(own: Bench, start):
-    """Last of those that share the realm: the list stays."""
+async def test_the_bare_agent_reads_the_log_of_operators(own: Bench, start, tmp_path: Path):
+    """Last of those that share the realm: what it changes stays."""
     console, newcomer = own.console, Key()
-
-    def term(key: Key, role: str = "human", **more: object) -> dict:
-        return {"key": key.public, "name": "x", "role": role, "from": "2026-01-01T00:00:00Z", "until": None, **more}
-
-    async def listed(at: int, signer: Key, *terms: dict) -> None:
-        stamp = (dt.datetime.now(dt.UTC) + dt.timedelta(seconds=at)).isoformat()
-        await console.put_operators({"v": 1, "operators": list(terms), "at": stamp}, signer)
 
     async def answer(key: Key) -> str:
         process, request_id = await start()
@@ -216,13 +206,23 @@ async def test_the_bare_agent_follows_the_list_of_operators(own: Bench, start):
         await console.store(seen.decision_subject, payload, headers)
         return (await ended(process))[1].split("{")[0].strip()
 
-    await listed(0, newcomer, term(newcomer))
-    assert await answer(newcomer) == "not run, unknown_key", "a list that a stranger signed"
-    await listed(1, console.human, term(console.human), term(newcomer))
+    slot = len(console.log.messages) + 1
+    console.log.junk(b"junk")
+    await console.put_log(slot, Status="404", **{"Nats-Sequence": "1"})
+    assert await answer(newcomer) == "not run, unknown_key"
+    await console.let_in(newcomer)
     assert await answer(newcomer) == "sent"
-    await listed(2, console.human, term(console.human), term(newcomer, max_risk="low"))
+    await console.write(operators=[record(console.realm, newcomer, "x", limits={"max_risk": "low"})])
     assert await answer(newcomer) == "not run, beyond_limit"
-    await listed(-60, console.human, term(console.human), term(newcomer))
-    assert await answer(newcomer) == "sent", "an agent that starts knows no later one"
-    await listed(70, console.human, term(console.human), term(newcomer))
-    assert await answer(newcomer) == "not run, unknown_key", "signed for a time to come"
+    await console.write(operators=[{"id": newcomer.public, "keys": []}])
+    assert await answer(newcomer) == "not run, unknown_key"
+    assert await answer(console.human) == "sent"
+
+
+async def test_the_bare_agent_believes_no_log_without_the_entry_that_it_knows(own: Bench, start, tmp_path: Path):
+    file = tmp_path / "agent.json"
+    whole = json.loads(file.read_text())
+    file.write_text(json.dumps({**whole, "log": {**whole["log"], "digest": "sha256:" + "0" * 64}}))
+    process, request_id = await start("--seconds", "1")
+    await own.console.decide(request_id)
+    assert await ended(process) == (1, "not run, expired\n")

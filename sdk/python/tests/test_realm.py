@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import json
 
 import pytest
+from countersign import LogHead
+from countersign.clock import parse_rfc3339
 from countersign.log import Log, Stored, answered, subject_of
 from countersign.realm import Facts, Realm
 from countersign.records import read_entry, slot_of
 
+import played
 from console import Key
 from contract import CONTRACT
 
@@ -19,25 +21,12 @@ SUBJECT = "countersign.v1.realm"
 ADA, GRACE, CONSOLE, PAPER = (Key(secret=bytes([byte]) * 32) for byte in (1, 2, 10, 0x50))
 
 
-def proof(key, role, operator):
-    return key.sign("key", REALM, SUBJECT, f"{operator}\n{role}".encode())
-
-
 def listed(key, role="human", operator=None, **fields):
-    return {"key": key.public, "role": role, "proof": proof(key, role, operator or key.public), **fields}
+    return played.listed(REALM, key, role, operator, **fields)
 
 
 def record(key, name="Ada", *, keys=None, **fields):
-    return {"id": key.public, "name": name, "keys": [listed(key)] if keys is None else keys, **fields}
-
-
-def envelope(key, payload):
-    sealed = {
-        "payload": base64.urlsafe_b64encode(payload).rstrip(b"=").decode(),
-        "key": key.public,
-        "sig": key.sign("realm", REALM, SUBJECT, payload),
-    }
-    return json.dumps(sealed).encode()
+    return {**played.record(REALM, key, name, **fields), **({} if keys is None else {"keys": keys})}
 
 
 class Pen:
@@ -53,7 +42,7 @@ class Pen:
     def message(self, by, /, **change):
         head = self.state.chain[-1].digest if self.state.chain else None
         frame = {"v": 1, "n": len(self.state.chain) + 1, "prev": head, "at": "x", "by": by.public, "policy": None}
-        return envelope(by, json.dumps({**frame, **change}).encode())
+        return played.sealed(REALM, by, json.dumps({**frame, **change}).encode())
 
     def store(self, message):
         self.slot += 1
@@ -91,11 +80,7 @@ def test_a_slot_is_a_decimal_number_and_no_other_subject_is_one(subject, slot):
         {"operators": [{"id": Key().public, "keys": []} for _ in range(101)]},
         {"operators": [record(GRACE, "x" * 257)]},
         {"operators": [record(GRACE, "")]},
-        {
-            "operators": [
-                record(GRACE, keys=[listed(GRACE)] + [listed(Key(), operator=GRACE.public) for _ in range(16)])
-            ]
-        },
+        {"operators": [record(GRACE, keys=[listed(GRACE)] + [listed(Key(), operator=GRACE) for _ in range(16)])]},
         {"operators": [record(GRACE, keys=[listed(GRACE, role="auto")])]},
         {"operators": [record(GRACE, admin=1)]},
         {"operators": [record(GRACE, limits={"workspaces": [1]})]},
@@ -156,7 +141,7 @@ def test_the_same_recovery_key_again_changes_nothing_and_no_name_or_limit_is_nul
 
 def test_who_is_named_twice_in_one_entry_is_taken_whatever_comes_first():
     pen = Pen()
-    beside = record(ADA, admin=True, keys=[listed(ADA), listed(GRACE, operator=ADA.public)])
+    beside = record(ADA, admin=True, keys=[listed(ADA), listed(GRACE, operator=ADA)])
     away = {"id": GRACE.public, "keys": []}
     assert pen.write(ADA, operators=[beside, away]) == "key_taken"
     assert pen.write(ADA, operators=[away, beside]) == "key_taken"
@@ -164,19 +149,27 @@ def test_who_is_named_twice_in_one_entry_is_taken_whatever_comes_first():
     assert pen.write(GRACE, operators=[away]) == "key_taken"
 
 
+STAMP = "2026-11-25T12:00:00.123456789Z"
+AT = parse_rfc3339(STAMP)
+
+
 def headers(slot, sequence, **more):
     return {
         "Nats-Subject": subject_of(slot),
         "Nats-Sequence": str(sequence),
         "Nats-Stream": "CS_DECISIONS",
-        "Nats-Time-Stamp": "t",
+        "Nats-Time-Stamp": STAMP,
         **more,
     }
 
 
 def test_only_an_answer_without_a_sequence_says_that_a_slot_is_free():
-    assert answered(3, {"Status": "404"}, b"") is None
-    assert answered(3, headers(3, 9, Status="404"), b"x") == Stored(3, 9, "t", b"x")
+    subject = subject_of(3)
+    assert answered(subject, {"Status": "404"}, b"") is None
+    assert answered(subject, headers(3, 9, Status="404"), b"x") == Stored(subject, b"x", {}, AT, 9)
+    whole = headers(3, 9)
+    del whole["Nats-Stream"]
+    assert answered(subject, whole, b"x") == Stored(subject, b"x", {}, AT, 9)
     for wrong in (
         {},
         {"Status": "408"},
@@ -184,9 +177,14 @@ def test_only_an_answer_without_a_sequence_says_that_a_slot_is_free():
         headers(3, 9, **{"Nats-Stream": "MIRROR"}),
         headers(3, "nine"),
         headers(3, 9, **{"Nats-Subject": "countersign.v1.realm.03"}),
+        headers(3, 9, **{"Nats-Time-Stamp": "soon"}),
     ):
         with pytest.raises(ValueError, match=r"."):
-            answered(3, wrong, b"x")
+            answered(subject, wrong, b"x")
+
+
+def at(slot, sequence, payload):
+    return Stored(subject_of(slot), payload, {}, AT, sequence)
 
 
 def stored(log):
@@ -195,7 +193,7 @@ def stored(log):
         for message in log["messages"]
         if "payload" in message
     ]
-    return [Stored(slot, sequence, "t", text.encode()) for slot, sequence, text in sorted(sent)]
+    return [at(slot, sequence, text.encode()) for slot, sequence, text in sorted(sent)]
 
 
 LOGS = {log["name"]: log for log in VECTORS["logs"]}
@@ -205,10 +203,14 @@ def known(log, n):
     return next(entry["digest"] for entry in log["expect"]["chain"] if entry["n"] == n)
 
 
+def knowing(log, n, digest=None):
+    return Log(REALM, LogHead(log["root"], n, digest or known(log, n)))
+
+
 def test_an_agent_reads_on_and_begins_again_where_the_log_was_put_back():
     log, back = LOGS["rotation"], LOGS["put-back"]
     slots = stored(log)
-    mine = Log(REALM, log["root"], 2, known(log, 2))
+    mine = knowing(log, 2)
     assert mine.fault == "log_short"
     assert not mine.extend(None, slots)
     mine.restart(slots[:1])
@@ -219,8 +221,8 @@ def test_an_agent_reads_on_and_begins_again_where_the_log_was_put_back():
     assert len(mine.state.chain) == 4
     # In the new stream the slot that was read last has other bytes.
     again = stored(back)
-    assert not mine.extend(again[mine.last.slot - 1], [])
-    assert not mine.extend(again[mine.last.slot - 1], again[mine.last.slot :])
+    assert not mine.extend(again[slot_of(mine.last.subject) - 1], [])
+    assert not mine.extend(again[slot_of(mine.last.subject) - 1], again[slot_of(mine.last.subject) :])
     mine.restart(again)
     assert (mine.fault, len(mine.state.chain), mine.state.next_slot) == (None, 4, 10)
     # Rolled back: what is known is not there any more.
@@ -231,7 +233,7 @@ def test_an_agent_reads_on_and_begins_again_where_the_log_was_put_back():
 def test_an_agent_that_knew_an_end_believes_nothing_of_a_log_that_lost_it():
     log = LOGS["parted"]
     lost = next(anchor["digest"] for anchor in log["anchors"] if not anchor["holds"])
-    mine = Log(REALM, log["root"], 3, lost)
+    mine = knowing(log, 3, lost)
     mine.restart(stored(log))
     assert mine.fault == "log_differs"
 
@@ -239,9 +241,9 @@ def test_an_agent_that_knew_an_end_believes_nothing_of_a_log_that_lost_it():
 def test_a_slot_below_the_highest_sequence_is_read_from_the_first_slot_on():
     log = LOGS["letting-in"]
     slots = stored(log)
-    mine = Log(REALM, log["root"], 1, known(log, 1))
+    mine = knowing(log, 1)
     mine.restart(slots[:4])
-    late = Stored(5, mine.last.sequence, "t", b"junk")
+    late = at(5, mine.last.sequence, b"junk")
     assert not mine.extend(mine.last, [late])
     facts = Facts("approve", "operator", "acme", "low", None, (), "2026-11-25T12:00:00.000Z")
     assert mine.state.fault(ADA.public, facts) is None

@@ -15,7 +15,7 @@ from jsonschema import Draft202012Validator, FormatChecker
 
 from console import b64
 from contract import CONTRACT
-from test_trust import CONSOLE, IN_TIME, OTHERS, REQUEST, SEEN, SEEN_TWO, TRUST, TWO, stored
+from test_judge import CONSOLE, IN_TIME, OTHERS, REQUEST, SEEN, SEEN_TWO, STATE, TWO, stored
 
 FORMATS = FormatChecker(formats=())
 FORMATS.checks("uuid", raises=ValueError)(lambda text: str(uuid.UUID(text)) == text.lower())
@@ -41,7 +41,7 @@ DECISION_FIELDS = sorted(SCHEMAS["decision"].schema["properties"])
 
 def is_void(message, request=REQUEST) -> bool:
     try:
-        judge(message, request, TRUST, IN_TIME)
+        judge(message, request, STATE, IN_TIME)
     except VoidDecisionError:
         return True
     return False
@@ -78,7 +78,7 @@ def test_a_decision_that_its_schema_refuses_is_never_believed(name, value):
 def test_a_field_of_another_shape_voids_an_approval(name, value):
     message = stored(SEEN, {**GOOD, name: value})
     with pytest.raises(VoidDecisionError) as refusal:
-        judge(message, REQUEST, TRUST, IN_TIME)
+        judge(message, REQUEST, STATE, IN_TIME)
     assert refusal.value.code == "malformed"
 
 
@@ -86,14 +86,14 @@ def test_null_stands_for_an_optional_field_that_is_absent_and_unknown_fields_are
     optional = ("message", "response", "scope", "rule", "policy_digest", "votes")
     body = {**GOOD, **dict.fromkeys(optional), "of_tomorrow": {"scope": 5}}
     assert SCHEMAS["decision"].is_valid(body)
-    decision = judge(stored(SEEN, body), REQUEST, TRUST, IN_TIME)
+    decision = judge(stored(SEEN, body), REQUEST, STATE, IN_TIME)
     assert decision.allowed
     assert decision.payload["of_tomorrow"] == {"scope": 5}
 
 
 def test_the_votes_of_this_test_count():
     votes = [CONSOLE.vote(SEEN_TWO, key) for key in (CONSOLE.human, OTHERS[0])]
-    assert judge(stored(SEEN_TWO, CONSOLE.decision(SEEN_TWO, votes=votes)), TWO, TRUST, IN_TIME).allowed
+    assert judge(stored(SEEN_TWO, CONSOLE.decision(SEEN_TWO, votes=votes)), TWO, STATE, IN_TIME).allowed
 
 
 @given(st.sampled_from(sorted(SCHEMAS["vote"].schema["properties"])), odd)

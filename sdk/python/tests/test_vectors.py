@@ -8,12 +8,12 @@ import json
 import pytest
 from countersign import VoidDecisionError
 from countersign.clock import is_rfc3339, now, parse_rfc3339
-from countersign.trust import Trust
-from countersign.verify import StoredDecision, judge
+from countersign.log import Stored
+from countersign.verify import judge
 
 from console import Key
 from contract import CONTRACT
-from test_contract import ENROLMENT, EXAMPLES, SIGNED, requests
+from test_contract import AFTERWARDS, ENROLMENT, EXAMPLES, SIGNED, STATE, requests
 
 VECTORS = json.loads((CONTRACT / "vectors/decisions.json").read_text())
 ADA = Key(secret=b"\x01" * 32)
@@ -25,9 +25,9 @@ def fault(text: str) -> str | None:
     """Of the decision of these bytes, signed by the operator of the examples."""
     payload, request = text.encode(), requests()[json.loads(EXAMPLE)["request_digest"]]
     headers = {"CS-Key": ADA.public, "CS-Sig": ADA.sign("decision", ENROLMENT.realm, SUBJECT, payload)}
-    stored = StoredDecision(SUBJECT, payload, headers, now(), 1)
+    stored = Stored(SUBJECT, payload, headers, now(), AFTERWARDS)
     try:
-        judge(stored, request, Trust(ENROLMENT.realm, ENROLMENT.trusted_keys), late=False)
+        judge(stored, request, STATE, late=False)
     except VoidDecisionError as error:
         return error.code
     return None

@@ -70,9 +70,9 @@ async def test_a_hint_whose_look_is_not_answered_is_looked_after_again(
 ):
     direct_get, left = gate._bus.direct_get, list(looks)
 
-    async def failing(stream, subject, **options):
-        stored = await direct_get(stream, subject, **options)
-        if stored is None or stream != "CS_DECISIONS" or not left:
+    async def failing(subject, **options):
+        stored = await direct_get(subject, **options)
+        if stored is None or ".decision." not in subject or not left:
             return stored
         if left.pop(0) == "unanswered":
             raise BusUnreachableError("no answer from the bus")
@@ -116,7 +116,7 @@ async def test_a_bus_that_stays_away_denies_at_the_deadline(own, request_id, pau
 
 
 async def test_no_bus_at_all_is_told_in_time():
-    nobody = Enrolment("nats://127.0.0.1:1", WORKSPACE, AGENT, None, "_INBOX", "r", ())
+    nobody = Enrolment("nats://127.0.0.1:1", WORKSPACE, AGENT, None, "_INBOX", "r")
     with pytest.raises(BusUnreachableError) as problem:
         async with asyncio.timeout(SOON), Gate.connect(nobody, insecure=True, connect_timeout=0.5):
             pass
@@ -126,7 +126,7 @@ async def test_no_bus_at_all_is_told_in_time():
 async def test_speaking_as_another_agent_is_refused_at_once(bench):
     known = bench.enrolment()
     impostor = Enrolment(
-        known.nats_url, WORKSPACE, OTHER, known.nkey_seed, known.inbox_prefix, known.realm, known.trusted_keys
+        known.nats_url, WORKSPACE, OTHER, known.nkey_seed, known.inbox_prefix, known.realm, known.log
     )
     with pytest.raises(BusRefusedError) as refusal:
         async with asyncio.timeout(SOON), Gate.connect(impostor, connect_timeout=3600):

@@ -4,7 +4,7 @@ Anything that goes wrong here means "do not run": every error is a `CountersignE
 """
 
 from .digest import args_digest, payload_digest, selectools64
-from .enrolment import Enrolment, TrustedKey
+from .enrolment import Enrolment, LogHead
 from .errors import (
     AlreadyAskedError,
     ArgumentsChangedError,
@@ -48,6 +48,7 @@ __all__ = [
     "GateClosedError",
     "InvalidRequestError",
     "JournalError",
+    "LogHead",
     "NotAllowedError",
     "Question",
     "Risk",
@@ -56,7 +57,6 @@ __all__ = [
     "SyncGate",
     "TooManyWaitingError",
     "ToolCall",
-    "TrustedKey",
     "Verdict",
     "VoidDecisionError",
     "args_digest",

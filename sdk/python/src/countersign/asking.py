@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections.abc import Awaitable, Callable
 
 from .afterwards import Afterwards
 from .bus import Bus
@@ -17,8 +16,8 @@ from .degraded import Degraded, words_of
 from .errors import AlreadyAskedError, CountersignError, TooManyWaitingError, VoidDecisionError
 from .journal import Entry
 from .letters import refusal, response_to, withdrawal
+from .looks import Looks
 from .outbox import Outbox
-from .trust import Trust
 from .verify import Decision
 from .waiting import Wait
 from .wire import SentRequest
@@ -32,11 +31,10 @@ IO_SECONDS = 2.0
 class Asking:
     """Asks, waits, and hands in the first receipt of each answer."""
 
-    def __init__(self, trust: Callable[[], Trust], refresh_trust: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, looks: Looks) -> None:
         self._bus: Bus
         self._outbox: Outbox
-        self._trust = trust
-        self._refresh_trust = refresh_trust
+        self._looks = looks
         self.waits: dict[str, Wait] = {}
         """By request id."""
         self._afterwards: Afterwards
@@ -67,8 +65,7 @@ class Asking:
         wait = Wait(
             request,
             self._bus,
-            self._trust,
-            self._refresh_trust,
+            self._looks,
             io_timeout=IO_SECONDS,
             seconds_left=seconds_left,
         )

@@ -20,11 +20,10 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import MaxPayloadError, NoRespondersError
 
-from .clock import parse_rfc3339
 from .enrolment import Enrolment
 from .errors import BusLoginError, BusRefusedError, BusTlsError, BusUnreachableError, CountersignError
+from .log import STREAM, Stored, answered
 from .login import GuardedClient, Login, login_fault
-from .verify import StoredDecision
 
 log = logging.getLogger("countersign")
 
@@ -225,24 +224,12 @@ class Bus:
             raise BusUnreachableError(f"the bus does not take the message now: {text} ({code})")
         raise BusRefusedError(f"the bus refused the message: {text} ({code})", code=f"bus_{code}")
 
-    async def direct_get(self, stream: str, subject: str, *, timeout: float) -> StoredDecision | None:
-        """The message stored on `subject`, None if there is none. Raises `BusUnreachableError`."""
-        reply = await self._request(f"$JS.API.DIRECT.GET.{stream}.{subject}", b"", timeout, None)
-        headers = reply.headers or {}
-        status = headers.get("Status")
-        if status == "404":
-            return None
+    async def direct_get(self, subject: str, *, timeout: float) -> Stored | None:
+        """What `CS_DECISIONS` has on `subject`, None if there is nothing. Raises `BusUnreachableError`."""
+        reply = await self._request(f"$JS.API.DIRECT.GET.{STREAM}.{subject}", b"", timeout, None)
         try:
-            if status is not None:
-                raise ValueError(status)
-            return StoredDecision(
-                subject=headers["Nats-Subject"],
-                payload=reply.data,
-                headers=headers,
-                stored_at=parse_rfc3339(headers["Nats-Time-Stamp"]),
-                sequence=int(headers["Nats-Sequence"]),
-            )
-        except (KeyError, ValueError) as error:
+            return answered(subject, reply.headers or {}, reply.data)
+        except ValueError as error:
             raise BusUnreachableError(f"the bus sent an unreadable answer: {error}") from error
 
     async def _request(self, subject: str, payload: bytes, timeout: float, headers: dict[str, str] | None) -> Msg:

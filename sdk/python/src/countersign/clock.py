@@ -59,3 +59,8 @@ def parse_rfc3339(text: str) -> dt.datetime:
     if leap and (moment.day, moment.hour, moment.minute) != (last, 23, 59):
         raise ValueError("no leap second ends there")
     return moment
+
+
+def rfc3339(moment: dt.datetime) -> str:
+    """RFC 3339 in UTC with milliseconds, the protocol's spelling."""
+    return moment.astimezone(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

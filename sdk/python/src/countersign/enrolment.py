@@ -1,6 +1,6 @@
 """Who this agent is and whom it believes: the `agent.json` that `countersign enroll` wrote.
 
-Refuses to start without trusted keys unless `insecure` is set: an agent that believes nobody in particular
+Refuses to start without a log of operators unless `insecure` is set: an agent that believes nobody in particular
 believes everybody.
 """
 
@@ -18,10 +18,8 @@ from typing import Any
 
 import nkeys  # type: ignore[import-untyped]
 
-from .clock import is_rfc3339
 from .errors import EnrolmentError
-from .signature import decode_public_key
-from .words import RISKS
+from .signature import is_digest
 
 log = logging.getLogger("countersign")
 
@@ -32,60 +30,27 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 
 REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
-ROLES = ("human", "auto")
-
 FILES = ("tls_ca", "tls_cert", "tls_key", "nats_creds")
 """Fields that name a file; in `agent.json` they are relative to it."""
 
 
 @dataclass(frozen=True, slots=True)
-class TrustedKey:
-    """A key that may sign decisions. `role` is `human` or `auto`; `since` and `until` are server time, RFC 3339."""
+class LogHead:
+    """Which log of operators an agent believes: the digest of its entry 1, and number and digest of its last entry
+    when the agent was enrolled."""
 
-    key: str
-    name: str
-    role: str
-    since: str | None = None
-    until: str | None = None
-    workspaces: tuple[str, ...] | None = None
-    """The only workspaces in which it may say more than no; None: all."""
-    max_risk: str | None = None
-    """The highest risk at which it may say more than no; None: any. An unknown word reads `safe`."""
-    took_over: str | None = None
-    """The key of the same person from which it has taken over, by that key's own word."""
+    root: str
+    n: int
+    digest: str
 
     @classmethod
-    def parse(cls, value: Any) -> TrustedKey:
-        """From an entry of `trusted_keys` or of `operators`. Raises `ValueError` on any other shape."""
-        if not isinstance(value, dict):
-            raise ValueError("a trusted key is an object")
-        key, name, role = value.get("key"), value.get("name"), value.get("role")
-        if not isinstance(key, str) or not isinstance(name, str) or role not in ROLES:
-            raise ValueError("a trusted key has `key`, `name` and a `role` of human or auto")
-        decode_public_key(key)
-        since, until = value.get("from"), value.get("until")
-        for stamp in (since, until):
-            # One that cannot be read would be met when a decision is judged, by who cannot answer for it.
-            if stamp is not None and not (isinstance(stamp, str) and is_rfc3339(stamp)):
-                raise ValueError("`from` and `until` are time stamps such as 2026-11-21T12:00:00.000Z")
-        workspaces, max_risk = value.get("workspaces"), value.get("max_risk")
-        if workspaces is not None:
-            if not isinstance(workspaces, list) or not all(isinstance(name, str) for name in workspaces):
-                raise ValueError("`workspaces` is a list of names")
-            workspaces = tuple(workspaces)
-        if max_risk is not None and max_risk not in RISKS:
-            max_risk = RISKS[0]
-        return cls(key, name, role, since, until, workspaces, max_risk)
-
-    def is_limited(self) -> bool:
-        """Whether it has any limit."""
-        return self.workspaces is not None or self.max_risk is not None
-
-    def may_allow(self, workspace: str, risk: str) -> bool:
-        """Whether its limits let it say more than no to a request of this workspace and effective risk."""
-        if self.workspaces is not None and workspace not in self.workspaces:
-            return False
-        return self.max_risk is None or RISKS.index(risk) <= RISKS.index(self.max_risk)
+    def parse(cls, value: Any) -> LogHead:
+        """From `log` of `agent.json`. Raises `ValueError` on any other shape."""
+        found = [value.get(name) if isinstance(value, dict) else None for name in ("root", "n", "digest")]
+        root, n, digest = found
+        if not (is_digest(root) and is_digest(digest) and type(n) is int and n > 0):
+            raise ValueError("`log` is not {root, n, digest}")
+        return cls(root, n, digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +63,8 @@ class Enrolment:
     nkey_seed: str | None = field(repr=False)
     inbox_prefix: str
     realm: str
-    trusted_keys: tuple[TrustedKey, ...]
+    log: LogHead | None = None
+    """None: it believes nobody, and is good for a trial only."""
     tls_ca: str | None = None
     """PEM of the authorities that may sign the bus's certificate; without it the system's. Asks for TLS."""
     tls_cert: str | None = None
@@ -158,13 +124,10 @@ class Enrolment:
         seed = value.get("nkey_seed")
         if seed is not None and not isinstance(seed, str):
             raise EnrolmentError(f"{name}: `nkey_seed` is not text")
-        listed = value.get("trusted_keys", [])
-        if not isinstance(listed, list):
-            raise EnrolmentError(f"{name}: `trusted_keys` is not a list")
         try:
-            keys = tuple(TrustedKey.parse(entry) for entry in listed)
+            head = LogHead.parse(value["log"]) if value.get("log") is not None else None
         except ValueError as error:
-            raise EnrolmentError(f"{name}: {error}") from error
+            raise EnrolmentError(f"{name}: {error}; run `countersign enroll` again") from error
         prefix = value.get("inbox_prefix")
         if not isinstance(prefix, str | None):
             raise EnrolmentError(f"{name}: `inbox_prefix` is not text")
@@ -180,7 +143,7 @@ class Enrolment:
             raise EnrolmentError(f"{name}: `realm` is not a UUID; run `countersign enroll` again") from error
         try:
             prefix = prefix or (f"_INBOX_{public_key(seed)}" if seed else "_INBOX")
-            return cls(url, workspace, agent, seed, prefix.rstrip("."), realm, keys, **files)
+            return cls(url, workspace, agent, seed, prefix.rstrip("."), realm, head, **files)
         except EnrolmentError as error:
             raise EnrolmentError(f"{name}: {error}") from error
 

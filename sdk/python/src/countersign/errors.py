@@ -103,7 +103,7 @@ class VoidDecisionError(CountersignError):
     def __init__(self, message: str, *, code: str, stored: Any = None) -> None:
         super().__init__(message, code=code)
         self.stored = stored
-        """The message that was judged (`verify.StoredDecision`), for the receipt."""
+        """The message that was judged (`log.Stored`), for the receipt."""
 
 
 class NotAllowedError(CountersignError):

@@ -35,11 +35,11 @@ from .letters import (
     span_payload,
     withdrawal,
 )
+from .looks import Looks
 from .outbox import Letter, Outbox
 from .presence import Presence
 from .process import check_process
 from .spans import SpanQueue
-from .trust import Trust, take_over
 from .verify import Decision
 from .wire import (
     AboutCall,
@@ -62,15 +62,15 @@ class Gate:
     A process that was forked from this one needs a gate of its own: there every method raises `GateClosedError`.
     """
 
-    def __init__(self, enrolment: Enrolment, trust: Trust, agent: dict[str, Any], introduction: Introduction) -> None:
+    def __init__(self, enrolment: Enrolment, agent: dict[str, Any], introduction: Introduction) -> None:
         self._enrolment = enrolment
-        self._trust = trust
+        self._looks = Looks(enrolment.realm, enrolment.log)
         self._agent = agent
         self._instance_id: str = agent["instance_id"]
         self._bus: Bus
         self._spans: SpanQueue
         self._outbox: Outbox
-        self._asking = Asking(lambda: self._trust, self._refresh_trust)
+        self._asking = Asking(self._looks)
         self._background: set[asyncio.Task[None]] = set()
         self._presence = Presence(enrolment, agent, introduction)
         self._closed = False
@@ -106,15 +106,16 @@ class Gate:
         the agent that started this one. Raises `EnrolmentError`, `InvalidRequestError` or a bus error.
         """
         known = enrolment if isinstance(enrolment, Enrolment) else Enrolment.load(enrolment)
-        if not known.trusted_keys and not insecure:
-            raise EnrolmentError("agent.json trusts no key; enrol again, or pass insecure=True for a trial")
-        trust = Trust(known.realm, known.trusted_keys, insecure=insecure and not known.trusted_keys)
-        if trust.insecure:
+        if known.log is None and not insecure:
+            raise EnrolmentError(
+                "agent.json names no log of operators; enrol again, or pass insecure=True for a trial"
+            )
+        if known.log is None:
             log.warning("insecure: signatures of decisions are not checked")
         said = {"framework": framework, "framework_version": framework_version, "type": agent_type, "parent": parent}
         agent = {"instance_id": uuid7(), **{name: value for name, value in said.items() if value is not None}}
         introduction = Introduction(tools=tools, setup_schema=setup_schema, credentials=credentials, skills=skills)
-        gate = cls(known, trust, agent, introduction)
+        gate = cls(known, agent, introduction)
         if journal is not None:
             gate._journal = Journal(journal, known)
             gate._journal.remove_old()
@@ -269,6 +270,7 @@ class Gate:
             name=f"{known.workspace}/{known.agent}",
         )
         self._outbox = Outbox(self._bus, io_timeout=IO_SECONDS)
+        self._looks.connect(self._bus, IO_SECONDS)
         self._asking.connect(self._bus, self._outbox)
         self._presence.connect(self._bus, IO_SECONDS)
         try:
@@ -276,33 +278,23 @@ class Gate:
             await self._bus.subscribe(f"{prefix}.*", self._asking.hint)
             # The server answers in order: once this is answered the subscription is active (flush proves nothing).
             unused = f"countersign.v1.decision.{known.workspace}.{known.agent}.{uuid7()}"
-            await self._bus.direct_get("CS_DECISIONS", unused, timeout=timeout)
-            await self._refresh_trust()
+            await self._bus.direct_get(unused, timeout=timeout)
+            await self._looks.refresh()
         except BaseException:
             await self._presence.hellos.close(0)
             await self._bus.close()
             raise
         subject = f"countersign.v1.event.{known.workspace}.{known.agent}"
         self._spans = SpanQueue(self._bus, subject, io_timeout=IO_SECONDS)
-        # A key that was retired meanwhile stops counting at the next heartbeat, not only at the next unknown one.
-        self._presence.begin(self._refresh_trust)
+        # What an agent has read it asks for from then on: who takes an end out of the log is noticed.
+        self._presence.begin(self._looks.refresh)
 
     def _on_reconnect(self) -> None:
         self._asking.look_again()
-        refreshing = asyncio.create_task(self._refresh_trust())
+        refreshing = asyncio.create_task(self._looks.refresh())
         self._background.add(refreshing)
         refreshing.add_done_callback(self._background.discard)
         self._presence.reconnected()
-
-    async def _refresh_trust(self) -> None:
-        """Take over a newer operators list that a trusted human key signed. No list, or no answer: no change."""
-        try:
-            stored = await self._bus.direct_get("KV_CS_POLICY", "$KV.CS_POLICY.operators", timeout=IO_SECONDS)
-        except CountersignError as error:
-            log.info("could not read the operators list: %s", error)
-            return
-        if stored is not None:
-            self._trust = take_over(self._trust, stored.payload, stored.sequence, stored.stored_at)
 
     def _receipt_letter(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> Letter | None:
         """Safe to call from any thread."""
@@ -339,4 +331,5 @@ class Gate:
             await asyncio.wait(set(self._background), timeout=limit)
         for task in set(self._background):
             task.cancel()
+        self._looks.close()
         await self._bus.close()

@@ -8,19 +8,33 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from typing import Any, TypedDict, Unpack
+from typing import Any, NotRequired, TypedDict, Unpack
 
 from . import clock
+from .clock import rfc3339
 from .enrolment import Enrolment
 from .errors import VoidDecisionError
+from .log import Stored
 from .outbox import Letter
-from .verify import Decision, StoredDecision, parse_payload
-from .wire import Introduction, Receipt, SentRequest, Span, encode, rfc3339
+from .verify import Decision, parse_payload
+from .wire import Introduction, SentRequest, Span, encode
 from .words import STAGES, Stage, check_word, tool_slug
 
 LONGEST_ID = 64
 LONGEST_MESSAGE = 2000
 MAX_EVENT_BYTES = 900 * 1024
+
+
+class Receipt(TypedDict):
+    """On `countersign.v1.receipt.…`: how far the agent got with a decision."""
+
+    v: int
+    decision_id: str
+    stage: Stage
+    at: str
+    executed_args_digest: NotRequired[str]
+    degraded: NotRequired[list[str]]
+    message: NotRequired[str]
 
 
 class ReceiptDetails(TypedDict, total=False):
@@ -52,7 +66,7 @@ def receipt(subject: str, decision_id: str, stage: Stage, **details: Unpack[Rece
     return Letter(subject, encode(dict(body)))
 
 
-def refusal(request: SentRequest, stored: StoredDecision | None, code: str) -> Letter:
+def refusal(request: SentRequest, stored: Stored | None, code: str) -> Letter:
     """The receipt `refused`. A decision whose id cannot be read, or is longer than any, is named `unreadable`."""
     return receipt(request.subject("receipt"), _claimed_id(stored), "refused", message=code)
 
@@ -60,7 +74,7 @@ def refusal(request: SentRequest, stored: StoredDecision | None, code: str) -> L
 def response_to(
     request: SentRequest,
     decision: Decision,
-    stored: StoredDecision,
+    stored: Stored,
     *,
     withdrawn: bool,
     degraded: list[str] | None = None,
@@ -112,7 +126,7 @@ def span_payload(span: Span) -> bytes:
     return encode(dict(span), limit=MAX_EVENT_BYTES)
 
 
-def _claimed_id(stored: StoredDecision | None) -> str:
+def _claimed_id(stored: Stored | None) -> str:
     if stored is None:
         return "unreadable"
     try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import re
 import ssl
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,8 @@ _REFUSED = re.compile(r"authorization violation|authentication (expired|revoked)
 
 
 # In the first line of a message's headers, and nowhere else.
-_OF_THE_SERVER = frozenset({"Status", "Description"})
+_STATUS = ("Status", "Description")
+_OF_A_STORED_MESSAGE = frozenset({"Nats-Subject", "Nats-Sequence", "Nats-Time-Stamp", "Nats-Stream"})
 
 
 class PlainTextError(NatsError):
@@ -111,14 +111,27 @@ class GuardedClient(Client):
             log.warning("a message whose subject is not text was left out")
 
     async def _process_headers(self, headers: bytes | None) -> dict[str, str] | None:
-        """The library keeps the last of two values, and takes a stored header for the server's own status."""
-        found: dict[str, str] | None = await super()._process_headers(headers)
-        if not found or not headers:
-            return found
+        """Without what a publisher said twice, and without a status that a publisher wrote.
+
+        What the server says of a stored message it adds behind the publisher's lines: there the last one counts. The
+        library takes a stored status for the server's own, and drops a message with a status that is not text.
+        """
+        if not headers:
+            return None
         line, _, block = headers.partition(b"\r\n")
-        reported = Counter(part.partition(b":")[0].strip().decode(errors="replace") for part in block.split(b"\r\n"))
-        own = _OF_THE_SERVER if line.strip() == b"NATS/1.0" else frozenset()
-        return {name: value for name, value in found.items() if reported[name] < 2 and name not in own}
+        found: dict[str, str] = {}
+        twice: set[str] = set()
+        for part in block.split(b"\r\n"):
+            name, colon, value = (piece.strip().decode(errors="replace") for piece in part.partition(b":"))
+            if name in found and name not in _OF_A_STORED_MESSAGE:
+                twice.add(name)
+            if colon and name not in _STATUS:
+                found[name] = value
+        # A message that is stored has a sequence.
+        status = [] if "Nats-Sequence" in found else line.decode(errors="replace").split(maxsplit=2)[1:]
+        return {name: value for name, value in found.items() if name not in twice} | dict(
+            zip(_STATUS, status, strict=False)
+        )
 
     def _connect_command(self) -> bytes:
         # The library goes over to TLS, just before this, if and only if the server asked for it.

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .passkey import device_may, is_moment
+from .passkey import device_may, holds, is_moment
 from .records import (
     SUBJECT,
     Entry,
@@ -21,13 +21,17 @@ from .records import (
     meaning,
     read_entry,
 )
-from .signature import verify
+from .signature import Context, verify
 
 BOUND = frozenset({"approve", "modify", "skip", "respond", "escalate"})
 """What limits bind, and what an agent asks the head for, too."""
 
-_ORIGIN_OF_SYSTEM_VERDICT = {"expired": "timeout", "withdrawn": "agent", "rejected": "system"}
-_DECIDING_ORIGINS = frozenset({"operator", "rule", "setup_key"})
+DECIDED = BOUND | {"deny", "terminate"}
+"""What an operator may answer."""
+SAID = {"expired": "timeout", "withdrawn": "agent", "rejected": "system"}
+"""Who says what the system says, and nothing else."""
+_DECIDING = frozenset({"operator", "rule", "setup_key"})
+"""Everything beyond a plain no needs one of these: silence, agents and the system never approve."""
 _NOBODY = ""
 """Whose key the recovery key is."""
 
@@ -70,6 +74,12 @@ class Term:
     key: Mapping[str, Any]
     until: int | None = None
 
+    def signed(self, context: Context, realm: str, subject: str, payload: bytes, sig: str) -> bool:
+        """Whether the key signed this message. Never raises."""
+        if self.key["role"] == "device":
+            return holds(self.key, self.operator, context, realm, subject, payload, sig)
+        return verify(self.key["key"], sig, context, realm, subject, payload)
+
     def is_at(self, sequence: int | None) -> bool:
         """Whether it counts there; None is the head."""
         if sequence is None:
@@ -89,9 +99,9 @@ class _Draft:
 
 
 class Realm:
-    """The state of a log. `root` is the digest of entry 1."""
+    """The state of a log. `root` is the digest of entry 1; None: of no log, so that nobody is known."""
 
-    def __init__(self, realm: str, root: str) -> None:
+    def __init__(self, realm: str, root: str | None) -> None:
         self.realm = realm
         self.root = root
         self.chain: list[Linked] = []
@@ -272,26 +282,40 @@ class Realm:
 
 
 def fault(term: Term, facts: Facts) -> str | None:
-    """Why a key with this term does not count for a decision or a vote (section 5, steps 3, 10 and 16)."""
-    key, verdict = term.key, facts.verdict
-    device = key["role"] == "device"
-    if device:
-        until = key.get("until")
-        if not is_moment(until) or until <= facts.at:
+    """Why a key with this term does not count for a decision or a vote."""
+    absent = absence(term, facts.at, facts.verifies)
+    return absent or ("wrong_role" if is_misplaced(term, facts.verdict, facts.origin) else _excess(term, facts))
+
+
+def absence(term: Term | None, at: str, verifies: Iterable[str]) -> str | None:
+    """Section 5, step 3: why a key with this term does not count at all."""
+    if term is None:
+        return "unknown_key"
+    if term.key["role"] == "device":
+        until = term.key.get("until")
+        if not is_moment(until) or until <= at:
             return "unknown_key"
-        if "webauthn" not in facts.verifies:
+        if "webauthn" not in verifies:
             return "device_unsupported"
-    person = key["role"] in ("human", "device")
-    if person is not (facts.origin == "operator"):
-        return "wrong_role"
-    known = verdict in BOUND or verdict == "terminate"
-    origin = _ORIGIN_OF_SYSTEM_VERDICT.get(verdict)
-    if facts.origin != origin if origin is not None else known and facts.origin not in _DECIDING_ORIGINS:
-        return "wrong_role"
-    own = meaning(key.get("limits"))
-    if device and not device_may(own, verdict, facts.workspace, facts.risk, facts.effects):
+    return None
+
+
+def is_misplaced(term: Term | None, verdict: str, origin: str) -> bool:
+    """Step 10: whether the role does not fit the origin, or the origin the verdict. Without a term any role fits."""
+    if term is not None and (term.key["role"] == "auto") is (origin == "operator"):
+        return True
+    if verdict in SAID:
+        return origin != SAID[verdict]
+    return verdict in DECIDED - {"deny"} and origin not in _DECIDING
+
+
+def _excess(term: Term, facts: Facts) -> str | None:
+    """Step 16: what does not let the key decide so."""
+    role, verdict = term.key["role"], facts.verdict
+    own = meaning(term.key.get("limits"))
+    if role == "device" and not device_may(own, verdict, facts.workspace, facts.risk, facts.effects):
         return "device_limit"
-    binding = (term.limits, own if key["role"] == "auto" else None)
+    binding = (term.limits, own if role == "auto" else None)
     if verdict in BOUND and not all(
         limits is None or limits.allow(facts.workspace, facts.risk) for limits in binding
     ):

@@ -15,7 +15,7 @@ from typing import Any, TypeGuard
 import rfc8785
 
 from .enrolment import NAME
-from .signature import decode_base64url, decode_public_key, verify
+from .signature import decode_base64url, decode_public_key, is_digest, verify
 from .strict import read_strict
 from .words import RISKS
 
@@ -24,7 +24,6 @@ SUBJECT = "countersign.v1.realm"
 """What every entry is signed for, whatever slot it is in."""
 
 _SLOT = re.compile(re.escape(SUBJECT) + r"\.([1-9][0-9]{0,14})")
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _DEVICE_KEY = re.compile(r"W[A-Z2-7]{52}")
 _LIMITS = frozenset({"workspaces", "max_risk"})
 
@@ -83,7 +82,7 @@ def read_entry(message: bytes) -> Entry | None:
             _is_count(body["v"], 1)
             and body["v"] == 1
             and _is_count(body["n"], 1)
-            and (body["prev"] is None or _is_digest(body["prev"]))
+            and (body["prev"] is None or is_digest(body["prev"]))
             and is_text(body["at"], 64)
             and is_public_key(body["by"])
             and (policy is None or (is_text(policy["epoch"], 64) and _is_count(policy["seq"], 0)))
@@ -144,12 +143,13 @@ def is_public_key(value: Any) -> bool:
         return False
 
 
+def is_device_key(value: Any) -> bool:
+    """Whether it has the form of a device's key."""
+    return isinstance(value, str) and _DEVICE_KEY.fullmatch(value) is not None
+
+
 def _is_count(value: Any, least: int) -> bool:
     return type(value) is int and value >= least
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
 def _is_record(record: Any) -> bool:
@@ -177,7 +177,7 @@ def _is_key(key: Any) -> bool:
         return False
     if role == "device":
         bounded = isinstance(limits, dict) and isinstance(limits.get("max_risk"), str)
-        return bounded and isinstance(name, str) and _DEVICE_KEY.fullmatch(name) is not None
+        return bounded and is_device_key(name)
     if role in ("human", "auto"):
         return is_public_key(name) and (role == "auto" or meaning(limits) is None)
     return is_text(name, 256) and not name.startswith(("U", "W"))

@@ -12,7 +12,9 @@ from typing import Any
 
 from .clock import is_rfc3339
 from .enrolment import REQUEST_ID
-from .signature import decode_base64url, decode_public_key
+from .passkey import MAX_ASSERTION
+from .records import is_device_key, is_public_key
+from .signature import decode_base64url
 
 Check = Callable[[Any], bool]
 Fields = Mapping[str, Check]
@@ -56,17 +58,17 @@ def _is_moment(value: Any) -> bool:
 
 
 def _is_key(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and bool(decode_public_key(value))
-    except ValueError:
-        return False
+    """Of a person, of a console or of a device."""
+    return is_public_key(value) or is_device_key(value)
 
 
 def _is_signature(value: Any) -> bool:
+    """Of 64 bytes, or an assertion's three parts."""
     try:
-        return isinstance(value, str) and len(decode_base64url(value)) == 64
-    except ValueError:
+        parts = [decode_base64url(part) for part in value.split(".")]
+    except (ValueError, AttributeError):
         return False
+    return len(value) <= MAX_ASSERTION and (len(parts) == 3 or [len(part) for part in parts] == [64])
 
 
 def _is_anything(_: Any) -> bool:

@@ -10,7 +10,7 @@ import base64
 import binascii
 import hashlib
 import re
-from typing import Literal
+from typing import Any, Literal, TypeGuard
 
 from nacl.exceptions import BadSignatureError
 from nacl.exceptions import ValueError as NaclValueError
@@ -20,6 +20,7 @@ Context = Literal["decision", "vote", "policy", "audit", "realm", "key"]
 
 _USER_PREFIX = 20 << 3
 _BASE64URL = re.compile("[A-Za-z0-9_-]*")
+_DIGEST = re.compile("sha256:[0-9a-f]{64}")
 
 
 def decode_public_key(nkey: str) -> bytes:
@@ -68,3 +69,8 @@ def decode_base64url(text: str) -> bytes:
     if base64.urlsafe_b64encode(raw).rstrip(b"=").decode() != text:
         raise ValueError("not the shortest spelling")
     return raw
+
+
+def is_digest(value: Any) -> TypeGuard[str]:
+    """Whether it is a digest as the protocol writes it."""
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None

@@ -8,51 +8,24 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
+from .clock import rfc3339
 from .digest import args_digest
 from .errors import InvalidRequestError, VoidDecisionError
+from .log import Stored
+from .realm import DECIDED, SAID, Facts, Realm, Term, absence, is_misplaced
 from .shape import DECISION, VOTE, misshapen
-from .signature import decode_base64url, verify
+from .signature import Context, decode_base64url, verify
 from .strict import read_strict
-from .trust import Trust
 from .wire import SentRequest
 from .words import Answer
 
 MAX_DECISION_BYTES = 900 * 1024
 
 RUNNING = frozenset({"approve", "modify"})
-MORE_THAN_NO = RUNNING | {"respond", "skip", "escalate"}
-"""What the limits of an operator, and of the operator's console, bind."""
-OPERATOR_VERDICTS = MORE_THAN_NO | {"deny", "terminate"}
-
-# Which kind of key speaks for which origin (protocol, section 5).
-ROLE_OF_ORIGIN = {
-    "operator": "human",
-    "rule": "auto",
-    "setup_key": "auto",
-    "timeout": "auto",
-    "agent": "auto",
-    "system": "auto",
-}
-
-# Who says what the system says, and nothing else. Everything beyond a plain no needs a person, a rule or a setup
-# key: silence, agents and the system never approve.
-ORIGIN_OF_SYSTEM_VERDICT = {"expired": "timeout", "withdrawn": "agent", "rejected": "system"}
 NAMING_ORIGINS = frozenset({"rule", "setup_key"})
-DECIDING_ORIGINS = NAMING_ORIGINS | {"operator"}
-
-
-@dataclass(frozen=True, slots=True)
-class StoredDecision:
-    """A message of `CS_DECISIONS` as the server returned it. `stored_at` is the server's time stamp."""
-
-    subject: str
-    payload: bytes = field(repr=False)
-    headers: Mapping[str, str]
-    stored_at: dt.datetime
-    sequence: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,42 +78,49 @@ class Decision:
         raise TypeError("a decision is neither true nor false; look at its `allowed`")
 
 
-def judge(stored: StoredDecision, request: SentRequest, trust: Trust, late: bool) -> Decision:
+def judge(stored: Stored, request: SentRequest, state: Realm, late: bool) -> Decision:
     """The decision, or `VoidDecisionError` with the code of the first check that failed.
 
-    `late` says that the agent's own timer, started before the publish, has run out; a decision seen before that was
-    certainly stored in time. It is looked at last: a late decision that is otherwise sound reads `expired`, it is not
-    void.
+    Without a log (`state.root` None) signatures are not asked for; a wrong one is refused all the same. `late` says
+    that the agent's own timer, started before the publish, has run out; a decision seen before that was certainly
+    stored in time. It is looked at last: a late decision that is otherwise sound reads `expired`, it is not void.
     """
-    subject = request.subject("decision")
-    if not trust.insecure and not (stored.headers.get("CS-Key") and stored.headers.get("CS-Sig")):
-        _void("unsigned", "the decision is not signed")
+    subject, at = request.subject("decision"), rfc3339(stored.stored_at)
+    key, sig = stored.headers.get("CS-Key", ""), stored.headers.get("CS-Sig", "")
+    unsigned, term = not (key and sig), state.term(key, stored.sequence)
+    if unsigned and state.root is not None:
+        _void("unsigned")
     if stored.subject != subject:
-        _void("wrong_subject", "the decision is on another subject")
+        _void("wrong_subject")
+    if state.root is not None and (absent := absence(term, at, request.verifies)) is not None:
+        _void(absent)
     if len(stored.payload) > MAX_DECISION_BYTES:
         _void("malformed", "the decision is too large")
-    key, role = _check_signature(stored, trust, subject)
+    if not unsigned and not _is_signed(term, key, sig, "decision", state.realm, subject, stored.payload):
+        _void("bad_signature")
     body = parse_payload(stored.payload)
     by = _check_fields(body)
-    if key is not None and by != key:
+    if not unsigned and by != key:
         _void("bad_signature", "the decision names another key than it is signed with")
     if body.get("request_id") != request.request_id:
         _void("wrong_request", "the decision answers another request")
     if body.get("request_digest") != request.digest:
         _void("wrong_request_digest", "the decision answers other bytes than were asked")
-    known = body["verdict"] in OPERATOR_VERDICTS | set(ORIGIN_OF_SYSTEM_VERDICT)
-    verdict: Answer = body["verdict"] if known else "deny"
-    _check_origin(verdict, body["origin"], role)
+    verdict: Answer = body["verdict"] if body["verdict"] in DECIDED | SAID.keys() else "deny"
+    facts = Facts(
+        body["verdict"], body["origin"], request.workspace, request.risk, request.effects, request.verifies, at
+    )
+    if is_misplaced(term, verdict, body["origin"]):
+        _void("wrong_role", f"the key cannot decide {verdict} as {body['origin']}")
     if body["origin"] in NAMING_ORIGINS and body.get("rule") is None:
         _void("malformed", "the decision does not name the rule that made it")
     args, digest = _arguments(verdict, body, request)
-    if verdict in RUNNING and request.approvals_required > 1:
-        _check_votes(verdict, digest, stored, body, request, trust)
-    bound = key if verdict in MORE_THAN_NO else None
-    if bound is not None and not trust.may_allow(bound, stored.stored_at, request.workspace, request.risk):
-        _void("beyond_limit", "who signed the decision may not allow this request")
     response = _response(verdict, body)
-    if late and verdict in OPERATOR_VERDICTS:
+    if verdict in RUNNING and request.approvals_required > 1:
+        _check_votes(replace(facts, origin="operator"), digest, stored, body, request, state)
+    if state.root is not None and (fault := state.agent_fault(key, facts, stored.sequence)) is not None:
+        _void(fault)
+    if late and verdict in DECIDED:
         verdict, args, digest, response = "expired", None, None, None
     return Decision(
         verdict=verdict,
@@ -158,6 +138,14 @@ def judge(stored: StoredDecision, request: SentRequest, trust: Trust, late: bool
     )
 
 
+def _is_signed(
+    term: Term | None, key: str, sig: str, context: Context, realm: str, subject: str, payload: bytes
+) -> bool:
+    if term is not None:
+        return term.signed(context, realm, subject, payload, sig)
+    return verify(key, sig, context, realm, subject, payload)
+
+
 def parse_payload(payload: bytes) -> dict[str, Any]:
     """The object of a decision or vote, read as strictly as a request.
 
@@ -173,19 +161,6 @@ def parse_payload(payload: bytes) -> dict[str, Any]:
     return value
 
 
-def _check_signature(stored: StoredDecision, trust: Trust, subject: str) -> tuple[str | None, str | None]:
-    """The key that signed and its role. In insecure mode a missing signature passes, a wrong one never."""
-    key, sig = stored.headers.get("CS-Key"), stored.headers.get("CS-Sig")
-    if not key or not sig:
-        return None, None  # `judge` lets this pass in insecure mode only
-    role = None if trust.insecure else trust.role_at(key, stored.stored_at)
-    if role is None and not trust.insecure:
-        _void("unknown_key", "nobody this agent trusts signed the decision")
-    if not verify(key, sig, "decision", trust.realm, subject, stored.payload):
-        _void("bad_signature", "the signature does not belong to this decision")
-    return key, role
-
-
 def _check_fields(body: dict[str, Any]) -> str:
     """Every field has its type; the key that the decision says decided."""
     wrong = misshapen(body, *DECISION)
@@ -194,21 +169,9 @@ def _check_fields(body: dict[str, Any]) -> str:
     return str(body["decided_by"]["key"])
 
 
-def _check_origin(verdict: str, origin: str, role: str | None) -> None:
-    needed = ROLE_OF_ORIGIN[origin]
-    if role is not None and role != needed:
-        _void("wrong_role", f"a key of role {role} cannot decide as {origin}")
-    if verdict in ORIGIN_OF_SYSTEM_VERDICT:
-        fits = origin == ORIGIN_OF_SYSTEM_VERDICT[verdict]
-    else:
-        fits = verdict == "deny" or origin in DECIDING_ORIGINS
-    if not fits:
-        _void("wrong_role", f"{origin} cannot decide {verdict}")
-
-
 def _arguments(verdict: str, body: dict[str, Any], request: SentRequest) -> tuple[Any, str | None]:
     """The arguments that may run and their digest, freshly parsed so that nobody else holds them."""
-    if verdict in OPERATOR_VERDICTS and verdict not in request.allowed_verdicts:
+    if verdict in DECIDED and verdict not in request.allowed_verdicts:
         _void("not_allowed", f"this agent did not offer {verdict}")
     if verdict not in RUNNING:
         return None, None
@@ -243,31 +206,18 @@ def _response(verdict: str, body: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _check_votes(
-    verdict: str,
-    digest: str | None,
-    stored: StoredDecision,
-    body: dict[str, Any],
-    request: SentRequest,
-    trust: Trust,
+    facts: Facts, digest: str | None, stored: Stored, body: dict[str, Any], request: SentRequest, state: Realm
 ) -> None:
-    persons = {
-        trust.voter(key, stored.stored_at)
-        for vote in body.get("votes") or []
-        if (key := _voter(vote, verdict, digest, stored, request, trust)) is not None
-    }
+    votes = (_voter(vote, facts, digest, stored.sequence, request, state) for vote in body.get("votes") or [])
+    persons = set(votes) - {None}
     if len(persons) < request.approvals_required:
         _void("too_few_votes", f"{len(persons)} of {request.approvals_required} approvals verify")
 
 
 def _voter(
-    vote: dict[str, str],
-    verdict: str,
-    digest: str | None,
-    stored: StoredDecision,
-    request: SentRequest,
-    trust: Trust,
+    vote: dict[str, str], facts: Facts, digest: str | None, sequence: int, request: SentRequest, state: Realm
 ) -> str | None:
-    """The key of a vote that counts for this decision, None for any other."""
+    """Whose vote it is that counts for this decision, None for any other."""
     key, subject, sig = vote["key"], vote["subject"], vote["sig"]
     try:
         payload = decode_base64url(vote["payload"])
@@ -276,24 +226,37 @@ def _voter(
         return None
     if misshapen(body, *VOTE) is not None or body["decided_by"]["key"] != key:
         return None
-    if subject != f"{request.subject('vote')}.{key}" or not verify(key, sig, "vote", trust.realm, subject, payload):
+    if state.root is not None and state.agent_fault(key, facts, sequence) is not None:
         return None
-    if not trust.insecure and trust.role_at(key, stored.stored_at) != "human":
+    term = state.term(key, sequence)
+    if not _is_signed(term, key, sig, "vote", state.realm, subject, payload):
         return None
-    if not trust.may_allow(key, stored.stored_at, request.workspace, request.risk):
+    if subject != f"{request.subject('vote')}.{key}" or body["request_digest"] != request.digest:
         return None
-    if body["request_digest"] != request.digest:
+    if body["verdict"] != facts.verdict or body.get("args_digest") != digest:
         return None
-    if body["verdict"] != verdict or body.get("args_digest") != digest:
-        return None
-    if ("edited_args" in body) is not (verdict == "modify"):
+    if ("edited_args" in body) is not (facts.verdict == "modify"):
         return None
     try:
-        same = verdict == "approve" or args_digest(body["edited_args"]) == digest
+        same = facts.verdict == "approve" or args_digest(body["edited_args"]) == digest
     except InvalidRequestError:
         return None
-    return key if same else None
+    if not same:
+        return None
+    return key if term is None else term.operator
 
 
-def _void(code: str, message: str) -> NoReturn:
-    raise VoidDecisionError(f"refused: {message}", code=code)
+_REASONS = {
+    "unsigned": "the decision is not signed",
+    "wrong_subject": "the decision is on another subject",
+    "unknown_key": "nobody whom this agent believes signed the decision",
+    "device_unsupported": "a device signed the decision, and this agent did not say that it checks devices",
+    "wrong_role": "the key may not decide so",
+    "bad_signature": "the signature does not belong to this decision",
+    "device_limit": "the device that signed the decision may not decide this",
+    "beyond_limit": "who signed the decision may not allow this request",
+}
+
+
+def _void(code: str, message: str = "") -> NoReturn:
+    raise VoidDecisionError(f"refused: {message or _REASONS[code]}", code=code)

@@ -7,30 +7,30 @@ deadline or after a withdraw.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import math
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 
 from .bus import Bus, NotSentError
 from .clock import ticks
 from .errors import (
     AlreadyAskedError,
-    BusRefusedError,
     BusUnreachableError,
     CountersignError,
     GateClosedError,
     VoidDecisionError,
 )
-from .trust import Trust
-from .verify import MORE_THAN_NO, Decision, StoredDecision, judge
+from .log import Stored
+from .looks import Looks
+from .realm import BOUND
+from .verify import Decision, judge
 from .wire import SentRequest
 
 log = logging.getLogger("countersign")
 
-# A key that appeared a moment ago is believed only after an operator's console re-signed the list.
+# A replica of the stream may lag behind the entry that let somebody in.
 UNKNOWN_KEY_PATIENCE = 2.0
-# Until a look that the bus did not answer is made again.
+# Until a look that the bus did not answer, or whose log lacks what is known, is made again.
 UNANSWERED_PAUSE = 1.0
 
 
@@ -50,8 +50,7 @@ class Wait:
         self,
         request: SentRequest,
         bus: Bus,
-        trust: Callable[[], Trust],
-        refresh_trust: Callable[[], Awaitable[None]],
+        looks: Looks,
         *,
         io_timeout: float,
         seconds_left: float | None = None,
@@ -59,8 +58,7 @@ class Wait:
         """`seconds_left` is what is left of the timer of a request that an earlier ask may have placed."""
         self.request = request
         self._bus = bus
-        self._trust = trust
-        self._refresh_trust = refresh_trust
+        self._looks = looks
         self._io_timeout = io_timeout
         self._wake = asyncio.Event()
         self._closed = False
@@ -119,7 +117,7 @@ class Wait:
         """Until the agent's own timer runs out; negative afterwards."""
         return self._deadline - ticks()
 
-    async def run(self) -> tuple[Decision | None, StoredDecision | None]:
+    async def run(self) -> tuple[Decision | None, Stored | None]:
         """The verified decision with the message it came from; (None, None) when nobody answered in time, or before
         the request was withdrawn.
 
@@ -143,7 +141,7 @@ class Wait:
             publishing.exception()  # read, so that asyncio does not report it where the answer came first
         self._wake.set()
 
-    async def _until_answered(self, publishing: asyncio.Task[None]) -> tuple[Decision | None, StoredDecision | None]:
+    async def _until_answered(self, publishing: asyncio.Task[None]) -> tuple[Decision | None, Stored | None]:
         offsets = poll_offsets()
         scheduled = self._started + next(offsets)
         while True:
@@ -175,7 +173,7 @@ class Wait:
                     raise BusUnreachableError("the bus took no request before the deadline")
                 return None, None
 
-    async def look_back(self) -> tuple[Decision, StoredDecision] | None:
+    async def look_back(self) -> tuple[Decision, Stored] | None:
         """What is stored by now, for a request that was withdrawn or whose time is up. Raises as `run`."""
         if self._told is not None:
             await asyncio.wait({self._told}, timeout=self._io_timeout)
@@ -189,20 +187,16 @@ class Wait:
             pass
         self._wake.clear()
 
-    async def _look(self, last: bool) -> tuple[Decision, StoredDecision] | None:
+    async def _look(self, last: bool) -> tuple[Decision, Stored] | None:
         """The message on the decision's subject, if it can be read. One reading per wake."""
         if not self._bus.connected:
             return None  # the reconnect wakes this wait again
         hinted, self._hinted = self._hinted, False
         try:
-            stored = await self._bus.direct_get(
-                "CS_DECISIONS",
-                self.request.subject("decision"),
-                timeout=min(self._io_timeout, 1.0) if last else self._io_timeout,
-            )
-        except (BusUnreachableError, BusRefusedError) as error:
-            if isinstance(error, BusRefusedError):
-                raise
+            # A log that is read from its beginning goes on being read, whoever stops waiting for it.
+            async with asyncio.timeout(min(self._io_timeout, 1.0) if last else self._io_timeout):
+                stored = await self._looks.at(self.request.subject("decision"))
+        except (BusUnreachableError, TimeoutError) as error:
             log.info("could not look for the decision of %s: %s", self.request.request_id, error)
             # What it would have found is still there to be found, and nothing more may be heard of it.
             self._hinted |= hinted
@@ -213,20 +207,16 @@ class Wait:
                 self._expect_more()
             return None
         try:
-            decision = self._judge(stored)
-            if decision.verdict in MORE_THAN_NO:
-                # Its key may have been retired or limited since the list was last read. A list that cannot be read
-                # now leaves the last one in force.
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(1.0):
-                        await self._refresh_trust()
-                decision = self._judge(stored)
-            return decision, stored
+            decision = judge(stored, self.request, self._looks.state, self.seconds_left <= 0)
         except VoidDecisionError as error:
-            if error.code not in ("unknown_key", "too_few_votes", "beyond_limit") or not await self._ask_trust(last):
-                error.stored = stored
-                raise
-        return None
+            if error.code in ("unknown_key", "too_few_votes", "beyond_limit") and self._may_change(last):
+                return None
+            error.stored = stored
+            raise
+        if self._looks.fault is not None and decision.verdict in BOUND:
+            self._look_at = ticks() + UNANSWERED_PAUSE
+            return None
+        return decision, stored
 
     def _expect_more(self) -> None:
         """A hint without a decision: a replica that lags behind, or nothing. Five looks, ever further apart.
@@ -239,21 +229,17 @@ class Wait:
         else:
             log.info("hints for %s have nothing stored behind them", self.request.request_id)
 
-    async def _ask_trust(self, last: bool) -> bool:
-        """Whether it is worth looking again: the operators list is read, and may still be on its way."""
+    def _may_change(self, last: bool) -> bool:
+        """Whether it is worth looking again: an entry of the log may still be on its way."""
+        if last:
+            return False
+        if self._looks.fault is not None:
+            self._look_at = ticks() + UNANSWERED_PAUSE
+            return True
         if self._unknown_since is None:
             self._unknown_since = ticks()
-            self._look_at = self._unknown_since
-            await self._refresh_trust()
-            return True
-        if last or ticks() - self._unknown_since > UNKNOWN_KEY_PATIENCE:
-            return False
         self._look_at = ticks() + 0.25
-        await self._refresh_trust()
-        return True
-
-    def _judge(self, stored: StoredDecision) -> Decision:
-        return judge(stored, self.request, self._trust(), self.seconds_left <= 0)
+        return ticks() - self._unknown_since <= UNKNOWN_KEY_PATIENCE
 
     async def _publish(self) -> None:
         """Place the request, again after a loss, until the deadline. The bytes never change.

@@ -15,25 +15,15 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NotRequired, TypedDict
 from uuid import UUID
 
+from .clock import rfc3339
 from .digest import MAX_DEPTH, args_digest, check_canonical, payload_digest
 from .enrolment import REQUEST_ID, Enrolment
 from .errors import InvalidRequestError
-from .words import RISKS, Effects, Risk, Stage, Verdict, tool_slug
+from .passkey import is_available
+from .words import RISKS, Effects, Risk, Verdict, tool_slug
 
 MAX_REQUEST_BYTES = 512 * 1024
 LONGEST_LIFETIME = dt.timedelta(days=30)
-
-
-class Receipt(TypedDict):
-    """On `countersign.v1.receipt.…`: how far the agent got with a decision."""
-
-    v: int
-    decision_id: str
-    stage: Stage
-    at: str
-    executed_args_digest: NotRequired[str]
-    degraded: NotRequired[list[str]]
-    message: NotRequired[str]
 
 
 class Introduction(TypedDict, total=False):
@@ -229,6 +219,9 @@ class SentRequest:
     approvals_required: int
     lifetime: dt.timedelta
     risk: Risk = "critical"
+    effects: str | None = None
+    verifies: tuple[str, ...] = ()
+    """What it says that its agent can check beside the signatures of section 5."""
 
     def subject(self, what: str) -> str:
         """The request's subject of kind `what` (`request`, `decision`, `withdraw`, `receipt`, …)."""
@@ -287,6 +280,9 @@ def build_request(
     elif isinstance(ask, Question):
         body["question"] = _present(ask, _QUESTION_FIELDS)
     body["allowed_verdicts"] = list(ask.allowed_verdicts)
+    verifies = ("webauthn",) if is_available() else ()
+    if verifies:
+        body["verifies"] = list(verifies)
     body["requested_at"] = rfc3339(requested_at)
     body["expires_at"] = rfc3339(requested_at + kept) if lifetime is not None else None
     approvals = 1 if ask.approvals_required is None else ask.approvals_required
@@ -305,6 +301,8 @@ def build_request(
         approvals,
         kept,
         ask.risk if ask.risk in RISKS else "critical",
+        ask.effects if isinstance(ask, ToolCall) else None,
+        verifies,
     )
 
 
@@ -325,6 +323,8 @@ def rebuild_request(payload: bytes, lifetime: dt.timedelta) -> SentRequest | Non
             body.get("approvals_required", 1),
             lifetime,
             body["risk"] if body["risk"] in RISKS else "critical",
+            body.get("tool", {}).get("effects"),
+            tuple(body.get("verifies", ())),
         )
     except (ValueError, KeyError, TypeError, RecursionError, InvalidRequestError):
         return None
@@ -383,11 +383,6 @@ def _depth(value: Any, seen: int = 0) -> int:
         return seen
     inner = value.values() if isinstance(value, dict) else value
     return max((_depth(item, seen + 1) for item in inner), default=seen + 1)
-
-
-def rfc3339(moment: dt.datetime) -> str:
-    """RFC 3339 in UTC with milliseconds, the protocol's spelling."""
-    return moment.astimezone(dt.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def uuid7() -> str:

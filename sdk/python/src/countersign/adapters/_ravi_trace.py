@@ -9,8 +9,8 @@ from collections import OrderedDict
 from typing import Any
 
 from .. import clock
+from ..clock import rfc3339
 from ..gate import Gate
-from ..wire import rfc3339
 from ._gating import GatedCall
 from ._spans import MAX_TEXT, STATUS, CallSpan
 

@@ -10,12 +10,13 @@ import os
 from typing import Any
 
 from .. import clock
+from ..clock import rfc3339
 from ..digest import args_digest, check_canonical
 from ..errors import CountersignError, InvalidRequestError
 from ..gate import Gate
 from ..sync import SyncGate
 from ..verify import Decision
-from ..wire import Span, rfc3339
+from ..wire import Span
 
 log = logging.getLogger("countersign")
 
