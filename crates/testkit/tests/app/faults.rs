@@ -97,7 +97,7 @@ async fn lay(
         "decided_by": {"name": "Mallory", "key": public}, "decided_at": "2026-11-21T12:00:00.000Z",
     });
     let payload = serde_json::to_vec(&vote).unwrap();
-    let subject = vote_subject(key, &public);
+    let subject = vote_subject(key, &public.clone().into());
     let realm = desk.app.realm().unwrap();
     let sig = signed.map(|of| {
         let of = if of.is_empty() { &subject } else { of };

@@ -123,7 +123,7 @@ pub(crate) fn signed_entry(log: &Realm, signer: &KeyPair, fields: &Value) -> Vec
 }
 
 /// A console key of the operator of `app`, whose console does not exist.
-pub(crate) async fn console_key(app: &App, console: &str) -> KeyPair {
+pub(crate) async fn console_key(app: &App, console: Option<&str>) -> KeyPair {
     let pair = KeyPair::new_user();
     let keys = app.identity().signing();
     loop {
@@ -131,7 +131,7 @@ pub(crate) async fn console_key(app: &App, console: &str) -> KeyPair {
         let term = log.term(keys.human_key.as_str(), None).unwrap();
         let record = &log.operators[&term.operator];
         let mut fields = record.fields.clone();
-        let key = SigningKey::of_pair(&pair, log.realm(), &record.id, "auto", Some(console));
+        let key = SigningKey::of_pair(&pair, log.realm(), &record.id, "auto", console);
         fields["keys"].as_array_mut().unwrap().push(key.unwrap());
         let entry = signed_entry(&log, &keys.human, &json!({"operators": [fields]}));
         put_slot(app, log.next_slot, entry.clone()).await;

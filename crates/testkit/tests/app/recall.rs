@@ -9,11 +9,11 @@ use countersign_testkit::TempData;
 use countersign_wire::{AgentControl, Risk, Verdict, args_digest};
 use serde_json::json;
 
-use crate::operators::{promote, retirement};
 use crate::agent::{
     Agent, Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
 };
 use crate::faults::room;
+use crate::operators::{promote, retirement};
 use crate::policy::{INVOICES, acme, apply};
 
 /// What `taken_back` says of a request, in order.
@@ -313,7 +313,7 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
     .await;
     let own = desk.app.identity().signing();
     for key in [&own.auto_key, &own.human_key] {
-        second.change_operators(&retirement(&key)).await.unwrap();
+        second.change_operators(&retirement(key)).await.unwrap();
     }
     for id in ["person", "rule"] {
         let line = line_when(&desk.app, id, |line| line.state == "pending").await;

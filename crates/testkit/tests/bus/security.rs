@@ -6,7 +6,7 @@ use bytes::Bytes;
 use countersign_core::bus::{
     Bus, BusEvent, BusOptions, Credentials, Insecure, PublishOutcome, STREAMS,
 };
-use countersign_testkit::{AgentCredentials, PlainServer, TestServer, UserKey};
+use countersign_testkit::{AgentCredentials, PlainServer, TestServer, UserKey, made};
 use futures::StreamExt;
 use std::time::Duration;
 
