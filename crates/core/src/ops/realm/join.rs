@@ -30,7 +30,11 @@ const FOUND_LIMIT: Duration = Duration::from_secs(10);
 const WAITS_AFTER: Duration = Duration::from_secs(2);
 
 /// Entry 1 of a realm that this console founds.
-fn entry_one(identity: &Identity, realm: &Uuid, at: &str) -> Result<Vec<u8>, Fault> {
+pub(in crate::ops) fn entry_one(
+    identity: &Identity,
+    realm: &Uuid,
+    at: &str,
+) -> Result<Vec<u8>, Fault> {
     let failed = |_| {
         Fault::failed(
             "the realm's first entry could not be signed; check this console's keys with `countersign doctor`",
@@ -406,15 +410,4 @@ pub(crate) async fn settled(shared: &Shared) {
     };
     // Timed out: it waits for a person.
     let _ = tokio::time::timeout(WAITS_AFTER, changes.wait_for(is_in)).await;
-}
-
-/// A log whose founder is this console, for tests without a bus.
-#[cfg(test)]
-pub(crate) fn founded(identity: &Identity, realm: Uuid) -> Realm {
-    let at = "2026-11-25T12:00:00.000Z";
-    let entry = entry_one(identity, &realm, at).unwrap_or_default();
-    let root = Entry::read(&entry).map(|entry| entry.digest);
-    let mut log = Realm::new(realm, root.unwrap_or_else(|| Sha256Digest::of_bytes(b"")));
-    log.apply(1, 1, &entry);
-    log
 }
