@@ -60,6 +60,8 @@ CREATE TABLE requests(
   findings           TEXT,
   -- What will happen; null where the console cannot be sure.
   effect             TEXT,
+  -- Effective effects of the call, where its agent checks signatures of devices; null where it does not.
+  device_effects     TEXT,
   -- Last: the columns before it are read without walking its pages.
   raw                BLOB NOT NULL,
   UNIQUE(ws, agent, request_id),
@@ -209,6 +211,21 @@ CREATE TABLE policy(
   sig      TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The slots of the realm log as they were read, in the order of the stream: the state of the log is folded from
+-- them. What is no entry keeps its place and not its bytes.
+CREATE TABLE realm_log(
+  epoch     TEXT NOT NULL,
+  slot      INTEGER NOT NULL,
+  seq       INTEGER NOT NULL,
+  stored_at INTEGER NOT NULL,
+  n         INTEGER,
+  digest    TEXT,
+  word      TEXT NOT NULL,
+  message   BLOB,
+  PRIMARY KEY(epoch, slot)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX realm_log_by_seq ON realm_log(epoch, seq);
+
 CREATE TABLE alarms(
   id      INTEGER PRIMARY KEY,
   code    TEXT NOT NULL,
@@ -300,8 +317,7 @@ CREATE TABLE stalls(
 CREATE INDEX stalls_by_look ON stalls(look_at) WHERE code IS NULL;
 CREATE INDEX stalls_alarmed ON stalls(code) WHERE code IS NOT NULL;
 
--- Every signed value of the shared policy that this console accepted, so that a decision can be
--- judged later by the list of operators that was in force.
+-- Every signed value of the shared policy that this console accepted.
 CREATE TABLE policy_history(
   id       INTEGER PRIMARY KEY,
   key      TEXT NOT NULL,

@@ -15,11 +15,11 @@ pub(super) const EXPORTED_SERVICES: [&str; 9] = [
     "countersign.v1.hello.>",
     "countersign.v1.alive.>",
     "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.>",
-    OPERATORS_GET,
+    REALM_GET,
 ];
 /// What agents hear from the consoles' account.
 pub(super) const EXPORTED_STREAM: &str = "countersign.v1.decided.>";
-const OPERATORS_GET: &str = "$JS.API.DIRECT.GET.KV_CS_POLICY.$KV.CS_POLICY.operators";
+const REALM_GET: &str = "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.realm.*";
 
 /// A console's login.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl AgentAccess {
         publish.push(format!(
             "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.{who}.*"
         ));
-        publish.push(OPERATORS_GET.into());
+        publish.push(REALM_GET.into());
         Ok(AgentPermissions {
             publish,
             subscribe: vec![

@@ -148,6 +148,12 @@ pub enum BusError {
         /// `STREAM=REALM` for each.
         realms: Vec<String>,
     },
+    /// The bus has a realm, and not the one whose log was to begin.
+    #[error("this bus belongs to the realm {realm}; run the command again")]
+    AnotherRealm {
+        /// That of the bus.
+        realm: uuid::Uuid,
+    },
     /// Not connected now; nothing was sent.
     #[error("the bus is not connected; it reconnects automatically")]
     Disconnected,
@@ -245,6 +251,7 @@ impl BusError {
             Self::NoJetStream { .. } => "bus_no_jetstream",
             Self::StreamsMissing { .. } => "bus_streams_missing",
             Self::RealmConflict { .. } => "bus_realm_conflict",
+            Self::AnotherRealm { .. } => "bus_another_realm",
             Self::Disconnected => "bus_disconnected",
             Self::ConnectionLost { .. } => "bus_connection_lost",
             Self::TimedOut { .. } => "bus_timed_out",

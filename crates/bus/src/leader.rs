@@ -83,6 +83,22 @@ pub(super) async fn update_stream(bus: &Bus, config: &Config) -> Result<Info, Bu
     .await
 }
 
+/// The streams of the account from the `offset`th on, as many as the server names at once; none behind the last.
+pub(super) async fn list_streams(bus: &Bus, offset: usize) -> Result<Vec<Config>, BusError> {
+    #[derive(serde::Deserialize)]
+    struct Listed {
+        config: Config,
+    }
+    #[derive(serde::Deserialize)]
+    struct Page {
+        streams: Option<Vec<Listed>>,
+    }
+    let question = serde_json::json!({ "offset": offset });
+    let page: Page = ask(bus, "$JS.API.STREAM.LIST", &question).await?;
+    let streams = page.streams.unwrap_or_default();
+    Ok(streams.into_iter().map(|stream| stream.config).collect())
+}
+
 impl Bus {
     /// The last message stored on a subject, read from the stream's leader (`STREAM.MSG.GET`).
     ///

@@ -55,5 +55,5 @@ pub use server::{EmbeddedConfig, EmbeddedServer, ServerState};
 pub use server_clock::ServerClock;
 pub use storage::{Storage, StreamRoom, refusal};
 pub use stream_config::StreamDifference;
-pub use streams::{BusIdentity, STREAMS, StreamStatus, Survey, reserved};
+pub use streams::{BusIdentity, Founding, STREAMS, StreamStatus, Survey, reserved};
 pub use unix::time_asleep;

@@ -35,7 +35,7 @@ pub enum Weakness {
     Overhear,
     /// Ask, withdraw or report in another agent's name.
     SpeakForOthers,
-    /// Read the shared policy beyond the list of operators.
+    /// Read the shared policy.
     ReadPolicy,
     /// Write the shared policy.
     WritePolicy,
@@ -140,6 +140,7 @@ impl Trial<'_> {
         let mut all = vec![
             (Weakness::Forge, on("decision", &format!("{another}.x"))),
             (Weakness::Forge, on("vote", &format!("{another}.x.key"))),
+            (Weakness::Forge, on("realm", "999999999999999")),
             (
                 Weakness::ReadDecisions,
                 format!(
@@ -160,6 +161,7 @@ impl Trial<'_> {
                 "$JS.API.STREAM.MSG.GET.KV_CS_POLICY".into(),
             ),
             (Weakness::WritePolicy, format!("$KV.CS_POLICY.{nobody}")),
+            (Weakness::WritePolicy, format!("$KV.CS_POLICY.ask.{nobody}")),
             (
                 Weakness::AdministerStreams,
                 "$JS.API.STREAM.INFO.CS_DECISIONS".into(),

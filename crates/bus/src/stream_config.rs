@@ -5,9 +5,10 @@
 use async_nats::jetstream::stream::{
     Config, DiscardPolicy, Republish, RetentionPolicy, StorageType,
 };
-use countersign_wire::Stream;
+use countersign_wire::{Sha256Digest, Stream};
 use std::collections::HashMap;
 use std::time::Duration;
+use uuid::Uuid;
 
 use super::POLICY_STREAM;
 
@@ -18,6 +19,7 @@ const SHORTEST_REQUEST_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 pub(super) const REALM: &str = "countersign-realm";
 pub(super) const EPOCH: &str = "countersign-epoch";
+pub(super) const ROOT: &str = "countersign-root";
 
 /// One setting of one stream which is not as the protocol demands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,8 +140,16 @@ pub(super) fn config(store: Store, replicas: usize) -> Config {
     }
 }
 
-pub(super) fn metadata(realm: &str, epoch: &str) -> HashMap<String, String> {
-    HashMap::from([(REALM.into(), realm.into()), (EPOCH.into(), epoch.into())])
+/// What names a store's realm and epoch; of the decisions also the root of the realm log.
+pub(super) fn metadata(store: Store, realm: &Uuid, root: &Sha256Digest) -> HashMap<String, String> {
+    let mut metadata = HashMap::from([
+        (REALM.into(), realm.to_string()),
+        (EPOCH.into(), Uuid::new_v4().to_string()),
+    ]);
+    if store == Store::Stream(Stream::Decisions) {
+        metadata.insert(ROOT.into(), root.to_string());
+    }
+    metadata
 }
 
 /// Every setting of `found` which breaks a promise of the protocol.

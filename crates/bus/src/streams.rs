@@ -5,9 +5,10 @@
 
 use super::connection::Bus;
 use super::storage::{is_room, stream_limit};
-use super::stream_config::{self, EPOCH, REALM, Store, StreamDifference};
+use super::stream_config::{self, EPOCH, REALM, ROOT, Store, StreamDifference};
 use super::{BusError, leader};
 use async_nats::jetstream::stream::Info;
+use countersign_wire::{Sha256Digest, Stream};
 use uuid::Uuid;
 
 /// The names of the stores, in the order in which they are created.
@@ -58,10 +59,21 @@ pub struct StreamStatus {
 pub struct BusIdentity {
     /// The realm of all its streams.
     pub realm: Uuid,
+    /// The digest of the realm log's entry 1; none where `CS_DECISIONS` does not name one.
+    pub root: Option<Sha256Digest>,
     /// Every store, in the order of [`STREAMS`].
     pub streams: Vec<StreamStatus>,
     /// Settings that break a promise of the protocol; empty on a sound bus.
     pub differences: Vec<StreamDifference>,
+}
+
+/// A realm whose stores are to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Founding {
+    /// The realm, on a bus that has none.
+    pub realm: Uuid,
+    /// The digest of the realm log's entry 1, which is signed for that realm.
+    pub root: Sha256Digest,
 }
 
 /// The stores of a bus as they are, the missing ones named.
@@ -69,6 +81,8 @@ pub struct BusIdentity {
 pub struct Survey {
     /// The realm of those that are there; none when none names one.
     pub realm: Option<Uuid>,
+    /// The digest of the realm log's entry 1, as `CS_DECISIONS` names it.
+    pub root: Option<Sha256Digest>,
     /// Names of those that are not there.
     pub missing: Vec<&'static str>,
     /// Those that are there, in the order of [`STREAMS`].
@@ -78,18 +92,43 @@ pub struct Survey {
 }
 
 impl Bus {
-    /// Reads the stores, creating missing ones if `create`; `replicas` (1 to 5) counts only for those.
+    /// Reads the stores, creating missing ones if there is a founding; `replicas` (1 to 5) counts only for those.
     ///
-    /// Missing ones on a bus that has a realm join it. Errors: `bus_streams_missing`,
-    /// `bus_realm_conflict`, `bus_refused`, `bus_no_jetstream`, `bus_timed_out`, `bus_disconnected`.
-    pub async fn ensure(&self, create: bool, replicas: usize) -> Result<BusIdentity, BusError> {
-        self.ensure_in(None, create, replicas).await
-    }
-
-    /// Creates the stores that are missing, on a bus without any in this realm. Errors as
-    /// [`Bus::ensure`].
-    pub async fn restore(&self, realm: Uuid, replicas: usize) -> Result<BusIdentity, BusError> {
-        self.ensure_in(Some(realm), true, replicas).await
+    /// Missing ones on a bus that has a realm join it; the realm log begins only with an entry of that realm. Errors:
+    /// `bus_another_realm`, `bus_streams_missing`, `bus_realm_conflict`, `bus_refused`, `bus_no_jetstream`,
+    /// `bus_timed_out`, `bus_disconnected`.
+    pub async fn ensure(
+        &self,
+        founding: Option<&Founding>,
+        replicas: usize,
+    ) -> Result<BusIdentity, BusError> {
+        for _ in 0..ROUNDS {
+            let mut found = self.find_all().await?;
+            let missing: Vec<&'static str> = found
+                .iter()
+                .filter(|(_, info)| info.is_none())
+                .map(|(store, _)| store.name())
+                .collect();
+            let realm = common_realm(&found)?;
+            let Some(founding) = founding.filter(|_| !missing.is_empty()) else {
+                if !missing.is_empty() {
+                    return Err(BusError::StreamsMissing { missing });
+                }
+                let realm = realm.unwrap_or_default();
+                return Ok(identity(realm, &found));
+            };
+            let realm = realm.unwrap_or(founding.realm);
+            if realm != founding.realm && missing.contains(&Stream::Decisions.name()) {
+                return Err(BusError::AnotherRealm { realm });
+            }
+            let founding = Founding { realm, ..*founding };
+            if self.create_all(&mut found, &founding, replicas).await? {
+                return Ok(identity(realm, &found));
+            }
+        }
+        Err(BusError::TimedOut {
+            what: "the creation of the streams, because other consoles create them too".into(),
+        })
     }
 
     /// Reads the stores and creates nothing. Errors as [`Bus::ensure`], none for missing ones.
@@ -99,12 +138,14 @@ impl Bus {
         let missing = found.iter().filter(|(_, info)| info.is_none());
         let missing = missing.map(|(store, _)| store.name()).collect();
         let BusIdentity {
+            root,
             streams,
             differences,
             ..
         } = identity(realm.unwrap_or_default(), &found);
         Ok(Survey {
             realm,
+            root,
             missing,
             streams,
             differences,
@@ -119,33 +160,6 @@ impl Bus {
         let mut config = info.config;
         config.metadata.insert(EPOCH.into(), epoch.to_string());
         leader::update_stream(self, &config).await.map(|_| ())
-    }
-
-    async fn ensure_in(
-        &self,
-        realm: Option<Uuid>,
-        create: bool,
-        replicas: usize,
-    ) -> Result<BusIdentity, BusError> {
-        for _ in 0..ROUNDS {
-            let mut found = self.find_all().await?;
-            let missing: Vec<&'static str> = found
-                .iter()
-                .filter(|(_, info)| info.is_none())
-                .map(|(store, _)| store.name())
-                .collect();
-            if !missing.is_empty() && !create {
-                return Err(BusError::StreamsMissing { missing });
-            }
-            let found_realm = common_realm(&found)?;
-            let realm = found_realm.or(realm).unwrap_or_else(Uuid::new_v4);
-            if self.create_all(&mut found, realm, replicas).await? {
-                return Ok(identity(realm, &found));
-            }
-        }
-        Err(BusError::TimedOut {
-            what: "the creation of the streams, because other consoles create them too".into(),
-        })
     }
 
     /// Epoch of one stream as it is now; none where it has none. Errors as [`Bus::ensure`].
@@ -166,13 +180,12 @@ impl Bus {
     async fn create_all(
         &self,
         found: &mut [(Store, Option<Info>)],
-        realm: Uuid,
+        founding: &Founding,
         replicas: usize,
     ) -> Result<bool, BusError> {
         for (store, info) in found.iter_mut().filter(|(_, info)| info.is_none()) {
             let mut config = stream_config::config(*store, replicas);
-            config.metadata =
-                stream_config::metadata(&realm.to_string(), &Uuid::new_v4().to_string());
+            config.metadata = stream_config::metadata(*store, &founding.realm, &founding.root);
             match leader::create_stream(self, &config).await {
                 Ok(created) => *info = Some(created),
                 Err(BusError::Refused {
@@ -205,6 +218,25 @@ impl Bus {
             }
         }
         Ok(true)
+    }
+
+    /// Names of the streams that mirror one of the stores or take its messages in: they may answer in its place.
+    pub async fn mirrors_of(&self, name: &str) -> Result<Vec<String>, BusError> {
+        let mut found = Vec::new();
+        let mut offset = 0;
+        loop {
+            let page = leader::list_streams(self, offset).await?;
+            let copies = page.iter().filter(|config| {
+                let mirror = config.mirror.iter();
+                let mut sources = mirror.chain(config.sources.iter().flatten());
+                sources.any(|source| source.name == name)
+            });
+            found.extend(copies.map(|config| config.name.clone()));
+            if page.is_empty() {
+                return Ok(found);
+            }
+            offset += page.len();
+        }
     }
 
     /// The newest sequence in a stream, asked from its leader.
@@ -244,21 +276,35 @@ fn uuid(info: &Info, key: &str) -> Option<Uuid> {
 fn identity(realm: Uuid, found: &[(Store, Option<Info>)]) -> BusIdentity {
     let mut streams = Vec::with_capacity(found.len());
     let mut differences = Vec::new();
+    let mut root = None;
     for (store, info) in found {
         let Some(info) = info else { continue };
         differences.extend(stream_config::differences(*store, &info.config));
+        let mut lacks = |key: &str, what: &str| {
+            differences.push(StreamDifference {
+                stream: store.name().into(),
+                field: "metadata",
+                expected: format!("{key}: {what}"),
+                found: info
+                    .config
+                    .metadata
+                    .get(key)
+                    .map_or_else(|| "none".into(), |text| text.escape_default().to_string()),
+            });
+        };
         for key in [REALM, EPOCH] {
             if uuid(info, key).is_none() {
-                differences.push(StreamDifference {
-                    stream: store.name().into(),
-                    field: "metadata",
-                    expected: format!("{key}: a UUID"),
-                    found: info
-                        .config
-                        .metadata
-                        .get(key)
-                        .map_or_else(|| "none".into(), |text| text.escape_default().to_string()),
-                });
+                lacks(key, "a UUID");
+            }
+        }
+        if *store == Store::Stream(Stream::Decisions) {
+            root = info
+                .config
+                .metadata
+                .get(ROOT)
+                .and_then(|text| text.parse().ok());
+            if root.is_none() {
+                lacks(ROOT, "a digest");
             }
         }
         streams.push(StreamStatus {
@@ -271,6 +317,7 @@ fn identity(realm: Uuid, found: &[(Store, Option<Info>)]) -> BusIdentity {
     }
     BusIdentity {
         realm,
+        root,
         streams,
         differences,
     }

@@ -27,6 +27,7 @@ use crate::data_dir::{ConsoleLock, DataDir};
 use crate::identity::Identity;
 use crate::ops::job::Job;
 use crate::ops::presence;
+use crate::ops::realm::join::settled;
 use crate::ops::{Tx, WriterState};
 use crate::store::Reader;
 use crate::store::StoreError;
@@ -108,14 +109,14 @@ impl App {
         self.inner.shared.realm()
     }
 
-    /// The keys that agents are to trust: this console's and those of the realm's list.
+    /// The keys in force, as the realm log names them.
     #[must_use]
     pub fn trusted_keys(&self) -> Vec<TrustedKey> {
-        self.inner.shared.operators.read().clone()
+        self.inner.shared.trusted.in_force()
     }
 
     /// Waits until everything that was stored before is known, the console is read-only, the connection is gone, or
-    /// `limit` has passed; returns whether it is known.
+    /// `limit` has passed; returns whether it is known. A newcomer is given a moment to be let in.
     pub async fn ready(&self, limit: std::time::Duration) -> bool {
         let (mut caught_up, mut health) = (self.caught_up(), self.health());
         let known = async {
@@ -126,7 +127,11 @@ impl App {
                 () = self.is_cut_off() => false,
             }
         };
-        tokio::time::timeout(limit, known).await.unwrap_or(false)
+        let known = tokio::time::timeout(limit, known).await.unwrap_or(false);
+        if known {
+            settled(&self.inner.shared).await;
+        }
+        known
     }
 
     /// Whether this console is connected and still reads what happened on its bus: what it knows as waiting may have

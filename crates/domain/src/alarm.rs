@@ -29,10 +29,16 @@ pub enum AlarmCode {
     RulesUnusable,
     /// An agent's setup does not verify or cannot be read.
     SetupUnusable,
-    /// The list of operators does not verify.
-    OperatorsUnverified,
-    /// A list of operators was not taken over.
-    OperatorsRefused,
+    /// The bus has another realm log than this console knows.
+    LogDiffers,
+    /// A stream answers for the realm log in its place.
+    LogHidden,
+    /// Slots of the realm log hold no entries.
+    LogJunk,
+    /// A recovery key was set.
+    RecoverySet,
+    /// The recovery key signed an entry.
+    RecoveryUsed,
     /// A key waits to be accepted.
     OperatorWaits,
     /// Somebody may decide who could not before.
@@ -78,8 +84,11 @@ impl AlarmCode {
             Self::ControlUnverified,
             Self::RulesUnusable,
             Self::SetupUnusable,
-            Self::OperatorsUnverified,
-            Self::OperatorsRefused,
+            Self::LogDiffers,
+            Self::LogHidden,
+            Self::LogJunk,
+            Self::RecoverySet,
+            Self::RecoveryUsed,
             Self::OperatorWaits,
             Self::OperatorJoined,
             Self::RecoverConflict,
@@ -112,8 +121,11 @@ impl AlarmCode {
             Self::ControlUnverified => "brake_unverified",
             Self::RulesUnusable => "rules_unusable",
             Self::SetupUnusable => "setup_unusable",
-            Self::OperatorsUnverified => "operators_unverified",
-            Self::OperatorsRefused => "operators_refused",
+            Self::LogDiffers => "log_differs",
+            Self::LogHidden => "log_hidden",
+            Self::LogJunk => "log_junk",
+            Self::RecoverySet => "recovery_set",
+            Self::RecoveryUsed => "recovery_used",
             Self::OperatorWaits => "operator_waits",
             Self::OperatorJoined => "operator_joined",
             Self::RecoverConflict => "recover_conflict",
@@ -178,12 +190,17 @@ impl AlarmCode {
             Self::SetupUnusable => {
                 "An agent's setup on the bus does not verify, cannot be read, or was replaced by an older one; its keys skip no question."
             }
-            Self::OperatorsUnverified => {
-                "The list of operators on the bus does not verify; the last good one stays in force."
+            Self::LogDiffers => {
+                "The realm log on the bus lacks entries that this console knows and has others in their place, so the console is read-only."
             }
-            Self::OperatorsRefused => {
-                "Somebody changed the list of operators against its rules, or replaced it by an older one; the previous one stays in force."
+            Self::LogHidden => {
+                "A stream mirrors CS_DECISIONS and can hide the end of the realm log from agents."
             }
+            Self::LogJunk => {
+                "Somebody stored messages among the entries of the realm log; they change nothing."
+            }
+            Self::RecoverySet => "The realm has another recovery key.",
+            Self::RecoveryUsed => "The recovery key changed the operators.",
             Self::OperatorWaits => "A new operator's key waits to be accepted.",
             Self::OperatorJoined => "A new operator joined and may decide here.",
             Self::RecoverConflict => {
@@ -256,11 +273,20 @@ impl AlarmCode {
             Self::SetupUnusable => {
                 "Find out who wrote it, then set the keys again (`countersign setup set`)."
             }
-            Self::OperatorsUnverified | Self::OperatorsRefused => {
-                "Look at `countersign operators list` and find out who can write to CS_POLICY."
+            Self::LogDiffers => {
+                "Look at both with `countersign bus recover`, and find out who can change the streams."
+            }
+            Self::LogHidden => {
+                "Find out who made the stream, and delete it with the server's tools."
+            }
+            Self::LogJunk => {
+                "Find out who has a console's login and writes to CS_DECISIONS (`countersign doctor`)."
+            }
+            Self::RecoverySet | Self::RecoveryUsed => {
+                "Ask the administrators whether they did it (`countersign operators log`)."
             }
             Self::OperatorWaits => {
-                "Ask the person for the key, then `countersign operators add KEY` or `retire KEY`."
+                "Ask the person for the key, then `countersign operators accept KEY` or `retire KEY`."
             }
             Self::OperatorJoined => {
                 "Look who it is (`countersign operators list`); if nobody expects them, end it with `countersign operators retire KEY`."

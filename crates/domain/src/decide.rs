@@ -189,6 +189,7 @@ mod tests {
             state: State::Pending,
             delivery: Delivery::Stored,
             risk: Risk::High,
+            device_effects: None,
             args_digest: Some("sha256:aa".into()),
             request_digest: "sha256:bb".into(),
             allowed: VerdictSet::from_words(["approve", "modify"]),

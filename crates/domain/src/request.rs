@@ -1,7 +1,7 @@
 //! What the core remembers of a request in order to decide on it.
 
 use super::{Delivery, State, Timestamp};
-use countersign_wire::{RequestKey, Risk, VerdictSet};
+use countersign_wire::{Effects, RequestKey, Risk, VerdictSet};
 
 /// A request as the life cycle sees it. The payload itself stays in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct RequestRecord {
     pub delivery: Delivery,
     /// Effective risk: an unknown word reads critical.
     pub risk: Risk,
+    /// Effective effects of the call, where its agent checks signatures of devices; none where it does not.
+    pub device_effects: Option<Effects>,
     /// Digest of the arguments at the gate; none for questions and forms.
     pub args_digest: Option<String>,
     /// Digest of the payload as stored.
@@ -86,6 +88,7 @@ mod tests {
             state: State::Pending,
             delivery: Delivery::Stored,
             risk: Risk::Low,
+            device_effects: None,
             args_digest: None,
             request_digest: "sha256:bb".into(),
             allowed: VerdictSet::DENY_ONLY,

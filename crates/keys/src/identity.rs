@@ -325,12 +325,12 @@ impl Identity {
         let keys = self.signing();
         [
             TrustedKey {
-                key: keys.human_key.clone(),
+                key: keys.human_key.clone().into(),
                 name: self.operator.clone(),
                 role: KeyRole::Human,
             },
             TrustedKey {
-                key: keys.auto_key.clone(),
+                key: keys.auto_key.clone().into(),
                 name: self.console_name(),
                 role: KeyRole::Auto,
             },

@@ -51,6 +51,12 @@ pub fn remember(tx: &Connection, stream: &str, epoch: &str) -> Result<(), StoreE
     Ok(())
 }
 
+/// The epoch under which a stream is known.
+pub fn epoch(tx: &Connection, stream: &str) -> Result<Option<String>, StoreError> {
+    let epoch = "SELECT epoch FROM bus_stream WHERE stream = ?";
+    sql::first(tx, epoch, [stream], |row| row.get(0))
+}
+
 /// Notes that a stream which holds all that was read has another epoch now. False where it is the known one.
 pub fn renew(tx: &Connection, stream: &str, epoch: &str) -> Result<bool, StoreError> {
     let renew = "UPDATE bus_stream SET epoch = ?1 WHERE stream = ?2 AND epoch <> ?1";

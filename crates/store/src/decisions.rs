@@ -286,3 +286,16 @@ pub async fn of_request(
     let key = key.clone();
     reader.direct(move |sqlite| stored(sqlite, &key)).await
 }
+
+/// When the last decision that one of two keys signed was stored, among the newest thousand; none where there is none.
+pub async fn last_signed(reader: &Reader, keys: &[&str]) -> Result<Option<Timestamp>, StoreError> {
+    let last: Option<i64> = sqlx::query_scalar(
+        "SELECT max(stored_at) FROM (SELECT key, stored_at FROM decisions ORDER BY id DESC LIMIT 1000)
+         WHERE key = ?1 OR key = ?2",
+    )
+    .bind(keys.first())
+    .bind(keys.get(1))
+    .fetch_one(&reader.0)
+    .await?;
+    Ok(last.map(Timestamp))
+}

@@ -53,6 +53,7 @@ pub mod quorum;
 pub mod re_asks;
 pub mod reader;
 mod reader_direct;
+pub mod realm_log;
 pub mod receipts;
 pub mod receipts_before_decision;
 pub mod redefined;

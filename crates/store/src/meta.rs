@@ -6,6 +6,10 @@ use super::{Reader, StoreError, sql};
 
 /// Key of the realm's UUID.
 pub const REALM: &str = "realm";
+/// Key of the digest of the realm log's entry 1.
+pub const ROOT: &str = "root";
+/// Key of an entry 1 that this console has signed and not published yet; empty once it is on the bus, or another is.
+pub const FOUNDING: &str = "founding";
 /// Key of the code and reason for which this console takes no decisions; empty when it does.
 pub const READ_ONLY: &str = "read_only";
 /// Key of the fingerprint of the agents' keys that the embedded server has loaded.

@@ -58,11 +58,11 @@ pub async fn remembered(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     )
 }
 
-/// Every value, the list of operators first: it says who signed the others.
+/// Every value.
 pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT key, revision, payload, signer, sig FROM policy WHERE length(payload) > 0
-         ORDER BY key <> 'operators', key",
+         ORDER BY key",
     )
     .fetch_all(&reader.0)
     .await?)

@@ -1,6 +1,6 @@
 //! Decisions and votes as they go to a bus that lost them, and their places once they are on it again.
 
-use countersign_wire::{PublicKey, RequestKey, Stream};
+use countersign_wire::{RequestKey, Signer, Stream};
 use rusqlite::{Connection, params};
 
 use super::{Reader, StoreError, sql};
@@ -109,7 +109,7 @@ pub struct Again<'a> {
     /// The request.
     pub request: &'a RequestKey,
     /// The voter; none for a decision.
-    pub voter: Option<&'a PublicKey>,
+    pub voter: Option<&'a Signer>,
     /// Payload as stored.
     pub payload: &'a [u8],
     /// Header `CS-Sig`.
@@ -141,7 +141,7 @@ pub fn moved(tx: &Connection, again: Again<'_>) -> Result<Option<i64>, StoreErro
         again.sig,
         again.epoch,
         again.seq,
-        again.voter.map(PublicKey::as_str),
+        again.voter.map(Signer::as_str),
     ];
     sql::first(tx, &query, values, |row| row.get(0))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use countersign_wire::{AgentKey, RejectionCode, RequestKey, Risk, Verdict, VerdictSet};
+use countersign_wire::{AgentKey, Effects, RejectionCode, RequestKey, Risk, Verdict, VerdictSet};
 use rusqlite::{Connection, Row, params};
 
 use super::block_times::{Of, Times};
@@ -74,6 +74,8 @@ pub struct NewRequest<'m> {
     pub findings: Option<String>,
     /// As in [`super::request_list::RequestSummary`].
     pub effect: Option<String>,
+    /// The call's effects, where its agent checks signatures of devices.
+    pub device_effects: Option<Effects>,
 }
 
 /// A record from the columns of [`RECORD`] and its key, where that is known already; none for a row whose
@@ -112,6 +114,7 @@ fn record(row: &Row<'_>, known: Option<&RequestKey>) -> Result<Option<RequestRec
         first_deadline_at: stored_at.plus_ms(row.get(14)?),
         tightened_at: row.get::<_, Option<i64>>(15)?.map(Timestamp),
         withdrawn_at: row.get::<_, Option<i64>>(16)?.map(Timestamp),
+        device_effects: text_or_null(19)?.map(|word| Effects::effective(Some(word))),
         has_args: text_or_null(13)? == Some("tool_call"),
         refused_here: error == Some(TOO_MANY),
         no_request: error.is_some_and(|code| code != TOO_MANY),
@@ -131,7 +134,7 @@ const TOO_MANY: &str = RejectionCode::TooManyWaiting.as_str();
 
 const RECORD: &str = "SELECT id, ws, agent, request_id, state, delivery, risk, args_digest, request_digest, \
     allowed, approvals_required, stored_at, deadline_at, kind, lifetime, tightened_at, withdrawn_at, \
-    error_code, approvals_needed FROM requests WHERE ";
+    error_code, approvals_needed, device_effects FROM requests WHERE ";
 
 /// Inserts rows; a row whose key or stream position is taken is left out.
 ///
@@ -141,8 +144,8 @@ pub fn insert(tx: &Connection, rows: &[NewRequest<'_>]) -> Result<Vec<(i64, i64)
         "INSERT INTO requests(ws, agent, request_id, kind, tool, risk, title, run_id, thread_id, call_id,
          trace_id, span_id, group_id, allowed, approvals_required, args_digest, request_digest, raw,
          stream_epoch, stream_seq, requested_at, stored_at, received_at, lifetime, deadline_at, state,
-         delivery, error_code, error_detail, tightened_at, tool_digest, findings, effect)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         delivery, error_code, error_detail, tightened_at, tool_digest, findings, effect, device_effects)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO NOTHING",
     )?;
     let mut inserted = Vec::with_capacity(rows.len());
@@ -182,6 +185,7 @@ pub fn insert(tx: &Connection, rows: &[NewRequest<'_>]) -> Result<Vec<(i64, i64)
             row.tool_digest,
             row.findings,
             row.effect,
+            row.device_effects.map(Effects::as_str),
         ])?;
         if added == 1 {
             let id = tx.last_insert_rowid();

@@ -54,6 +54,7 @@ fn row(id: &str, seq: i64, deadline: i64) -> NewRequest<'static> {
         tightened_at: None,
         tool_digest: None,
         findings: None,
+        device_effects: None,
         effect: None,
     }
 }

@@ -23,4 +23,4 @@ pub use halt::halt;
 pub use operator::{NatsAccount, NatsOperator, creds};
 pub use plain::PlainServer;
 pub use raw::RawAgent;
-pub use server::TestServer;
+pub use server::{TestServer, made};

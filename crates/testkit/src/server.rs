@@ -87,9 +87,7 @@ impl TestServer {
     /// Connects as the console and creates the stores.
     pub async fn console_with_streams(&self) -> Bus {
         let bus = self.console().await;
-        bus.ensure(true, 1)
-            .await
-            .expect("the stores can be created");
+        made(&bus, 1).await.expect("the stores can be created");
         bus
     }
 
@@ -158,5 +156,19 @@ impl Drop for KilledOnDrop {
         // Both fail only when it is gone already.
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// Makes the stores of a realm whose log nobody can begin, or joins those that are there.
+pub async fn made(bus: &Bus, replicas: usize) -> Result<BusIdentity, BusError> {
+    let mut founding = Founding {
+        realm: Uuid::new_v4(),
+        root: Sha256Digest::of_bytes(b"root"),
+    };
+    loop {
+        match bus.ensure(Some(&founding), replicas).await {
+            Err(BusError::AnotherRealm { realm }) => founding.realm = realm,
+            found => return found,
+        }
     }
 }

@@ -31,7 +31,7 @@ fn an_agent_may_do_exactly_what_the_protocol_lists() {
             "countersign.v1.hello.acme.billing-bot",
             "countersign.v1.alive.acme.billing-bot",
             "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.acme.billing-bot.*",
-            "$JS.API.DIRECT.GET.KV_CS_POLICY.$KV.CS_POLICY.operators",
+            "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.realm.*",
         ]
     );
     assert_eq!(

@@ -1,14 +1,13 @@
 //! The first stamp of a message of a recovered stream (`docs/recover.md`, "Stamps").
 //!
 //! An attestation that could make a late decision look early is ignored: one of a key that belongs to no console when
-//! the message is stored again, of a moment after that, or of the epoch in which the message is now.
+//! the message is stored again, of a moment after that, of the epoch in which the message is now, or of another log.
 
+use countersign_wire::realm::Realm;
 use countersign_wire::{Attestation, KeyRole, RequestKey};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use super::incoming::IncomingDecision;
-use super::trusted::TrustedKeys;
 use super::writer_state::{Tx, WriterState};
 use crate::domain::Timestamp;
 
@@ -17,6 +16,8 @@ use crate::domain::Timestamp;
 pub(super) struct StoredAt {
     /// The moment by which the message is judged.
     pub(super) at: Timestamp,
+    /// The sequence at which its keys are looked at.
+    pub(super) sequence: u64,
     /// The console's key on whose word it is another than the server's stamp.
     pub(super) by: Option<String>,
 }
@@ -31,26 +32,22 @@ impl StoredAt {
     }
 }
 
-/// The moment of a message of the stream's present epoch.
+/// The moment and the place of a message of the stream's present epoch.
 pub(super) fn stored_at(writer: &WriterState, epoch: &str, message: &IncomingDecision) -> StoredAt {
-    let stamp = message.at.stamp;
-    let said = message.attestation.as_deref().and_then(|header| {
-        let realm = writer.bus.as_ref()?.realm;
-        let place = Location {
-            realm: &realm,
-            epoch,
-            subject: &message.subject,
-            stamp,
-        };
-        accepted(&writer.trusted, place, header, &message.raw)
-    });
-    match said {
-        Some((by, at)) => StoredAt { at, by: Some(by) },
-        None => StoredAt {
-            at: stamp,
-            by: None,
-        },
-    }
+    let sequence = u64::try_from(message.at.seq).unwrap_or(0);
+    let place = Location {
+        epoch,
+        subject: &message.subject,
+        stamp: message.at.stamp,
+        sequence,
+    };
+    let said = message.attestation.as_deref();
+    let said = said.and_then(|header| accepted(&writer.trusted.log(), place, header, &message.raw));
+    said.unwrap_or(StoredAt {
+        at: message.at.stamp,
+        sequence,
+        by: None,
+    })
 }
 
 /// Compares the word about a message with the stamp at which this console saw it stored: somebody's store
@@ -67,24 +64,29 @@ pub(super) fn compare(batch: &mut Tx<'_>, key: &RequestKey, reported: &StoredAt,
 /// Where a message is now.
 #[derive(Clone, Copy)]
 struct Location<'a> {
-    realm: &'a Uuid,
     epoch: &'a str,
     subject: &'a str,
     stamp: Timestamp,
+    sequence: u64,
 }
 
-fn accepted(
-    trusted: &TrustedKeys,
-    place: Location<'_>,
-    header: &str,
-    payload: &[u8],
-) -> Option<(String, Timestamp)> {
-    let (key, said) = Attestation::open(header, place.realm, place.subject, payload).ok()?;
-    // By the list in force when it was stored again: an old key says nothing new.
-    let console = trusted.role(key.as_str(), place.stamp) == Some(KeyRole::Auto);
+fn accepted(log: &Realm, place: Location<'_>, header: &str, payload: &[u8]) -> Option<StoredAt> {
+    let (key, said) = Attestation::open(header, log.realm(), place.subject, payload).ok()?;
+    // By the log where it was stored again: a key that has ended says nothing new.
+    let term = log.term(key.as_str(), Some(place.sequence))?;
+    let console = term.key.role.known() == Some(KeyRole::Auto);
     let before = Timestamp::from(said.stored_at.get());
     let elsewhere = said.epoch.to_string() != place.epoch;
-    (console && elsewhere && before <= place.stamp).then(|| (key.to_string(), before))
+    if !console || !elsewhere || before > place.stamp || !log.holds(said.n, &said.digest) {
+        return None;
+    }
+    // The keys count as they did behind that entry.
+    let at = usize::try_from(said.n).ok()?.checked_sub(1)?;
+    Some(StoredAt {
+        at: before,
+        sequence: log.chain.get(at)?.sequence + 1,
+        by: Some(key.to_string()),
+    })
 }
 
 #[cfg(test)]

@@ -127,7 +127,7 @@ pub(crate) fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), St
         return Ok(());
     }
     // A pending or retired key would put a void decision there, in the place of another console's answer.
-    if !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
+    if !writer.counts(writer.identity.auto_key().as_str()) {
         // Once it counts, everything that waits then is judged.
         writer.judge.forget();
         return Ok(());
@@ -244,7 +244,7 @@ fn decide(
         };
         // Beyond the limits of this console's operator: another console answers, or a person.
         let own = writer.identity.auto_key();
-        if !writer.may_allow(own.as_str(), one.verdict, &record, batch.now) {
+        if !writer.may_allow(own.as_str(), one.verdict, &record) {
             settled(writer, record.id);
             continue;
         }

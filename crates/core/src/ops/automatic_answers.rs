@@ -50,7 +50,7 @@ pub(crate) fn answer(
     }
     // A pending or retired key would put a void answer there, in the place of another console's. The list of operators
     // that changes this asks for another look.
-    if !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
+    if !writer.counts(writer.identity.auto_key().as_str()) {
         writer.answers_owed = Some(EndedCursor::default());
         return Ok(());
     }
@@ -107,7 +107,7 @@ fn catch_up(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<Option<Times
     if !writer.policy_known.is_fresh() {
         return Ok(Some(batch.now.plus_ms(OWED_LOOK_MS)));
     }
-    if !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
+    if !writer.counts(writer.identity.auto_key().as_str()) {
         return Ok(None);
     }
     if place == EndedCursor::default() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use countersign_wire::{AgentKey, BypassGrant, PolicyKey, Risk, RuleRef};
 
 use super::controls::{ControlSet, ControlValue};
-use super::trusted::{KeyStatus, TrustedKeys};
+use super::realm::TrustedKeys;
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::controls::{BYPASS_MAX_MS, Bypass, ControlSetting, Controls};
@@ -34,9 +34,8 @@ pub(super) fn standing(
     now: Timestamp,
 ) -> Option<InBypass> {
     let (_, bypass) = controls.bypass_of(agent, now)?;
-    let may = trusted.may_allow(&bypass.signer, now, &agent.workspace, risk);
-    let counts = trusted.standing(&bypass.signer, now) == KeyStatus::Active;
-    in_bypass(controls, agent, now).filter(|_| may && counts)
+    let may = trusted.may_allow(&bypass.signer, &agent.workspace, risk);
+    in_bypass(controls, agent, now).filter(|_| may)
 }
 
 /// What a decision by a bypass names: the key in the shared policy and its revision. No rule can have such
@@ -105,7 +104,7 @@ impl App {
         };
         let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
         let workspace = &agent.workspace;
-        if trusted.may_allow(own.as_str(), self.now(), workspace, grant.up_to) {
+        if trusted.may_allow(own.as_str(), workspace, grant.up_to) {
             return Ok(());
         }
         Err(Fault::verdict_not_allowed(format!(

@@ -15,7 +15,7 @@ use self::value::Setting;
 use super::listed_names::words;
 use super::policy_intake::{BucketEntry, Incoming, Taken};
 use super::policy_value::{self, Put, TRIES};
-use super::trusted::{KeyStatus, TrustedKeys};
+use super::realm::{KeyStatus, TrustedKeys};
 use super::waiting_calls::{Trial, WaitingCall};
 use crate::Fault;
 use crate::domain::controls::Controls;
@@ -52,7 +52,7 @@ pub(crate) fn remembered(trusted: &TrustedKeys, rows: &[PolicyRow]) -> Controls 
             let at = stamp_of(&row.payload);
             let setting = Setting {
                 revision: u64::try_from(row.revision).unwrap_or(0),
-                by: named(trusted, row, &by, at),
+                by: named(trusted, row, &by),
                 signer: row.signer.clone(),
                 at,
             };
@@ -70,8 +70,8 @@ fn stamp_of(payload: &[u8]) -> Timestamp {
 }
 
 /// Who set it, by the list's name of the key.
-fn named(trusted: &TrustedKeys, row: &PolicyRow, by: &str, at: Timestamp) -> String {
-    let listed = trusted.name(&row.signer, at);
+fn named(trusted: &TrustedKeys, row: &PolicyRow, by: &str) -> String {
+    let listed = trusted.name(&row.signer);
     listed.map_or_else(|| by.to_owned(), |listed| words(by, &listed))
 }
 
@@ -85,7 +85,7 @@ pub(super) fn take(
     let read = |row: &PolicyRow| ControlValue::read(key, &row.payload);
     let signed = match came {
         Incoming::Valid(row) => read(row).map(|(said, by)| {
-            let by = named(&shared.trusted, row, &by, place.stored_at);
+            let by = named(&shared.trusted, row, &by);
             (said, by, row.signer.clone())
         }),
         _ => None,
@@ -188,8 +188,8 @@ impl App {
             Role::Console => self.inner.shared.controls.read().clone(),
             _ => self.controls_of_the_store().await?,
         };
-        let (trusted, now) = (&self.inner.shared.trusted, self.now());
-        controls.end_bypasses(|signer| trusted.standing(signer, now) == KeyStatus::Active);
+        let trusted = &self.inner.shared.trusted;
+        controls.end_bypasses(|signer| trusted.standing(signer) == KeyStatus::Active);
         Ok(controls)
     }
 

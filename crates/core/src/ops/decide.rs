@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use super::draft::{Draft, DraftError, fits, seal, write};
 use super::job::{Accepted, DecideCommand, DecideReply, Look, Refused, ShownFinding};
-use super::operators::why_not;
 use super::publisher::{Outgoing, Settlements};
 use super::quorum;
+use super::realm::why_not;
 use super::votes::cast::{Choice, cast};
 use super::writer_state::{Tx, WriterState};
 use crate::domain::life_cycle::{Step, next};
@@ -153,7 +153,7 @@ fn check(
             crate::domain::DecideRefusal::AgentStopped { agent, by },
         ));
     }
-    may_sign(writer, record, verdict, command.authority, now)?;
+    may_sign(writer, record, verdict, command.authority)?;
     Ok((verdict, realm))
 }
 
@@ -240,17 +240,16 @@ fn may_sign(
     record: &RequestRecord,
     verdict: Verdict,
     authority: Authority,
-    now: Timestamp,
 ) -> Result<(), Refused> {
     let key = match authority {
         Authority::Operator => writer.identity.human_key(),
         Authority::Console => writer.identity.auto_key(),
     };
     let key = key.as_str();
-    if let Some(why) = why_not(writer.trusted.standing(key, now), key) {
+    if let Some(why) = why_not(writer.trusted.standing(key), key) {
         return Err(Refused::ReadOnly(why));
     }
-    if writer.may_allow(key, verdict, record, now) {
+    if writer.may_allow(key, verdict, record) {
         return Ok(());
     }
     Err(Refused::Domain(crate::domain::DecideRefusal::BeyondLimit {

@@ -10,6 +10,7 @@ use countersign_wire::{DecisionFault, Origin, RequestKey, Sha256Digest, Stream, 
 use serde_json::json;
 use uuid::Uuid;
 
+pub(in crate::ops) use self::verify::facts_of;
 use self::verify::{Stored, verify};
 use super::arrivals::{AFTER_DECISION, IGNORED};
 use super::attested::{self, StoredAt, stored_at};
@@ -18,6 +19,7 @@ use super::execution;
 use super::incoming::IncomingDecision;
 use super::ladder;
 use super::publisher::Settled;
+use super::realm::feed;
 use super::votes;
 use super::writer_state::{CONFLICT, Tx, WriterState};
 use crate::domain::life_cycle::{Step, StoredAs, next};
@@ -43,6 +45,8 @@ pub(crate) fn apply(
         .into_iter()
         .map(|record| (record.key.clone(), record))
         .collect();
+    let slots = unread.iter().filter_map(|m| Some((m.slot?, m)));
+    feed::apply(writer, batch, &unread.epoch, slots)?;
     let mut rows = Vec::with_capacity(unread.len());
     let mut given = Vec::new();
     for message in *unread {
@@ -50,6 +54,7 @@ pub(crate) fn apply(
             // Votes share the stream; anything else on it is nobody's decision.
             match &message.vote {
                 Some(vote) => given.push((message, vote)),
+                None if message.slot.is_some() => {}
                 None => set_aside(batch, &unread.epoch, message, "bad_subject")?,
             }
             continue;
@@ -61,6 +66,7 @@ pub(crate) fn apply(
                 signer: message.signer.as_deref(),
                 sig: message.sig.as_deref(),
                 stored_at: stored_at.at,
+                sequence: stored_at.sequence,
             };
             verify(writer, record, stored)
         });
@@ -316,6 +322,7 @@ pub(super) fn judge_again(
             signer: stored.key.as_deref(),
             sig: stored.sig.as_deref(),
             stored_at,
+            sequence: u64::try_from(stored.stream_seq).unwrap_or(0),
         },
     );
     if stored.effective.as_deref() == Some(reading.effective.as_str()) {
@@ -367,6 +374,7 @@ pub(super) fn join_orphans(
                 signer: orphan.key.as_deref(),
                 sig: orphan.sig.as_deref(),
                 stored_at,
+                sequence: u64::try_from(orphan.stream_seq).unwrap_or(0),
             },
         );
         adopted.push(Adopted {

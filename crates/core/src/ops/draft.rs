@@ -99,7 +99,7 @@ pub(super) fn unsigned(
         request: record.id,
         subject: match kind {
             Kind::Decision => decision_subject(&record.key),
-            Kind::Vote => vote_subject(&record.key, key),
+            Kind::Vote => vote_subject(&record.key, &key.clone().into()),
         },
         payload,
         signer: key.to_string(),
@@ -150,7 +150,7 @@ pub(crate) fn write(
         policy_digest,
         decided_by: DecidedBy {
             name,
-            key: key.clone(),
+            key: key.clone().into(),
         },
         decided_at: countersign_wire::Timestamp::new(now.into()),
         votes: draft.votes,

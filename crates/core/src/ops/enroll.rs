@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use countersign_wire::{AgentKey, Enrolment, NkeySeed, TlsFiles, read_json};
+use countersign_wire::{AgentKey, Enrolment, LogHead, NkeySeed, TlsFiles, read_json};
 use nkeys::KeyPair;
 use serde_json::json;
 use tokio::sync::broadcast::{Receiver, error::RecvError};
@@ -23,7 +23,7 @@ use crate::store::{StoreError, agents, meta};
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
 /// A reload that failed is tried again this often.
 const FOLLOW_EVERY: Duration = Duration::from_secs(5);
-/// More than an enrolment of 20 trusted keys has.
+/// More than an enrolment has.
 const ENROLMENT_BYTES: usize = 4096;
 const LOGIN_LOOK: Duration = Duration::from_millis(50);
 /// Name of the agent that every console with its own server enrols for this machine.
@@ -164,7 +164,6 @@ impl App {
 
     fn enrolment(&self, agent: &AgentKey, seed: &str, key: &str) -> Result<Enrolment, Fault> {
         let shared = &self.inner.shared;
-        let nkeys = shared.operators.read().clone();
         let nats_url = match self.embedded_server() {
             Some(server) => server.url(),
             None => self
@@ -180,6 +179,15 @@ impl App {
         let realm = shared.realm().ok_or_else(|| {
             Fault::bus_unreachable("this console has not connected to a bus yet; try again once `countersign status` says that it is connected")
         })?;
+        let log = shared.trusted.log();
+        let head = log.chain.last().map(|head| LogHead {
+            root: *log.root(),
+            n: head.n,
+            digest: head.digest,
+        });
+        let head = head.ok_or_else(|| {
+            Fault::bus_unreachable("this console has not read the realm log yet; try again once `countersign status` says that it is connected")
+        })?;
         Ok(Enrolment {
             nats_url,
             workspace: agent.workspace.clone(),
@@ -187,7 +195,7 @@ impl App {
             nkey_seed: NkeySeed::new(seed),
             inbox_prefix: format!("_INBOX_{key}"),
             realm,
-            trusted_keys: nkeys,
+            log: Some(head),
             tls: self.agents_tls(),
             nats_creds: None,
         })

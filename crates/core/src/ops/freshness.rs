@@ -1,5 +1,4 @@
-//! Signing times of the values in force in the shared policy: panic, pauses, bypasses, rules and setups. The list of
-//! operators keeps its own time.
+//! Signing times of the values in force in the shared policy: panic, pauses, bypasses, rules and setups.
 //!
 //! A value that was signed before the one in force never replaces it: its bytes and signature stay good for ever, and
 //! whoever may write the bucket can store them again.
@@ -193,7 +192,7 @@ async fn put_back(
     let (Some(row), Some(key)) = (row, PolicyKey::parse(key)) else {
         return Ok(false);
     };
-    let role = shared.trusted.role(&row.signer, shared.clock.now());
+    let role = shared.trusted.role(&row.signer);
     if row.sig != sig || role != Some(KeyRole::Human) {
         return Ok(false);
     }

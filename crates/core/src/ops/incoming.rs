@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use countersign_wire::{
-    AgentKey, CheckedValue, HelloReport, ParsedRequest, PublicKey, Receipt, Rejection, RequestKey,
+    AgentKey, CheckedValue, HelloReport, ParsedRequest, Receipt, Rejection, RequestKey, Signer,
     SpanStatus, Subject, Tighten, json_value, parse_receipt, parse_request, parse_span,
     parse_tighten, read_hello, read_json,
 };
@@ -68,12 +68,14 @@ pub(crate) struct IncomingDecision {
     pub(crate) body: DecisionBody,
     /// What it is instead of a decision.
     pub(crate) vote: Option<IncomingVote>,
+    /// The slot of the realm log that it is in.
+    pub(crate) slot: Option<u64>,
 }
 
 /// An operator's vote.
 pub(crate) struct IncomingVote {
     pub(crate) key: RequestKey,
-    pub(crate) voter: PublicKey,
+    pub(crate) voter: Signer,
     pub(crate) body: VoteBody,
 }
 
@@ -161,13 +163,14 @@ fn parsed(message: &StreamMessage) -> RequestMessage {
 
 /// A message of `CS_DECISIONS`; whether it verifies is judged by the writer, which knows the keys.
 pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
-    let (key, vote) = match Subject::parse(&message.subject) {
-        Some(Subject::Decision(key)) => (Some(key), None),
+    let (key, vote, slot) = match Subject::parse(&message.subject) {
+        Some(Subject::Decision(key)) => (Some(key), None, None),
         Some(Subject::Vote(key, voter)) => {
             let body = vote_body(&message.payload);
-            (None, Some(IncomingVote { key, voter, body }))
+            (None, Some(IncomingVote { key, voter, body }), None)
         }
-        _ => (None, None),
+        Some(Subject::Realm(slot)) => (None, None, Some(slot)),
+        _ => (None, None, None),
     };
     let body = if key.is_some() {
         decision_body(&message.payload)
@@ -179,6 +182,7 @@ pub(crate) fn decision(message: StreamMessage) -> IncomingDecision {
         body,
         key,
         vote,
+        slot,
         signer: message.key,
         sig: message.sig,
         attestation: message.attestation,

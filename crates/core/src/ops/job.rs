@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use countersign_scrutiny::{Code, Finding, Weight};
-use countersign_wire::{Origin, RequestKey, Response, Risk, RuleRef, Scope, Sha256Digest, Verdict};
+use countersign_wire::{
+    Origin, RequestKey, Response, Risk, RuleRef, Scope, Sha256Digest, Stream, Verdict,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
@@ -190,6 +192,8 @@ pub(crate) type DecideReply = oneshot::Sender<Result<Accepted, Refused>>;
 #[derive(Debug, Clone)]
 pub(crate) struct BusBinding {
     pub(crate) realm: Uuid,
+    /// Digest of the realm log's entry 1.
+    pub(crate) root: Sha256Digest,
     /// Epoch of each stream, by name.
     pub(crate) epochs: BTreeMap<&'static str, String>,
     /// Which requests may be approved automatically.
@@ -199,6 +203,13 @@ pub(crate) struct BusBinding {
     /// The last sequence of the hellos when the bus was compared: one up to there may have replaced one that this
     /// console never saw, whatever its clock says of the stamp.
     pub(crate) hellos_stored: i64,
+}
+
+impl BusBinding {
+    /// Epoch of a stream; empty where it has none.
+    pub(crate) fn epoch(&self, stream: Stream) -> String {
+        self.epochs.get(stream.name()).cloned().unwrap_or_default()
+    }
 }
 
 /// Reports that the past is known, for the session that read it.

@@ -8,7 +8,7 @@ mod past;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_wire::Stream;
+use countersign_wire::{Sha256Digest, Stream};
 use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -23,9 +23,10 @@ use super::hello_gap::is_one_unread;
 use super::incoming;
 use super::job::{BusBinding, Job, PastKnown};
 use super::lost_anchors;
-use super::operators::{Operators, relearn};
 use super::policy_feed::PolicyFeed;
 use super::presence;
+use super::realm::join::{self, FoundError};
+use super::realm::watch;
 use super::rollback::{Remembered, epoch_of, is_renewed};
 use super::stream_quota;
 use crate::Fault;
@@ -115,15 +116,17 @@ impl Link {
         // Before the bus is asked: what is stored meanwhile must not look like a rollback of the bus.
         let mut positions = bus_stream::all(&self.shared.reader).await?;
         let create = remembered.is_none();
-        let identity = match self.bus.ensure(create, self.shared.replicas).await {
+        let root = meta::get(&self.shared.reader, meta::ROOT).await?;
+        let identity = match join::ensure(&self.shared, &self.bus, create).await {
             Ok(identity) => identity,
-            Err(error @ BusError::StreamsMissing { .. }) => {
+            Err(FoundError::Bus(error @ BusError::StreamsMissing { .. })) => {
                 let why = ("streams_missing".to_owned(), error.to_string());
                 return self.send(bus_state::read_only(Some(why))).await;
             }
             Err(error) => return Err(error.into()),
         };
-        let difference = match difference(&identity, remembered.as_deref(), &positions) {
+        let known = (remembered.as_deref(), root.as_deref());
+        let difference = match difference(&identity, known, &positions) {
             Some(difference) => Some(difference),
             None => {
                 let console = self.shared.identity.console_id.into();
@@ -138,14 +141,18 @@ impl Link {
         if difference.is_some() {
             return Ok(());
         }
-        relearn(&self.shared).await?;
         let bucket = identity.streams.iter().find(|at| at.name == POLICY_STREAM);
         if let Some(epoch) = bucket.and_then(|bucket| bucket.epoch) {
             self.shared.policy_counts_under(&epoch.to_string());
         }
         let hellos = HelloBarrier::default();
         let again = is_one_unread(&self.shared.reader, &self.bus, &positions).await?;
-        let binding = binding(&identity, hellos.clone(), again);
+        let Some(root) = identity.root else {
+            return Err(Fault::environment(
+                "CS_DECISIONS names no root of a realm log; use another bus",
+            ));
+        };
+        let binding = binding(&identity, root, hellos.clone(), again);
         self.send(Job::kept(move |writer, batch| {
             bus_state::bound(writer, batch, &binding)
         }))
@@ -170,14 +177,14 @@ impl Link {
         }
         let first = targets(&self.bus, &identity, &FIRST).await?;
         let reports = targets(&self.bus, &identity, &[Stream::Receipts]).await?;
-        let operators = Operators::new(Arc::clone(&self.shared), self.bus.clone(), identity.realm);
-        let revision = operators.register().await?;
+        let decided = targets(&self.bus, &identity, &[Stream::Decisions]).await?;
         self.hear_agents(session);
         for stream in FIRST {
             session
                 .tasks
-                .spawn(self.project(session, (stream, &hellos), &positions, &operators));
+                .spawn(self.project(session, (stream, &hellos), &positions));
         }
+        join::publish_founding(&self.shared, &self.bus, &root).await?;
         let agents = identity
             .streams
             .iter()
@@ -189,12 +196,34 @@ impl Link {
             .spawn(hellos.clone().run(shared, bus, session.stop.clone()));
         let feed = PolicyFeed {
             shared: Arc::clone(&self.shared),
-            operators: operators.clone(),
-            operators_at: revision,
+            bus: self.bus.clone(),
+            realm: identity.realm,
         };
-        session.tasks.spawn(feed.run(session.stop.clone()));
+        session.tasks.spawn(watch(
+            Arc::clone(&self.shared),
+            self.bus.clone(),
+            session.stop.clone(),
+        ));
+        let by_itself = join::run(
+            Arc::clone(&self.shared),
+            self.bus.clone(),
+            session.stop.clone(),
+        );
+        let (shared, bus, stop) = (
+            Arc::clone(&self.shared),
+            self.bus.clone(),
+            session.stop.clone(),
+        );
+        let policy_tasks = session.tasks.clone();
+        session.tasks.spawn(async move {
+            // Who signed the values of the shared policy is in the log.
+            if reached(&shared, &bus, decided, &stop).await {
+                policy_tasks.spawn(by_itself);
+                feed.run(stop).await;
+            }
+        });
         let second: Vec<_> = SECOND
-            .map(|stream| self.project(session, (stream, &hellos), &positions, &operators))
+            .map(|stream| self.project(session, (stream, &hellos), &positions))
             .into();
         let tasks = session.tasks.clone();
         let (shared, bus) = (Arc::clone(&self.shared), self.bus.clone());
@@ -331,7 +360,6 @@ impl Link {
         session: &Session,
         (stream, hellos): (Stream, &HelloBarrier),
         positions: &[Position],
-        operators: &Operators,
     ) -> impl Future<Output = ()> + Send + use<> {
         let next = positions.iter().find(|at| at.stream == stream.name());
         let next = next.map_or(1, |at| u64::try_from(at.next_seq).unwrap_or(1));
@@ -340,7 +368,7 @@ impl Link {
             Stream::Events => self.shared.spans.clone(),
             _ => self.shared.streams.clone(),
         };
-        let (stop, operators) = (session.stop.clone(), operators.clone());
+        let stop = session.stop.clone();
         let (shared, hellos) = (Arc::clone(&self.shared), hellos.clone());
         async move {
             let mut messages = bus.subscribe(stream.name(), next);
@@ -351,12 +379,6 @@ impl Link {
                 };
                 if batch.is_empty() {
                     return;
-                }
-                if stream == Stream::Decisions {
-                    tokio::select! {
-                        () = stop.cancelled() => return,
-                        () = operators.learn_signers(&batch) => {}
-                    }
                 }
                 for sender in incoming::unreadable(&batch) {
                     if jobs.send(alarms::unreadable(sender)).await.is_err() {
@@ -449,13 +471,19 @@ async fn each<T>(batch: Vec<StreamMessage>, read: impl Fn(StreamMessage) -> T) -
     all
 }
 
-fn binding(identity: &BusIdentity, hellos: HelloBarrier, hello_gap: bool) -> BusBinding {
+fn binding(
+    identity: &BusIdentity,
+    root: Sha256Digest,
+    hellos: HelloBarrier,
+    hello_gap: bool,
+) -> BusBinding {
     let agents = Stream::Agents.name();
     let agents = identity.streams.iter().find(|at| at.name == agents);
     let streams = identity.streams.iter();
     let epochs = streams.map(|stream| (stream.name, epoch_of(stream)));
     BusBinding {
         realm: identity.realm,
+        root,
         epochs: epochs.collect(),
         hellos,
         hello_gap,
@@ -466,7 +494,7 @@ fn binding(identity: &BusIdentity, hellos: HelloBarrier, hello_gap: bool) -> Bus
 /// Code and sentence of the first thing that is not as remembered.
 fn difference(
     identity: &BusIdentity,
-    realm: Option<&str>,
+    (realm, root): (Option<&str>, Option<&str>),
     positions: &[Position],
 ) -> Option<(String, String)> {
     if let Some(difference) = identity.differences.first() {
@@ -480,6 +508,11 @@ fn difference(
         let why =
             "the bus belongs to another realm; connect to the old one, or use a new data folder";
         return Some(("realm_changed".to_owned(), why.to_owned()));
+    }
+    let found = identity.root.map(|root| root.to_string());
+    if root.is_some_and(|root| found.as_deref() != Some(root)) {
+        let why = "CS_DECISIONS names another root of the realm log: somebody changed it, or made the stream anew; see `countersign bus recover --dry-run`";
+        return Some(("root_changed".to_owned(), why.to_owned()));
     }
     for position in positions {
         let streams = &identity.streams;

@@ -2,12 +2,10 @@
 //!
 //! The list's name wins over the name in the signed message.
 
-use countersign_wire::{KeyRole, PublicKey, json_value};
+use countersign_wire::{PublicKey, json_value};
 use serde_json::{Value, json};
 
-use super::operators::ListedState;
-use super::trusted::TrustedKeys;
-use crate::domain::Timestamp;
+use super::realm::TrustedKeys;
 use crate::runtime::App;
 use crate::store::re_asks::EarlierCall;
 use crate::store::request_list::RequestSummary;
@@ -33,33 +31,33 @@ pub(super) fn words(signed: &str, listed: &str) -> String {
 }
 
 /// What a decision says of who gave it, with the list's name of the key as `listed_name`.
-fn with_listed(trusted: &TrustedKeys, decided_by: &str, at: Timestamp) -> Option<String> {
+fn with_listed(trusted: &TrustedKeys, decided_by: &str) -> Option<String> {
     let Value::Object(mut by) = json_value(decided_by.as_bytes())? else {
         return None;
     };
     by.remove(LISTED);
     let key = by.get("key").and_then(Value::as_str);
-    if let Some(listed) = key.and_then(|key| trusted.name(key, at)) {
+    if let Some(listed) = key.and_then(|key| trusted.name(key)) {
         by.insert(LISTED.to_owned(), json!(listed));
     }
     Some(Value::Object(by).to_string())
 }
 
 impl App {
-    /// Another operator's key in force whose name this console's operator signs with, while the realm's list has
-    /// another name for the own key.
+    /// Another operator's key in force whose name this console's operator signs with, while the realm log has another
+    /// name for the own operator.
     #[must_use]
     pub fn borrowed_name(&self) -> Option<PublicKey> {
         let name = &self.identity().operator;
-        let (listed, _) = self.operators();
-        let mut people = listed
-            .into_iter()
-            .filter(|line| line.role == KeyRole::Human && line.state == ListedState::InForce);
-        if people.clone().any(|line| line.mine && line.name == *name) {
+        let log = self.inner.shared.trusted.log();
+        let own = self.identity().human_key();
+        if log.name(own.as_str()) == Some(name) {
             return None;
         }
-        let other = people.find(|line| !line.mine && line.name == *name)?;
-        Some(other.key)
+        let mut others = log.operators.values();
+        let other =
+            others.find(|record| record.name == *name && record.key(own.as_str()).is_none())?;
+        Some(other.id.clone())
     }
 
     /// The line with the list's name of who decided. What does not verify says whatever its writer wanted.
@@ -67,8 +65,7 @@ impl App {
         if line.state != "void"
             && let Some(by) = &line.decided_by
         {
-            let at = line.decided_at.map_or_else(|| self.now(), Timestamp);
-            line.decided_by = with_listed(&self.inner.shared.trusted, by, at);
+            line.decided_by = with_listed(&self.inner.shared.trusted, by);
         }
         line
     }
@@ -76,8 +73,7 @@ impl App {
     /// The same of an earlier call.
     pub(super) fn with_its_listed_name(&self, mut earlier: EarlierCall) -> EarlierCall {
         if let Some(by) = &earlier.decided_by {
-            let at = Timestamp(earlier.decided_at);
-            earlier.decided_by = with_listed(&self.inner.shared.trusted, by, at);
+            earlier.decided_by = with_listed(&self.inner.shared.trusted, by);
         }
         earlier
     }

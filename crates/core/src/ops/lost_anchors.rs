@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use countersign_wire::realm::Realm;
 use countersign_wire::{
     Anchor, ConsoleId, Context, KeyRole, PublicKey, Sha256Digest, Stream, audit_subject, read_json,
     verify,
@@ -53,20 +54,25 @@ pub(crate) fn named(anchors: &[&StoredAnchor]) -> Value {
 
 /// The key of this console that signed an anchor: the present one, or one before it.
 pub(super) fn signer(shared: &Shared, anchor: &StoredAnchor) -> Option<PublicKey> {
-    let (realm, id) = (shared.realm()?, shared.identity.console_id.to_string());
-    let subject = audit_subject(&ConsoleId::from(shared.identity.console_id));
-    let known = shared.operator_list.read();
-    let listed = known.iter().flat_map(|known| &known.list.operators);
-    let earlier = listed
-        .filter(|entry| entry.role == KeyRole::Auto && entry.console.as_ref() == Some(&id))
-        .map(|entry| entry.key.clone());
+    let (realm, id) = (shared.realm()?, shared.identity.console_id);
+    let subject = audit_subject(&ConsoleId::from(id));
     let holds = |key: &PublicKey| {
         let (payload, sig) = (&anchor.payload, &anchor.sig);
         verify(key.as_str(), Context::Audit, &realm, &subject, payload, sig).is_ok()
     };
+    let keys = console_keys(&shared.trusted.log(), &id.to_string());
     std::iter::once(shared.identity.auto_key())
-        .chain(earlier)
+        .chain(keys)
         .find(holds)
+}
+
+/// Every key that is, or was, a console's.
+pub(super) fn console_keys(log: &Realm, console: &str) -> Vec<PublicKey> {
+    let terms = log.all_terms().map(|term| &term.key);
+    let own = terms.filter(|key| {
+        key.role.known() == Some(KeyRole::Auto) && key.device.as_deref() == Some(console)
+    });
+    own.filter_map(|key| key.key.parse().ok()).collect()
 }
 
 /// After a restore, writes down once which anchors on the bus are not of this chain.

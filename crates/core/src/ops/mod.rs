@@ -49,7 +49,6 @@ pub mod matrix;
 #[cfg(test)]
 mod model;
 pub mod moved_port;
-pub mod operators;
 mod overview;
 pub mod pace;
 mod policies;
@@ -68,6 +67,7 @@ mod quorum;
 mod read_only;
 pub mod reader;
 pub mod reading;
+pub mod realm;
 mod recall;
 pub mod recover;
 pub mod regrets;
@@ -98,7 +98,6 @@ pub mod suggest;
 pub mod tool_record;
 pub mod trace;
 pub mod traces;
-mod trusted;
 mod turns;
 mod typed_targets;
 pub mod verdicts;
@@ -117,7 +116,6 @@ pub(crate) use automatic::Judge;
 pub(crate) use durable::durable;
 pub(crate) use freshness::Freshness;
 pub(crate) use link::Link;
-pub(crate) use operators::{KnownList, trusted_now};
 pub(crate) use policies::{Policies, with_last_good};
 pub(crate) use policy_feed::PolicyKnown;
 pub(crate) use publisher::{Publisher, Settlements};
@@ -127,7 +125,7 @@ pub(crate) use writer::{Thread, WriterHandles, WriterTask};
 pub(crate) use writer_state::{Tx, WriterConfig, WriterState};
 
 pub use job::{Automatic, DecideCommand, Look, ShownFinding, Via};
-pub use trusted::{KeyStatus, TrustedKeys};
+pub use realm::{KeyStatus, TrustedKeys};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

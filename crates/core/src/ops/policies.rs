@@ -15,21 +15,24 @@ use serde_json::{Map, Value, json};
 
 pub(crate) use self::remembered::with_last_good;
 use super::policy_intake::{BucketEntry, Incoming, Taken};
+use super::realm::TrustedKeys;
 use super::setup::{SetupValue, schema_of};
-use super::trusted::TrustedKeys;
 use crate::domain::Timestamp;
 use crate::policy::read::{Problem, read_stored};
 use crate::policy::setup::SetupSchema;
 use crate::policy::{PolicySet, Replaced, Rule};
 use crate::runtime::Shared;
 
+/// Who signed a value, and its revision: the signer's term there counts. `u64::MAX` is what is signed now.
+pub(super) type Author = (String, u64);
+
 /// What a workspace's requests are judged by.
 #[derive(Debug)]
 pub(crate) struct InForce {
     /// Where it was replaced, the last one that was good.
     pub(crate) set: PolicySet,
-    /// Who signed, and when the server stored it: their limits bind what the rules let run.
-    pub(crate) authors: Vec<(String, Timestamp)>,
+    /// Who signed, and at which revision: their limits bind what the rules let run.
+    pub(crate) authors: Vec<Author>,
     /// What is on the bus does not count.
     pub(crate) replaced: Option<Replaced>,
 }
@@ -47,7 +50,7 @@ impl InForce {
         workspace: &WorkspaceName,
         risk: Risk,
     ) -> bool {
-        let may = |(key, at): &(String, Timestamp)| trusted.may_allow(key, *at, workspace, risk);
+        let may = |(key, revision): &Author| trusted.author_may((key, *revision), workspace, risk);
         self.authors.iter().all(may)
     }
 }
@@ -58,7 +61,7 @@ struct RulesEntry {
     revision: u64,
     /// Where they were replaced, the last ones that were good.
     rules: Vec<Rule>,
-    author: Option<(String, Timestamp)>,
+    author: Option<Author>,
     replaced: Option<Replaced>,
 }
 
@@ -68,7 +71,7 @@ struct RulesEntry {
 struct SetupEntry {
     revision: u64,
     value: SetupValue,
-    author: Option<(String, Timestamp)>,
+    author: Option<Author>,
 }
 
 #[derive(Default)]
@@ -256,7 +259,7 @@ fn is_news<T: PartialEq>((revision, value): (u64, &T), (known, old): (u64, &T)) 
     known < revision || (known == revision && old != value)
 }
 
-fn known(payload: &[u8], author: (String, Timestamp), revision: u64) -> RulesEntry {
+fn known(payload: &[u8], author: Author, revision: u64) -> RulesEntry {
     let rules = read_payload(payload);
     RulesEntry {
         revision,
@@ -286,7 +289,7 @@ pub(super) async fn take_rules(
     };
     let known = match came {
         Incoming::Valid(row) => {
-            let (payload, author) = (row.payload.clone(), (row.signer.clone(), place.stored_at));
+            let (payload, author) = (row.payload.clone(), (row.signer.clone(), revision));
             // Conditions are compiled, which takes its time.
             let reading = tokio::task::spawn_blocking(move || known(&payload, author, revision));
             reading.await.unwrap_or(replaced(Replaced::Unreadable))
@@ -318,7 +321,7 @@ pub(super) fn take_setup(
     let (read, author) = match came {
         Incoming::Deleted if last.chosen().is_empty() => (Some(SetupValue::default()), None),
         Incoming::Valid(row) => {
-            let author = Some((row.signer.clone(), place.stored_at));
+            let author = Some((row.signer.clone(), place.revision));
             (SetupValue::read(&row.payload), author)
         }
         Incoming::Stale(_) | Incoming::Invalid | Incoming::Deleted => (None, None),

@@ -6,19 +6,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_wire::PolicyKey;
+use countersign_wire::{PolicyKey, SignedEnvelope, Stream};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::freshness::keep_in_force;
-use super::operators::Operators;
+use super::realm::asks;
 use super::{policy_intake, presence};
-use crate::bus::{PolicyChange, PolicyHeard, time_asleep};
+use crate::bus::{Bus, PolicyChange, PolicyHeard, time_asleep};
 use crate::runtime::Shared;
 
 /// Word from the bus that is older does not count.
 const FRESH: Duration = Duration::from_secs(3);
+/// How long a value waits until its signer's entry is read.
+const SIGNER_LIMIT: Duration = Duration::from_secs(2);
 /// A machine that slept this long has missed what the bus said meanwhile. Less is the moment between two clocks.
 const SLEPT: Duration = Duration::from_millis(500);
 
@@ -101,9 +104,8 @@ impl Progress {
 /// The one watch of a console over the bucket.
 pub(crate) struct PolicyFeed {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) operators: Operators,
-    /// Revision of the list of operators that was accepted before.
-    pub(crate) operators_at: u64,
+    pub(crate) bus: Bus,
+    pub(crate) realm: Uuid,
 }
 
 impl PolicyFeed {
@@ -111,14 +113,13 @@ impl PolicyFeed {
     pub(crate) async fn run(self, stop: CancellationToken) {
         tokio::select! {
             () = self.follow(stop) => {}
-            () = self.operators.keep_readable() => {}
-            () = keep_in_force(&self.shared, &self.operators.bus) => {}
+            () = keep_in_force(&self.shared, &self.bus) => {}
         }
     }
 
     async fn follow(&self, stop: CancellationToken) {
         self.shared.policy_known.set(None);
-        let mut watch = self.operators.bus.policy_watch(1);
+        let mut watch = self.bus.policy_watch(1);
         let mut progress = Progress::default();
         loop {
             let known = tokio::select! {
@@ -146,17 +147,37 @@ impl PolicyFeed {
 
     async fn apply(&self, change: PolicyChange) {
         match PolicyKey::parse(&change.key) {
-            Some(PolicyKey::Operators) if change.revision > self.operators_at => {
-                self.operators.changed(change).await;
-            }
+            Some(PolicyKey::Ask(key)) => asks::note(&self.shared, &self.realm, &key, &change),
             Some(PolicyKey::Console(id)) => {
-                presence::note(&self.shared, &self.operators.realm, &id, &change).await;
+                presence::note(&self.shared, &self.realm, &id, &change).await;
             }
             Some(key) => {
-                policy_intake::changed(&self.shared, &self.operators.realm, &key, &change).await;
+                self.know_the_signer(&change).await;
+                policy_intake::changed(&self.shared, &self.realm, &key, &change).await;
             }
             // A key of a later version.
             None => {}
+        }
+    }
+
+    /// Waits, for a limited time, until the log is read as far as it is stored where a value's signer is not known yet:
+    /// the entry that let it in may be on its way.
+    async fn know_the_signer(&self, change: &PolicyChange) {
+        let envelope = change.value.as_deref().map(SignedEnvelope::from_bytes);
+        let Some(Ok(envelope)) = envelope else { return };
+        let trusted = &self.shared.trusted;
+        let signer = envelope.key.as_str();
+        if trusted.register_term(signer, change.revision).is_some() {
+            return;
+        }
+        let decisions = Stream::Decisions.name();
+        let Ok(last) = self.bus.last_sequence(decisions).await else {
+            return;
+        };
+        let mut places = self.shared.positions.subscribe();
+        let read = places.wait_for(|places| places.get(decisions).is_some_and(|at| at.next > last));
+        if tokio::time::timeout(SIGNER_LIMIT, read).await.is_err() {
+            tracing::warn!(key = change.key, "who signed a value is not known yet");
         }
     }
 }

@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use countersign_wire::{Context, KeyRole, PolicyKey, Sha256Digest, SignedEnvelope};
+use countersign_wire::realm::device_may_set;
+use countersign_wire::{Context, KeyRole, PolicyKey, Sha256Digest, SignedEnvelope, json_value};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -98,11 +99,23 @@ pub(super) fn open(
     (value, place): (&[u8], BucketEntry),
 ) -> Option<PolicyRow> {
     let envelope = SignedEnvelope::from_bytes(value).ok()?;
-    let role = shared.trusted.role(envelope.key.as_str(), place.stored_at);
-    if role != Some(KeyRole::Human) {
+    let signer = envelope.key.as_str();
+    let term = shared.trusted.register_term(signer, place.revision)?;
+    let subject = key.subject();
+    let payload = term
+        .open(&envelope, (Context::Policy, realm, &subject))
+        .ok()?;
+    let may = match term.key.role.known()? {
+        KeyRole::Human => true,
+        KeyRole::Auto => false,
+        KeyRole::Device => {
+            let said = json_value(&payload)?;
+            device_may_set(signer, &key.to_string(), &said)
+        }
+    };
+    if !may {
         return None;
     }
-    let payload = envelope.open(Context::Policy, realm, &key.subject()).ok()?;
     Some(PolicyRow {
         key: key.to_string(),
         revision: i64::try_from(place.revision).unwrap_or(i64::MAX),

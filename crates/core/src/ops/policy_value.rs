@@ -3,7 +3,6 @@
 //! Only an operator whose key is active signs. An unseen revision is never overwritten, and silence never counts as
 //! success.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,13 +11,14 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::freshness::next_time;
-use super::operators::Operators;
+use super::policies::Author;
 use super::policy_intake::{BucketEntry, Incoming};
+use super::realm::write::refresh;
 use crate::Fault;
 use crate::bus::{Bus, POLICY_STREAM, PublishOutcome};
 use crate::domain::Timestamp;
 use crate::identity::Identity;
-use crate::runtime::App;
+use crate::runtime::{App, Role};
 use crate::store::policy::{self, PolicyRow};
 
 /// How long a command waits until the console of its folder has read what it wrote.
@@ -37,8 +37,8 @@ pub(super) struct CurrentValue {
     pub(super) exists: bool,
     /// None when there is none, or it does not count: it does not verify, or is older than the one in force.
     pub(super) payload: Option<Vec<u8>>,
-    /// Who signed it, and when the server stored it.
-    pub(super) author: Option<(String, Timestamp)>,
+    /// Who signed it, and its revision.
+    pub(super) author: Option<Author>,
 }
 
 /// What a writer names as replaced: the revision of the last value or deletion; 0 when there was neither.
@@ -87,7 +87,7 @@ impl App {
         let came = Incoming::of(shared, realm, key, (Some(&value.value), place));
         let (payload, author) = came
             .counting()
-            .map(|row| (row.payload, (row.signer, stamp)))
+            .map(|row| (row.payload, (row.signer, value.revision)))
             .unzip();
         Ok(CurrentValue {
             revision: value.revision,
@@ -115,11 +115,12 @@ impl App {
     /// others signed out of force. `ErrorCode::BusUnreachable`.
     pub(super) async fn policy_writer(&self) -> Result<PolicyWriter<'_>, Fault> {
         let (bus, realm) = self.policy_bus().await?;
-        let operators = Operators::new(Arc::clone(&self.inner.shared), bus.clone(), realm);
-        // A process beside the console knows the list as of its start.
-        operators.latest().await?;
+        // A process beside the console knows the log as of its start.
+        if self.role() != Role::Console {
+            refresh(&self.inner.shared, &bus).await?;
+        }
         let own = self.identity().human_key();
-        match self.why_not_sign(own.as_str(), self.now()) {
+        match self.why_not_sign(own.as_str()) {
             Some(why) => Err(Fault::read_only(why)),
             None => Ok(PolicyWriter {
                 app: self,

@@ -13,8 +13,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::alarms;
-use super::trusted::KeyStatus;
-use super::{TrustedKeys, policy_value};
+use super::{KeyStatus, TrustedKeys, policy_value};
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
 use crate::domain::presence::{BEAT_MS, Consoles, HeardConsole};
 use crate::domain::{AlarmCode, Timestamp};
@@ -74,7 +73,7 @@ fn can_answer(shared: &Shared) -> bool {
 /// Whether what this console's own key says counts.
 fn counts(shared: &Shared) -> bool {
     let own = shared.identity.auto_key();
-    shared.trusted.standing(own.as_str(), shared.clock.now()) == KeyStatus::Active
+    shared.trusted.standing(own.as_str()) == KeyStatus::Active
 }
 
 /// Says that this console stops. This may fail: the others notice soon.
@@ -140,14 +139,14 @@ fn read(
     };
     let envelope = SignedEnvelope::from_bytes(value).ok()?;
     let stamp = Timestamp::from(change.stamp);
-    if trusted.role(envelope.key.as_str(), stamp) != Some(KeyRole::Auto) {
+    if trusted.role(envelope.key.as_str()) != Some(KeyRole::Auto) {
         return None;
     }
     let subject = PolicyKey::Console(id.clone()).subject();
     let payload = envelope.open(Context::Policy, realm, &subject).ok()?;
     let presence = parse_presence(id, &payload).ok()?;
-    let of_another = trusted.console(envelope.key.as_str(), stamp);
-    if presence.auto_key != envelope.key || of_another.is_some_and(|of| of != id.as_str()) {
+    let of_another = trusted.console(envelope.key.as_str());
+    if envelope.key != presence.auto_key || of_another.is_some_and(|of| of != id.as_str()) {
         return None;
     }
     let console = HeardConsole {

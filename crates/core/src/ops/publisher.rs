@@ -20,8 +20,8 @@ use super::decision_words::{decision_summary, given, vote_summary};
 use super::draft::{fits, request_of};
 use super::job::Job;
 use super::policy_feed::PolicyKnown;
+use super::realm::{KeyStatus, TrustedKeys};
 use super::recall::{Recall, voters};
-use super::trusted::{KeyStatus, TrustedKeys};
 use crate::bus::{Bus, Publication, PublishOutcome, refusal};
 use crate::clock::Clock;
 use crate::domain::controls::Controls;
@@ -246,16 +246,16 @@ impl Publisher {
         &self,
         bus: &Bus,
         outgoing: &Outgoing,
-        standing: KeyStatus,
+        standing: &KeyStatus,
         waited: bool,
     ) -> Option<Recall> {
         if outgoing.kind == Kind::Vote {
             return None;
         }
-        if matches!(standing, KeyStatus::Retired(_)) {
+        if matches!(standing, KeyStatus::Ended { .. }) {
             return Some(Recall::KeyRetired);
         }
-        if standing == KeyStatus::Active && self.is_beyond_limit(outgoing) {
+        if *standing == KeyStatus::Active && self.is_beyond_limit(outgoing) {
             return Some(Recall::BeyondLimit);
         }
         // What is sent at once was agreed a moment ago.
@@ -272,8 +272,9 @@ impl Publisher {
         let (Some(risk), Some(request)) = (outgoing.risk, request_of(&outgoing.subject)) else {
             return false;
         };
-        let (key, now) = (&outgoing.key, self.clock.now());
-        !self.trusted.may_allow(key, now, &request.workspace, risk)
+        !self
+            .trusted
+            .may_allow(&outgoing.key, &request.workspace, risk)
             && given(&outgoing.payload).is_none_or(is_bound_by_limits)
     }
 
@@ -282,11 +283,13 @@ impl Publisher {
         let (Some(risk), Some(request)) = (outgoing.risk, request_of(&outgoing.subject)) else {
             return false;
         };
-        let now = self.clock.now();
         voters(&outgoing.payload).iter().any(|voter| {
             let key = voter.as_str();
-            self.trusted.role(key, now) != Some(KeyRole::Human)
-                || !self.trusted.may_allow(key, now, &request.workspace, risk)
+            let person = matches!(
+                self.trusted.role(key),
+                Some(KeyRole::Human | KeyRole::Device)
+            );
+            !person || !self.trusted.may_allow(key, &request.workspace, risk)
         })
     }
 
@@ -309,8 +312,8 @@ impl Publisher {
         way: &mut Way,
     ) -> Result<Settled, String> {
         let mut why = "its deadline has passed".to_owned();
-        let standing = self.trusted.standing(&outgoing.key, self.clock.now());
-        let recall = self.recall(bus, outgoing, standing, way.waited);
+        let standing = self.trusted.standing(&outgoing.key);
+        let recall = self.recall(bus, outgoing, &standing, way.waited);
         if let Some(recall) = &recall {
             why = format!("it was recalled: {recall}");
         } else if standing != KeyStatus::Active {

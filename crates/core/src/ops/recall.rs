@@ -3,7 +3,7 @@
 //!
 //! A recalled decision is never sent; its request is decided again.
 
-use countersign_wire::{AgentKey, PublicKey, Sha256Digest, VoteAttachment, read_json};
+use countersign_wire::{AgentKey, Sha256Digest, Signer, VoteAttachment, read_json};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -45,7 +45,7 @@ struct OfSeveral {
 }
 
 /// The keys whose votes a decision carries.
-pub(super) fn voters(payload: &[u8]) -> Vec<PublicKey> {
+pub(super) fn voters(payload: &[u8]) -> Vec<Signer> {
     let votes = read_json::<OfSeveral>(payload).ok().and_then(|of| of.votes);
     votes
         .unwrap_or_default()

@@ -23,10 +23,10 @@ use self::again::{Again, SubjectState};
 use super::alarms;
 use super::apply::bus_state::recovered;
 use super::lost_anchors;
-use super::operators::{ListRecovery, Operators};
+use super::realm::{LogRecovery, put_back};
 use super::rollback::{Remembered, epoch_after, epoch_of, is_renewed};
 use crate::Fault;
-use crate::bus::{Bus, POLICY_STREAM, PublishOutcome, StreamStatus, Survey};
+use crate::bus::{Bus, Founding, PublishOutcome, StreamStatus, Survey};
 use crate::runtime::{App, Role};
 use crate::store::bus_stream::Position;
 use crate::store::republish::{self, Kind};
@@ -49,8 +49,8 @@ pub struct Recovery {
     pub created: Vec<&'static str>,
     /// Streams that were made anew by somebody, or rolled back.
     pub changed: Vec<&'static str>,
-    /// What becomes of the list of operators, where the bus has another one.
-    pub operators: Option<ListRecovery>,
+    /// What becomes of the realm log.
+    pub log: LogRecovery,
     /// Of the decisions.
     pub decisions: Count,
     /// Of the votes.
@@ -130,18 +130,21 @@ impl App {
         if recovery.is_needless() {
             return Ok(recovery);
         }
-        let list = Operators::new(Arc::clone(&self.inner.shared), bus.clone(), realm);
-        let compares_lists = recovery.changed.contains(&POLICY_STREAM);
         let made = if dry_run {
-            if compares_lists {
-                recovery.operators = list.join_lists(true).await?;
-            }
+            recovery.log = put_back(self, &bus, true).await?;
             survey
         } else {
-            bus.restore(realm, self.inner.shared.replicas).await?;
+            let founding = Founding {
+                realm,
+                root: *self.inner.shared.trusted.log().root(),
+            };
+            bus.ensure(Some(&founding), self.inner.shared.replicas)
+                .await?;
             self.renew_epochs(&bus, &positions).await?;
-            if compares_lists {
-                recovery.operators = list.join_lists(false).await?;
+            // The log comes first: what is stored behind it is judged by it.
+            recovery.log = put_back(self, &bus, false).await?;
+            if !recovery.log.parted.is_empty() {
+                return Err(parted(&recovery.log));
             }
             self.republish_policy(&bus).await?;
             bus.survey().await?
@@ -229,6 +232,7 @@ impl App {
             let mut looks = futures::stream::iter(page.into_iter().filter_map(Again::of))
                 .map(|message| {
                     let (bus, realm, keys) = (at.bus.clone(), at.realm, Arc::clone(&keys));
+                    let reader = self.reader();
                     async move {
                         let place = match absent {
                             true => Ok(SubjectState::Empty),
@@ -236,7 +240,7 @@ impl App {
                         };
                         let place = match place {
                             Ok(SubjectState::Empty) if !dry_run => {
-                                message.put(&bus, &realm, &keys.auto).await
+                                message.put(&bus, &realm, (reader, &keys.auto)).await
                             }
                             place => place,
                         };
@@ -298,7 +302,7 @@ impl App {
             let Some(key) = lost_anchors::signer(&self.inner.shared, &anchor) else {
                 continue;
             };
-            let envelope = SignedEnvelope::of_parts(&anchor.payload, key, sig);
+            let envelope = SignedEnvelope::of_parts(&anchor.payload, key.into(), sig);
             let Ok(bytes) = envelope.to_bytes() else {
                 continue;
             };
@@ -330,7 +334,7 @@ impl App {
         let detail = json!({
                 "created": recovery.created,
                 "changed": recovery.changed,
-                "operators": recovery.operators.as_ref().map(ListRecovery::detail),
+                "log": recovery.log.detail(),
                 "republished": recovery.decisions.republished,
                 "left": recovery.decisions.left,
                 "conflicts": recovery.decisions.conflicts,
@@ -363,6 +367,14 @@ impl App {
             sleep(LOOK).await;
         }
     }
+}
+
+fn parted(log: &LogRecovery) -> Fault {
+    let digests: Vec<String> = log.parted.iter().map(ToString::to_string).collect();
+    Fault::read_only(format!(
+        "the realm log on the bus went on without entries that this console knows ({}); nothing was changed. See docs/recover.md",
+        digests.join(", ")
+    ))
 }
 
 /// Where messages go, and whether they go at all.

@@ -2,6 +2,7 @@
 //!
 //! This takes an operator who could let these calls run. Anybody may hold back.
 
+use countersign_wire::realm::Term;
 use countersign_wire::{AgentControl, AgentKey, PolicyKey, Risk, WorkspaceName};
 use serde_json::{Map, Value};
 
@@ -9,7 +10,6 @@ use super::controls::ControlValue;
 use super::policies::read_payload;
 use super::rules::loosened;
 use super::setup::SetupValue;
-use super::trusted::TrustedKeys;
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::policy::{Effect, Enabled, Rule};
@@ -23,7 +23,9 @@ pub(super) fn is_permitted(
     row: &PolicyRow,
     stored_at: Timestamp,
 ) -> bool {
-    let (trusted, signer) = (&shared.trusted, row.signer.as_str());
+    let revision = u64::try_from(row.revision).unwrap_or(u64::MAX);
+    let term = shared.trusted.register_term(&row.signer, revision);
+    let term = term.as_ref();
     match key {
         PolicyKey::Panic | PolicyKey::Pause(_) => {
             let said = ControlValue::read(key, &row.payload);
@@ -34,12 +36,12 @@ pub(super) fn is_permitted(
                     }
                     _ => false,
                 };
-                may_let_go(trusted, signer, (&said, stopped), stored_at)
+                may_let_go(term, (&said, stopped))
             })
         }
         PolicyKey::Rules(workspace) => {
             let known = shared.policies.rules(workspace);
-            may_loosen(trusted, signer, workspace, stored_at)
+            may_loosen(term, workspace)
                 || known.is_empty()
                 || read_payload(&row.payload)
                     .is_ok_and(|next| loosened(&known, &next, stored_at).is_empty())
@@ -48,7 +50,7 @@ pub(super) fn is_permitted(
             let workspace = &agent.workspace;
             let known = shared.policies.rules(workspace);
             let next = SetupValue::read(&row.payload).map(|value| value.chosen());
-            may_loosen(trusted, signer, workspace, stored_at)
+            may_loosen(term, workspace)
                 || asking_setup(&known, stored_at).is_empty()
                 || next == Some(shared.policies.chosen(agent))
         }
@@ -57,31 +59,20 @@ pub(super) fn is_permitted(
 }
 
 /// Whether who signs it may end what it ends; `stopped` says that the agent is, which a pause would end, too.
-fn may_let_go(
-    trusted: &TrustedKeys,
-    signer: &str,
-    (said, stopped): (&ControlValue, bool),
-    at: Timestamp,
-) -> bool {
+fn may_let_go(term: Option<&Term>, (said, stopped): (&ControlValue, bool)) -> bool {
+    let may = |workspace: &WorkspaceName| {
+        term.is_some_and(|term| term.allows(workspace.as_str(), Risk::Safe))
+    };
     match said {
-        ControlValue::Panic(false) => trusted.is_free(signer, at),
-        ControlValue::Agent(agent, AgentControl::Running) => {
-            trusted.may_allow(signer, at, &agent.workspace, Risk::Safe)
-        }
-        ControlValue::Agent(agent, AgentControl::Paused) if stopped => {
-            trusted.may_allow(signer, at, &agent.workspace, Risk::Safe)
-        }
+        ControlValue::Panic(false) => term.is_some_and(Term::is_free),
+        ControlValue::Agent(agent, AgentControl::Running) => may(&agent.workspace),
+        ControlValue::Agent(agent, AgentControl::Paused) if stopped => may(&agent.workspace),
         _ => true,
     }
 }
 
-fn may_loosen(
-    trusted: &TrustedKeys,
-    signer: &str,
-    workspace: &WorkspaceName,
-    at: Timestamp,
-) -> bool {
-    trusted.may_allow(signer, at, workspace, Risk::Critical)
+fn may_loosen(term: Option<&Term>, workspace: &WorkspaceName) -> bool {
+    term.is_some_and(|term| term.allows(workspace.as_str(), Risk::Critical))
 }
 
 /// Ids of the rules that deny or ask by what a setup key says.
@@ -98,15 +89,25 @@ fn asking_setup(rules: &[Rule], now: Timestamp) -> Vec<&str> {
 }
 
 impl App {
+    /// The term of this operator's key; none where it is not in force.
+    fn own_term(&self) -> Option<Term> {
+        let own = self.identity().human_key();
+        self.inner
+            .shared
+            .trusted
+            .log()
+            .term(own.as_str(), None)
+            .cloned()
+    }
+
     /// Refuses to change values of setup keys by which rules deny or ask.
     pub(super) async fn may_choose(
         &self,
         agent: &AgentKey,
         (before, after): (&Map<String, Value>, &Map<String, Value>),
     ) -> Result<(), Fault> {
-        let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
         let (workspace, now) = (&agent.workspace, self.now());
-        if before == after || may_loosen(trusted, own.as_str(), workspace, now) {
+        if before == after || may_loosen(self.own_term().as_ref(), workspace) {
             return Ok(());
         }
         let in_force = self.policy_in_force(workspace).await?;
@@ -128,8 +129,7 @@ impl App {
 
     /// Refuses to end a control that this operator may not end.
     pub(super) fn may_end(&self, said: &ControlValue) -> Result<(), Fault> {
-        let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
-        if may_let_go(trusted, own.as_str(), (said, false), self.now()) {
+        if may_let_go(self.own_term().as_ref(), (said, false)) {
             return Ok(());
         }
         let what = match said {
@@ -146,8 +146,7 @@ impl App {
 
     /// Refuses to remove for everybody what others could still decide.
     pub(super) fn may_purge(&self, agent: &AgentKey) -> Result<(), Fault> {
-        let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
-        if may_loosen(trusted, own.as_str(), &agent.workspace, self.now()) {
+        if may_loosen(self.own_term().as_ref(), &agent.workspace) {
             return Ok(());
         }
         Err(Fault::verdict_not_allowed(format!(
@@ -163,8 +162,7 @@ impl App {
         (before, after): (&[Rule], &[Rule]),
         now: Timestamp,
     ) -> Result<(), Fault> {
-        let (trusted, own) = (&self.inner.shared.trusted, self.identity().human_key());
-        if may_loosen(trusted, own.as_str(), workspace, now) {
+        if may_loosen(self.own_term().as_ref(), workspace) {
             return Ok(());
         }
         let less = loosened(before, after, now);

@@ -19,7 +19,7 @@ pub(super) use self::loosened::loosened;
 pub use self::set::RuleSet;
 use self::set::{read, unreadable};
 pub use self::signed::Shift;
-use super::policies::InForce;
+use super::policies::{Author, InForce};
 use super::policy_value::{CurrentValue, TRIES, pause};
 use super::waiting_calls::{Trial, WaitingCall};
 use crate::Fault;
@@ -117,7 +117,7 @@ impl App {
             }
             self.may_change_to(workspace, (&before.set.rules, &after.rules), now)?;
             done.restored = !before.stands;
-            done.shift = self.shift(workspace, (&before.set, &author), &after, now);
+            done.shift = self.shift(workspace, (&before.set, &author), &after);
             if !accepted.regrets {
                 before.set.may_act_again(&after, change)?;
             }
@@ -127,7 +127,7 @@ impl App {
             }
             // A regret turns off what decides; what that leaves to others is asked about where it is given.
             if !matches!(change, RulesChange::Regret(..)) {
-                let calls = self.would_approve(workspace, (&before, &author), &after, now);
+                let calls = self.would_approve(workspace, (&before, &author), &after);
                 done.decides_waiting = accepted.waiting.check(calls.await?)?;
             }
             let payload = after.payload(&self.identity().operator, now);
@@ -157,7 +157,7 @@ impl App {
         workspace: &WorkspaceName,
         value: CurrentValue,
         change: &RulesChange,
-    ) -> Result<(Before, Option<(String, Timestamp)>), Fault> {
+    ) -> Result<(Before, Option<Author>), Fault> {
         let revision = value.revision;
         let read = value.payload.map(|payload| read(&payload, revision));
         if let Some(Ok(set)) = read {
@@ -191,16 +191,15 @@ impl App {
     async fn would_approve(
         &self,
         workspace: &WorkspaceName,
-        (before, author): (&Before, &Option<(String, Timestamp)>),
+        (before, author): (&Before, &Option<Author>),
         after: &RuleSet,
-        now: Timestamp,
     ) -> Result<Vec<WaitingCall>, Fault> {
         let failed = |why: String| Fault::failed(format!("the rules before and after: {why}"));
         let (setup, controls) = (
             self.setup_in_force(workspace).await?,
             self.controls().await?,
         );
-        let trial = |set: &RuleSet, authors: Vec<(String, Timestamp)>| {
+        let trial = |set: &RuleSet, authors: Vec<Author>| {
             let set = PolicySet::new(set.rules.clone(), setup.clone()).map_err(failed)?;
             let in_force = InForce {
                 set,
@@ -213,7 +212,7 @@ impl App {
             true => Some(trial(&before.set, author.iter().cloned().collect())?),
             false => None,
         };
-        let own = (self.identity().human_key().to_string(), now);
+        let own = (self.identity().human_key().to_string(), u64::MAX);
         self.newly_approved(workspace, was, trial(after, vec![own])?)
             .await
     }
@@ -221,11 +220,10 @@ impl App {
     fn shift(
         &self,
         workspace: &WorkspaceName,
-        (before, author): (&RuleSet, &Option<(String, Timestamp)>),
+        (before, author): (&RuleSet, &Option<Author>),
         after: &RuleSet,
-        now: Timestamp,
     ) -> Shift {
-        let Some((signer, at)) = author else {
+        let Some((signer, revision)) = author else {
             return Shift::default();
         };
         let trusted = &self.inner.shared.trusted;
@@ -233,8 +231,8 @@ impl App {
         signed::shift(
             &before.rules,
             &after.rules,
-            |risk: Risk| trusted.may_allow(signer, *at, workspace, risk),
-            |risk: Risk| trusted.may_allow(own.as_str(), now, workspace, risk),
+            |risk: Risk| trusted.author_may((signer, *revision), workspace, risk),
+            |risk: Risk| trusted.may_allow(own.as_str(), workspace, risk),
         )
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn deny(
             .collect()
     };
     // A pending or retired key would put a void decision there, in the place of another console's answer.
-    if !stopped.is_empty() && !writer.counts(writer.identity.auto_key().as_str(), batch.now) {
+    if !stopped.is_empty() && !writer.counts(writer.identity.auto_key().as_str()) {
         writer.stop_turns.clear();
         return Ok(None);
     }

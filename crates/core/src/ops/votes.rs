@@ -8,11 +8,12 @@ pub(super) mod close;
 pub mod shown;
 
 use countersign_wire::{
-    KeyRole, RequestKey, Sha256Digest, Verdict, VoteCheck, verify_vote, vote_subject,
+    DecisionVerdict, Origin, RequestKey, Sha256Digest, VoteCheck, verify_vote, vote_subject,
 };
 use serde_json::json;
 
-use super::attested::{self, stored_at};
+use super::attested::{self, StoredAt, stored_at};
+use super::decisions::facts_of;
 use super::incoming::{IncomingDecision, IncomingVote};
 use super::publisher::Settled;
 use super::writer_state::{CONFLICT, Tx, WriterState};
@@ -28,40 +29,41 @@ struct Given<'a> {
     signer: Option<&'a str>,
     sig: Option<&'a str>,
     at: Timestamp,
+    /// The sequence at which the key is looked at.
+    sequence: u64,
 }
 
-/// Whether a vote counts by what was known when it was stored.
+/// Whether a vote counts by the log at its place.
 fn counts(writer: &WriterState, record: &RequestRecord, given: &Given<'_>) -> bool {
-    let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
-        return false;
-    };
-    let (Ok(request_digest), Some(sig)) = (record.request_digest.parse(), given.sig) else {
+    let (Some(facts), Some(sig)) = (facts_of(record, given.at), given.sig) else {
         return false;
     };
     let (Ok(voter), true) = (given.voter.parse(), given.signer == Some(given.voter)) else {
         return false;
     };
-    let args_digest = record
-        .args_digest
-        .as_deref()
-        .and_then(|digest| digest.parse().ok());
-    let trusted = |key: &str| -> Option<KeyRole> { role(writer, record, key, given.at) };
+    let log = writer.trusted.log();
     let check = VoteCheck {
-        request: &record.key,
-        request_digest: &request_digest,
-        args_digest: args_digest.as_ref(),
-        realm: &realm,
-        trusted: &trusted,
+        request: &facts,
+        stored_at: given.at.into(),
+        standing: log.at(Some(given.sequence)),
     };
     let subject = vote_subject(&record.key, &voter);
     let vote = verify_vote(check, given.voter, &subject, given.payload, sig);
     vote.is_some_and(|vote| record.allowed.contains(vote.verdict))
 }
 
-/// The role in which a key may vote on a request; an operator beyond the limits has no vote.
-fn role(writer: &WriterState, record: &RequestRecord, key: &str, at: Timestamp) -> Option<KeyRole> {
-    let role = writer.trusted.role(key, at);
-    role.filter(|_| writer.may_allow(key, Verdict::Approve, record, at))
+/// The operator whose vote a key's is, where a vote of it to approve counts now.
+fn voter(
+    writer: &WriterState,
+    record: &RequestRecord,
+    key: &str,
+    now: Timestamp,
+) -> Option<String> {
+    let facts = facts_of(record, now)?;
+    let said = facts.facts(&DecisionVerdict::Approve, Origin::Operator, now.into());
+    let log = writer.trusted.log();
+    let voters = log.at(None).voters([key], &said);
+    voters.into_iter().next().map(str::to_owned)
 }
 
 /// Stores the votes of a batch of the stream; its position is written by the caller.
@@ -82,8 +84,9 @@ pub(super) fn apply(
         .map(|(message, vote)| {
             let record = records.get(&vote.key);
             let voter = vote.voter.to_string();
-            let at = stored_at(writer, epoch, message).at;
+            let StoredAt { at, sequence, .. } = stored_at(writer, epoch, message);
             let given = Given {
+                sequence,
                 voter: &voter,
                 payload: &message.raw,
                 signer: message.signer.as_deref(),
@@ -220,5 +223,6 @@ fn given(vote: &StoredVote) -> Given<'_> {
         signer: vote.signer.as_deref(),
         sig: vote.sig.as_deref(),
         at: Timestamp(vote.at),
+        sequence: u64::try_from(vote.stream_seq).unwrap_or(0),
     }
 }

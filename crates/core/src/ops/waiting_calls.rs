@@ -8,9 +8,9 @@ use countersign_wire::{AgentKey, RequestKey, WorkspaceName, parse_request, reque
 
 use super::bypass;
 use super::policies::InForce;
+use super::realm::TrustedKeys;
 use super::rules::RulesFault;
 use super::scrutiny::{read_findings, stops_of};
-use super::trusted::TrustedKeys;
 use super::what_if::{Pages, waiting};
 use super::why::used_so_far;
 use crate::Fault;

@@ -19,8 +19,8 @@ use super::habits::Habits;
 use super::job::BusBinding;
 use super::policy_feed::PolicyKnown;
 use super::publisher::{Outgoing, Settlements};
+use super::realm::{KeyStatus, TrustedKeys};
 use super::search_index;
-use super::trusted::{KeyStatus, TrustedKeys};
 use super::turns::{Peers, Turns};
 use crate::clock::Clock;
 use crate::domain::controls::Controls;
@@ -244,8 +244,8 @@ impl WriterState {
     }
 
     /// Whether this process may sign with a key at this moment.
-    pub(crate) fn counts(&self, key: &str, now: Timestamp) -> bool {
-        self.trusted.standing(key, now) == KeyStatus::Active
+    pub(crate) fn counts(&self, key: &str) -> bool {
+        self.trusted.standing(key) == KeyStatus::Active
     }
 
     /// Who stopped the agent of a request, while it is stopped; also while it is unknown whether it was resumed.
@@ -256,15 +256,9 @@ impl WriterState {
     }
 
     /// Whether the limits of a key let it give this verdict on a request.
-    pub(crate) fn may_allow(
-        &self,
-        key: &str,
-        verdict: Verdict,
-        record: &RequestRecord,
-        at: Timestamp,
-    ) -> bool {
+    pub(crate) fn may_allow(&self, key: &str, verdict: Verdict, record: &RequestRecord) -> bool {
         let workspace = &record.key.workspace;
-        !is_bound_by_limits(verdict) || self.trusted.may_allow(key, at, workspace, record.risk)
+        !is_bound_by_limits(verdict) || self.trusted.may_allow(key, workspace, record.risk)
     }
 
     /// Whether what was held to be signed with `key` may be signed now and let the call run: in time, no stop keeps the
@@ -274,8 +268,8 @@ impl WriterState {
         now < record.deadline_at
             && self.stopped_by(&record.key).is_none()
             && key == self.identity.human_key().as_str()
-            && self.counts(key, now)
-            && self.may_allow(key, Verdict::Approve, record, now)
+            && self.counts(key)
+            && self.may_allow(key, Verdict::Approve, record)
     }
 
     /// Remembers a decision that this process has just signed, so that it is not verified again when it comes back.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use countersign_wire::{RequestKey, TrustedKey};
-use parking_lot::{Mutex, RwLock};
+use countersign_wire::RequestKey;
+use parking_lot::RwLock;
 use tokio::sync::{broadcast, mpsc, watch};
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ use crate::domain::controls::Controls;
 use crate::domain::presence::Consoles;
 use crate::identity::Identity;
 use crate::ops::job::Job;
-use crate::ops::{Freshness, KnownList, Policies, PolicyKnown, Settlements, TrustedKeys};
+use crate::ops::{Freshness, Policies, PolicyKnown, Settlements, TrustedKeys};
 use crate::store::Reader;
 
 /// Something happened. Every front end is a subscriber.
@@ -97,12 +97,6 @@ pub(crate) struct Shared {
     /// Whether everything that was on the bus at the last connect is projected. Not so from the loss of a connection on.
     pub(crate) caught_up: watch::Sender<bool>,
     pub(crate) trusted: TrustedKeys,
-    /// The keys that agents are given at enrolment.
-    pub(crate) operators: RwLock<Vec<TrustedKey>>,
-    /// Epoch of the bucket of the shared policy under which the revisions of what is known count.
-    pub(crate) policy_epoch: Mutex<Option<String>>,
-    /// The realm's list as it was last accepted.
-    pub(crate) operator_list: RwLock<Option<KnownList>>,
     /// When what is in force under each other key was signed.
     pub(crate) freshness: Freshness,
     pub(crate) settlements: Settlements,
@@ -141,20 +135,9 @@ impl Shared {
     /// The bucket of the shared policy is that of `epoch`. Under another one than before its revisions begin anew,
     /// and whatever it brings is newer than what is known.
     pub(crate) fn policy_counts_under(&self, epoch: &str) {
-        let mut known = self.policy_epoch.lock();
-        if known.as_deref() == Some(epoch) {
-            return;
-        }
-        self.controls.write().forget_revisions();
-        self.policies.forget_revisions();
-        self.forget_list_revision();
-        *known = Some(epoch.to_owned());
-    }
-
-    /// Whatever list of operators the bucket brings is to be read.
-    pub(crate) fn forget_list_revision(&self) {
-        if let Some(known) = self.operator_list.write().as_mut() {
-            known.revision = 0;
+        if self.trusted.policy_counts_under(epoch) {
+            self.controls.write().forget_revisions();
+            self.policies.forget_revisions();
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use countersign_wire::{ErrorCode, OperatorList, TrustedKey};
+use countersign_wire::ErrorCode;
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
 use tokio::sync::{broadcast, watch};
@@ -20,10 +20,9 @@ use crate::clock::{BusClock, Clock};
 use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo, no_console};
 use crate::identity::Identity;
 use crate::ops::controls::remembered;
-use crate::ops::operators::{follow, settle};
+use crate::ops::realm::{follow, known_log, settle};
 use crate::ops::{
-    Freshness, KnownList, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues,
-    trusted_now, with_last_good,
+    Freshness, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues, with_last_good,
 };
 use crate::store::bus_stream::Position;
 use crate::store::{self, Reader, agents, bus_stream, meta, policy};
@@ -143,34 +142,22 @@ pub(super) async fn parts(
         Some(clock) => Arc::clone(clock),
         None => Arc::clone(&bus_clock) as Arc<dyn Clock>,
     };
-    let row = policy::get(&reader, "operators").await?;
-    let operator_list = row.as_ref().and_then(KnownList::remembered);
-    if options.listed_name_counts
-        && let Some(name) = operator_list
-            .as_ref()
-            .and_then(|known| listed_name(&known.list, &identity))
-    {
-        identity.operator = name;
-    }
-    let identity = Arc::new(identity);
-    if let Some(known) = &operator_list {
-        // A rotation that was cut off after the list was written.
-        follow(&identity, &known.list).await;
-    }
-    let trusted = TrustedKeys::of(&identity);
-    let operators: Vec<TrustedKey> = match &operator_list {
-        Some(known) => {
-            trusted.accept(&known.list);
-            trusted_now(&known.list, clock.now())
-        }
-        None => identity.trusted_keys().to_vec(),
-    };
     let realm = meta::get(&reader, meta::REALM)
         .await?
         .and_then(|realm| realm.parse().ok());
     let policy_rows = policy::remembered(&reader).await?;
     let positions = bus_stream::all(&reader).await?;
     let bucket = positions.iter().find(|at| at.stream == POLICY_STREAM);
+    let log = known_log(&reader, realm, &positions).await?;
+    let trusted = TrustedKeys::of(log, bucket.map(|at| at.epoch.clone()));
+    if options.listed_name_counts
+        && let Some(name) = trusted.name(identity.human_key().as_str())
+    {
+        identity.operator = name;
+    }
+    let identity = Arc::new(identity);
+    // A rotation that was cut off after its entry was written.
+    follow(&identity, &trusted.log()).await;
     let (senders, queues) = queues();
     let controls = remembered(&trusted, &policy_rows);
     let shared = Arc::new(Shared {
@@ -185,9 +172,6 @@ pub(super) async fn parts(
         health: watch::Sender::new(Health::default()),
         caught_up: watch::Sender::new(false),
         trusted,
-        operators: RwLock::new(operators),
-        operator_list: RwLock::new(operator_list),
-        policy_epoch: Mutex::new(bucket.map(|at| at.epoch.clone())),
         freshness: Freshness::remembered(&reader).await?,
         settlements: Settlements::default(),
         instance_id: uuid::Uuid::new_v4(),
@@ -210,14 +194,6 @@ pub(super) async fn parts(
         clock: bus_clock,
         queues,
     })
-}
-
-/// What the other consoles call this one's operator.
-fn listed_name(list: &OperatorList, identity: &Identity) -> Option<String> {
-    let key = identity.human_key();
-    let mut terms = list.operators.iter().rev();
-    let term = terms.find(|term| term.key == key)?;
-    Some(term.name.clone())
 }
 
 /// How far the streams were projected in this folder's earlier life.

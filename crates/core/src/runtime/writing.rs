@@ -59,6 +59,7 @@ pub(super) async fn start_writer(
     });
     state.bus = shared.realm().map(|realm| BusBinding {
         realm,
+        root: *shared.trusted.log().root(),
         epochs: BTreeMap::new(),
         hellos: HelloBarrier::default(),
         hello_gap: false,

@@ -35,7 +35,8 @@ impl SigningKeys {
     #[must_use]
     pub fn key(&self, role: KeyRole) -> &PublicKey {
         match role {
-            KeyRole::Human => &self.human_key,
+            // No device's key is kept here.
+            KeyRole::Human | KeyRole::Device => &self.human_key,
             KeyRole::Auto => &self.auto_key,
         }
     }
@@ -44,7 +45,7 @@ impl SigningKeys {
     #[must_use]
     pub fn pair(&self, role: KeyRole) -> &KeyPair {
         match role {
-            KeyRole::Human => &self.human,
+            KeyRole::Human | KeyRole::Device => &self.human,
             KeyRole::Auto => &self.auto,
         }
     }
@@ -53,7 +54,7 @@ impl SigningKeys {
 /// Where a role's seed is kept, and where the one that is to take over.
 pub(super) const fn names(role: KeyRole) -> (SeedName, SeedName) {
     match role {
-        KeyRole::Human => (SeedName::Human, SeedName::NextHuman),
+        KeyRole::Human | KeyRole::Device => (SeedName::Human, SeedName::NextHuman),
         KeyRole::Auto => (SeedName::Auto, SeedName::NextAuto),
     }
 }

@@ -69,6 +69,8 @@ pub(crate) async fn colleague_with(
     let mut options = colleague_options(desk, data, operator);
     change(&mut options);
     let app = App::start(options).await.unwrap();
+    // Until it was let in.
+    app.ready(LIMIT).await;
     caught_up(&app).await;
     app
 }

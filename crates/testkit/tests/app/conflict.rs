@@ -6,6 +6,7 @@ use countersign_testkit::TempData;
 use countersign_wire::Verdict;
 use serde_json::{Value, json};
 
+use crate::operators::remade;
 use crate::agent::{Desk, caught_up, colleague, in_state, listed, options, until, verdict};
 use crate::recover::{counts, loses, recovered};
 
@@ -23,7 +24,7 @@ async fn after_a_conflict_the_decision_that_agents_read_is_shown_beside_the_one_
     in_state(&desk.app, "r1", "decided").await;
     let Desk { data, app } = loses(desk, "CS_DECISIONS").await;
     let (bus, realm) = (app.bus().unwrap(), app.realm().unwrap());
-    bus.restore(realm, 1).await.unwrap();
+    remade(&bus, &app, realm).await;
     let desk = Desk { data, app };
     let more = TempData::new();
     let late = colleague(&desk, &more, "Grace").await;

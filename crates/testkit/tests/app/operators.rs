@@ -1,16 +1,21 @@
+//! Operators as a log: who comes in, who leaves, and what their keys count for.
+
 use std::time::Duration;
 
 use countersign_core::App;
-use countersign_core::ops::operators::{Change, Limits, ListedState};
+use countersign_core::bus::{Bus, Founding, Publication};
+use countersign_core::ops::realm::{Change, Limits, ListedState, operators_log};
 use countersign_testkit::TempData;
+use countersign_wire::realm::{Entry, Realm, SigningKey};
 use countersign_wire::{
-    ApprovalDecision, Context, DecidedBy, DecisionVerdict, KeyRole, OperatorEntry, OperatorList,
-    Origin, PublicKey, RequestKey, Risk, Sha256Digest, SignedEnvelope, Timestamp, Verdict,
-    decision_subject, policy_subject, sign,
+    ApprovalDecision, Context, DecidedBy, DecisionVerdict, Origin, PublicKey, RequestKey, Risk,
+    Sha256Digest, Timestamp, Verdict, decision_subject, realm_subject, sign,
 };
 use nkeys::KeyPair;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
-use crate::agent::{Agent, Desk, LIMIT, colleague, in_state, line_when, listed, troubles, verdict};
+use crate::agent::{Agent, Desk, LIMIT, colleague, in_state, listed, troubles, verdict};
 
 async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let wait = async {
@@ -21,23 +26,120 @@ async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     tokio::time::timeout(LIMIT, wait).await.expect(what);
 }
 
-fn state_of(app: &App, key: &PublicKey) -> Option<ListedState> {
-    let (list, _) = app.operators();
-    let line = list.iter().rfind(|line| line.key == *key);
+async fn state_of(app: &App, key: &str) -> Option<ListedState> {
+    let list = app.operators(true).await.unwrap();
+    let line = list.iter().rfind(|line| line.key == key);
     line.map(|line| line.state)
 }
 
 pub(crate) async fn sees(app: &App, key: &PublicKey, state: ListedState) {
     until("the list in time", async || {
-        state_of(app, key) == Some(state)
+        state_of(app, key.as_str()).await == Some(state)
     })
     .await;
 }
 
-fn limits(workspaces: Option<&str>, max_risk: Option<Risk>) -> Limits {
-    Limits {
-        workspaces: workspaces.map(|name| vec![name.parse().unwrap()]),
-        max_risk,
+/// The end of the operator of a key.
+pub(crate) fn retirement(key: &PublicKey) -> Change {
+    Change::Retire {
+        keys: vec![key.to_string()],
+        key_only: false,
+    }
+}
+
+fn acceptance(key: &PublicKey) -> Change {
+    Change::Accept {
+        key: key.to_string(),
+        name: None,
+        admin: false,
+        limits: Limits::default(),
+    }
+}
+
+/// Makes a colleague an administrator.
+pub(crate) async fn promote(desk: &Desk, colleague: &App) {
+    let key = colleague.identity().human_key().to_string();
+    let change = Change::Admin(key.clone(), true);
+    assert!(desk.app.change_operators(&change).await.unwrap().changed);
+    until("an administrator", async || {
+        let lines = colleague.operators(false).await.unwrap();
+        lines.iter().any(|line| line.key == key && line.admin)
+    })
+    .await;
+}
+
+pub(crate) async fn root_of(app: &App) -> Sha256Digest {
+    let log = operators_log(app).await.unwrap();
+    log[0].digest.parse().unwrap()
+}
+
+/// Makes the stores that are missing anew, as this console remembers them.
+pub(crate) async fn remade(bus: &Bus, app: &App, realm: Uuid) {
+    let root = root_of(app).await;
+    bus.ensure(Some(&Founding { realm, root }), 1)
+        .await
+        .unwrap();
+}
+
+/// The log as it is on the bus.
+pub(crate) async fn log_of(app: &App) -> Realm {
+    let bus = app.bus().unwrap();
+    let mut log = Realm::new(app.realm().unwrap(), root_of(app).await);
+    while let Some(message) = bus
+        .read_last("CS_DECISIONS", &realm_subject(log.next_slot))
+        .await
+        .unwrap()
+    {
+        log.apply(log.next_slot, message.seq, &message.payload);
+    }
+    log
+}
+
+/// Stores bytes on the next free slot, by a login alone.
+pub(crate) async fn put_slot(app: &App, slot: u64, bytes: Vec<u8>) {
+    let publication = Publication {
+        subject: realm_subject(slot),
+        payload: bytes.into(),
+        key: None,
+        sig: None,
+    };
+    app.bus().unwrap().publish_once(publication).await;
+}
+
+/// An entry for the head, signed by this pair.
+pub(crate) fn signed_entry(log: &Realm, signer: &KeyPair, fields: &Value) -> Vec<u8> {
+    let head = log.chain.last().unwrap();
+    let by = PublicKey::of(signer).unwrap();
+    let mut payload = Entry::frame(
+        head.n + 1,
+        Some(head.digest),
+        "2026-11-25T12:00:00.000Z",
+        &by,
+    );
+    for (name, value) in fields.as_object().unwrap() {
+        payload[name] = value.clone();
+    }
+    Entry::seal(signer, log.realm(), &payload).unwrap()
+}
+
+/// A console key of the operator of `app`, whose console does not exist.
+pub(crate) async fn console_key(app: &App, console: &str) -> KeyPair {
+    let pair = KeyPair::new_user();
+    let keys = app.identity().signing();
+    loop {
+        let log = log_of(app).await;
+        let term = log.term(keys.human_key.as_str(), None).unwrap();
+        let record = &log.operators[&term.operator];
+        let mut fields = record.fields.clone();
+        let key = SigningKey::of_pair(&pair, log.realm(), &record.id, "auto", Some(console));
+        fields["keys"].as_array_mut().unwrap().push(key.unwrap());
+        let entry = signed_entry(&log, &keys.human, &json!({"operators": [fields]}));
+        put_slot(app, log.next_slot, entry.clone()).await;
+        let key = PublicKey::of(&pair).unwrap();
+        if log_of(app).await.term(key.as_str(), None).is_some() {
+            sees(app, &key, ListedState::InForce).await;
+            return pair;
+        }
     }
 }
 
@@ -65,44 +167,133 @@ pub(crate) async fn ask(desk: &Desk, agent: &Agent, apps: &[&App], id: &str) -> 
     key
 }
 
+/// An approval that `signer` puts on the stream by hand.
+pub(crate) async fn put_approval(app: &App, agent: &Agent, key: &RequestKey, signer: &KeyPair) {
+    let raw = serde_json::to_vec(&agent.request(key.request_id.as_ref())).unwrap();
+    let row = listed(app, key.request_id.as_ref()).await;
+    let own = PublicKey::of(signer).unwrap();
+    let decision = ApprovalDecision {
+        v: 1,
+        decision_id: Uuid::now_v7(),
+        request_id: key.request_id.clone(),
+        request_digest: Sha256Digest::of_bytes(&raw),
+        verdict: DecisionVerdict::Approve,
+        message: None,
+        args_digest: row.args_digest.map(|digest| digest.parse().unwrap()),
+        edited_args: None,
+        response: None,
+        scope: None,
+        origin: Origin::Operator,
+        rule: None,
+        policy_digest: None,
+        decided_by: DecidedBy {
+            name: "Grace".into(),
+            key: own.clone().into(),
+        },
+        decided_at: Timestamp::new(app.now().into()),
+        votes: None,
+        extra: serde_json::Map::new(),
+    };
+    let payload = serde_json::to_vec(&decision).unwrap();
+    let subject = decision_subject(key);
+    let realm = app.realm().unwrap();
+    let sig = sign(signer, Context::Decision, &realm, &subject, &payload).unwrap();
+    let publication = Publication {
+        subject,
+        payload: payload.into(),
+        key: Some(own.to_string()),
+        sig: Some(sig.to_string()),
+    };
+    app.bus().unwrap().publish_once(publication).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn consoles_that_change_the_list_at_once_lose_nothing() {
+async fn a_realm_begins_with_its_founder_and_lets_newcomers_in_by_itself() {
     let desk = Desk::open().await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
-    let grace = second.identity().human_key();
-    sees(&desk.app, &grace, ListedState::InForce).await;
-    let keys: Vec<PublicKey> = (0..12)
-        .map(|_| PublicKey::of(&KeyPair::new_user()).unwrap())
-        .collect();
-    let add = |app: App, key: PublicKey| async move {
-        let change = Change::Add {
-            name: Some("guest".into()),
-            role: None,
-            limits: Limits::default(),
-            key,
-        };
-        app.change_operators(&change).await.unwrap()
-    };
-    let changes = keys.iter().enumerate().map(|(place, key)| {
-        let app = if place % 2 == 0 { &desk.app } else { &second };
-        tokio::spawn(add(app.clone(), key.clone()))
-    });
-    for change in changes.collect::<Vec<_>>() {
-        assert!(change.await.unwrap());
-    }
+    let keys = [desk.app.identity().signing(), second.identity().signing()];
     for app in [&desk.app, &second] {
-        for key in &keys {
+        for key in keys
+            .iter()
+            .flat_map(|keys| [&keys.human_key, &keys.auto_key])
+        {
             sees(app, key, ListedState::InForce).await;
         }
     }
+    let log = operators_log(&desk.app).await.unwrap();
+    let does: Vec<_> = log
+        .iter()
+        .map(|line| (line.does.clone(), line.by_itself))
+        .collect();
+    assert_eq!(
+        does,
+        [
+            (vec!["founded"], false),
+            (vec!["let_in"], true),
+            (vec!["key_added"], false)
+        ]
+    );
+    assert_eq!(log, operators_log(&second).await.unwrap());
+    let lines = desk.app.operators(false).await.unwrap();
+    assert_eq!(
+        lines.iter().filter(|line| line.admin).count(),
+        2,
+        "Ada's keys"
+    );
+    assert_eq!(lines[0].name.as_deref(), Some("Ada"));
+    assert!(has_alarm(&desk.app, "operator_joined", keys[1].human_key.as_str()).await);
     assert_eq!(troubles(&second).await, []);
+    // Restarted, each knows the same.
+    second.shutdown().await;
+    let Desk { data, app } = desk;
+    app.shutdown().await;
+    let app = App::start(crate::agent::options(&data)).await.unwrap();
+    app.ready(LIMIT).await;
+    assert_eq!(log, operators_log(&app).await.unwrap());
+    assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn consoles_that_change_the_operators_at_once_lose_nothing() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    promote(&desk, &second).await;
+    let keys = [
+        desk.app.identity().human_key(),
+        second.identity().human_key(),
+    ];
+    let rename = |app: App, key: String, name: String| async move {
+        app.change_operators(&Change::Rename(key, name))
+            .await
+            .unwrap()
+    };
+    let changes = (0..12).map(|place| {
+        let app = [&desk.app, &second][place % 2].clone();
+        let name = format!("name {place}");
+        tokio::spawn(rename(app, keys[place / 6].to_string(), name))
+    });
+    for change in changes.collect::<Vec<_>>() {
+        assert!(change.await.unwrap().changed);
+    }
+    let log = log_of(&desk.app).await;
+    assert_eq!(log.chain.len(), 4 + 12);
+    for app in [&desk.app, &second] {
+        until("the same chain", async || {
+            operators_log(app).await.unwrap().len() == log.chain.len()
+        })
+        .await;
+        let head = operators_log(app).await.unwrap().pop().unwrap();
+        assert_eq!(head.digest, log.chain.last().unwrap().digest.to_string());
+    }
     second.shutdown().await;
     desk.app.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stand() {
+async fn who_was_retired_looks_and_does_not_decide_and_the_old_decisions_count() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
     let data = TempData::new();
@@ -115,50 +306,59 @@ async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stan
     let mut held = verdict(&waits, Verdict::Approve);
     held.hold = true;
     second.decide(held).await.unwrap();
-    assert!(
-        desk.app
-            .change_operators(&Change::Retire(grace.clone()))
-            .await
-            .unwrap()
-    );
-    sees(&second, &grace, ListedState::Retired).await;
+    let written = desk
+        .app
+        .change_operators(&retirement(&grace))
+        .await
+        .unwrap();
+    assert!(written.changed);
+    let again = desk
+        .app
+        .change_operators(&retirement(&grace))
+        .await
+        .unwrap();
+    assert!(!again.changed && again.n == written.n);
+    sees(&second, &grace, ListedState::Ended).await;
+    sees(&second, &second.identity().auto_key(), ListedState::Ended).await;
     // What was only held is dropped, not signed with a key that is gone.
     in_state(&second, "waits", "pending").await;
     assert_eq!(code(&second, &waits, Verdict::Deny).await, "read_only");
     let reported = second.status().await.unwrap().read_only.unwrap();
-    assert!(reported.contains("retired"), "{reported}");
+    assert!(reported.contains("was ended by entry 4"), "{reported}");
     assert_eq!(desk.app.status().await.unwrap().read_only, None);
-    let retire = Change::Retire(desk.app.identity().human_key());
-    let refused = second.change_operators(&retire).await.unwrap_err();
+    let human = desk.app.identity().human_key();
+    let refused = second
+        .change_operators(&retirement(&human))
+        .await
+        .unwrap_err();
     assert_eq!(refused.code.as_str(), "read_only");
-    assert!(
-        refused
-            .to_string()
-            .contains(&format!("operators add {grace}")),
-        "{refused}"
-    );
+    // What the key signs by hand from now on counts nowhere.
+    let forged = ask(&desk, &agent, &[], "forged").await;
+    put_approval(
+        &desk.app,
+        &agent,
+        &forged,
+        &second.identity().signing().human,
+    )
+    .await;
+    in_state(&desk.app, "forged", "void").await;
     assert_eq!(code(&desk.app, &waits, Verdict::Approve).await, "done");
-    // Who joins later judges by the list in force on the day.
     let late = TempData::new();
     let third = colleague(&desk, &late, "Heidi").await;
-    for id in ["before", "waits"] {
-        assert_eq!(
-            in_state(&third, id, "decided").await.verdict.as_deref(),
-            Some("approve")
-        );
+    for (id, state) in [
+        ("before", "decided"),
+        ("waits", "decided"),
+        ("forged", "void"),
+    ] {
+        in_state(&third, id, state).await;
     }
-    // Back again, without a restart.
-    let change = Change::Add {
-        key: grace.clone(),
-        name: None,
-        role: None,
-        limits: Limits::default(),
-    };
-    assert!(desk.app.change_operators(&change).await.unwrap());
-    let after = ask(&desk, &agent, &[&second], "after").await;
-    sees(&second, &grace, ListedState::InForce).await;
-    assert_eq!(code(&second, &after, Verdict::Approve).await, "done");
-    assert_eq!(troubles(&desk.app).await, []);
+    // A key that was named once never comes in again.
+    let back = desk
+        .app
+        .change_operators(&acceptance(&grace))
+        .await
+        .unwrap_err();
+    assert_eq!(back.code.as_str(), "invalid_args", "{back}");
     for app in [third, second, desk.app] {
         assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
         app.shutdown().await;
@@ -166,27 +366,16 @@ async fn a_retired_operator_looks_and_does_not_decide_and_the_old_decisions_stan
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn with_approval_a_new_console_counts_only_after_an_operator_accepted_it() {
+async fn with_acceptance_a_newcomer_counts_only_after_an_administrator_accepted() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
-    assert!(
-        desk.app
-            .change_operators(&Change::Approval(true))
-            .await
-            .unwrap()
-    );
-    assert!(
-        !desk
-            .app
-            .change_operators(&Change::Approval(true))
-            .await
-            .unwrap()
-    );
+    let on = Change::Acceptance(true);
+    assert!(desk.app.change_operators(&on).await.unwrap().changed);
+    assert!(!desk.app.change_operators(&on).await.unwrap().changed);
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
     let (grace, auto) = (second.identity().human_key(), second.identity().auto_key());
-    let (grace, auto) = (&grace, &auto);
-    sees(&desk.app, grace, ListedState::Waiting).await;
+    sees(&desk.app, &grace, ListedState::Waiting).await;
     until("an alarm", async || {
         has_alarm(&desk.app, "operator_waits", grace.as_str()).await
     })
@@ -195,288 +384,218 @@ async fn with_approval_a_new_console_counts_only_after_an_operator_accepted_it()
     for wanted in [Verdict::Approve, Verdict::Deny] {
         assert_eq!(code(&second, &key, wanted).await, "read_only");
     }
-    let add = Change::Add {
-        key: grace.clone(),
-        name: None,
-        role: None,
-        limits: Limits::default(),
-    };
-    let itself = second.change_operators(&add).await.unwrap_err();
+    let accept = acceptance(&grace);
+    let itself = second.change_operators(&accept).await.unwrap_err();
     assert_eq!(itself.code.as_str(), "read_only");
-    assert!(desk.app.change_operators(&add).await.unwrap());
-    sees(&second, grace, ListedState::InForce).await;
-    assert_eq!(
-        state_of(&second, auto),
-        Some(ListedState::InForce),
-        "its console too"
-    );
+    assert!(desk.app.change_operators(&accept).await.unwrap().changed);
+    assert!(!desk.app.change_operators(&accept).await.unwrap().changed);
+    sees(&second, &grace, ListedState::InForce).await;
+    sees(&second, &auto, ListedState::InForce).await;
     assert_eq!(code(&second, &key, Verdict::Approve).await, "done");
     in_state(&desk.app, "r1", "decided").await;
     assert_eq!(troubles(&desk.app).await, []);
-    second.shutdown().await;
-    desk.app.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_last_operator_without_limits_stays() {
-    let desk = Desk::open().await;
-    let own = desk.app.identity().human_key();
-    for change in [
-        Change::Retire(own.clone()),
-        Change::Limit(own.clone(), limits(Some("acme"), None)),
-    ] {
-        let refused = desk.app.change_operators(&change).await.unwrap_err();
-        assert_eq!(refused.code.as_str(), "invalid_args");
-    }
-    assert_eq!(state_of(&desk.app, &own), Some(ListedState::InForce));
-    desk.app.shutdown().await;
-}
-
-/// Without it the console denies, expires and answers nothing, whatever rules and stops say.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_console_keeps_its_own_key_and_says_so_where_another_retired_it() {
-    let desk = Desk::open().await;
-    let data = TempData::new();
-    let second = colleague(&desk, &data, "Grace").await;
-    let own = second.identity().auto_key();
-    sees(&second, &own, ListedState::InForce).await;
-    let retire = Change::Retire(own.clone());
-    let refused = second.change_operators(&retire).await.unwrap_err();
-    assert_eq!(refused.code.as_str(), "invalid_args");
-    assert!(refused.to_string().contains("rotate"), "{refused}");
-    assert_eq!(state_of(&second, &own), Some(ListedState::InForce));
-    assert_eq!(second.why_not_by_itself(), None);
-    sees(&desk.app, &own, ListedState::InForce).await;
-    assert!(desk.app.change_operators(&retire).await.unwrap());
-    sees(&second, &own, ListedState::Retired).await;
-    let reported = second.why_not_by_itself().unwrap();
+    // Not an administrator: she changes no others.
+    let refused = second
+        .change_operators(&Change::Acceptance(false))
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code.as_str(), "read_only", "{refused}");
+    // Another newcomer is turned away and does not ask again.
+    let more = TempData::new();
+    let third = colleague(&desk, &more, "Heidi").await;
+    let heidi = third.identity().human_key();
+    sees(&desk.app, &heidi, ListedState::Waiting).await;
     assert!(
-        reported.contains("was retired at") && reported.contains(own.as_str()),
-        "{reported}"
+        desk.app
+            .change_operators(&retirement(&heidi))
+            .await
+            .unwrap()
+            .changed
     );
-    assert_eq!(
-        second.status().await.unwrap().read_only,
-        None,
-        "people decide"
-    );
-    second.shutdown().await;
-    desk.app.shutdown().await;
-}
-
-/// An approval that `signer` puts on the stream by hand.
-pub(crate) async fn put_approval(app: &App, agent: &Agent, key: &RequestKey, signer: &KeyPair) {
-    let raw = serde_json::to_vec(&agent.request(key.request_id.as_ref())).unwrap();
-    put_approval_of(app, &raw, key, signer).await;
-}
-
-/// The same of a request that is stored in these bytes.
-pub(crate) async fn put_approval_of(app: &App, raw: &[u8], key: &RequestKey, signer: &KeyPair) {
-    let row = listed(app, key.request_id.as_ref()).await;
-    let decision = ApprovalDecision {
-        v: 1,
-        decision_id: uuid::Uuid::now_v7(),
-        request_id: key.request_id.clone(),
-        request_digest: Sha256Digest::of_bytes(raw),
-        verdict: DecisionVerdict::Approve,
-        message: None,
-        args_digest: row.args_digest.map(|digest| digest.parse().unwrap()),
-        edited_args: None,
-        response: None,
-        scope: None,
-        origin: Origin::Operator,
-        rule: None,
-        policy_digest: None,
-        decided_by: DecidedBy {
-            name: "Grace".into(),
-            key: PublicKey::of(signer).unwrap(),
-        },
-        decided_at: Timestamp::new(app.now().into()),
-        votes: None,
-        extra: serde_json::Map::new(),
-    };
-    let payload = serde_json::to_vec(&decision).unwrap();
-    let subject = decision_subject(key);
-    let sig = sign(
-        signer,
-        Context::Decision,
-        &app.realm().unwrap(),
-        &subject,
-        &payload,
-    )
-    .unwrap();
-    let outcome = app
-        .bus()
-        .unwrap()
-        .publish_once(countersign_core::bus::Publication {
-            subject,
-            payload: payload.into(),
-            key: Some(signer.public_key()),
-            sig: Some(sig.to_string()),
-        })
-        .await;
-    assert!(matches!(
-        outcome,
-        countersign_core::bus::PublishOutcome::Stored { .. }
-    ));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_approval_beyond_the_limits_is_refused_and_one_that_is_stored_is_void() {
-    let desk = Desk::open().await;
-    let agent = desk.agent("bot").await;
-    let data = TempData::new();
-    let second = colleague(&desk, &data, "Grace").await;
-    let grace = second.identity().human_key();
-    sees(&desk.app, &grace, ListedState::InForce).await;
-    let before = ask(&desk, &agent, &[&second], "before").await;
-    assert_eq!(code(&second, &before, Verdict::Approve).await, "done");
-    for (limit, id, wanted, result) in [
-        (
-            limits(None, Some(Risk::Low)),
-            "a",
-            Verdict::Approve,
-            "verdict_not_allowed",
-        ),
-        (
-            limits(None, Some(Risk::Low)),
-            "b",
-            Verdict::Skip,
-            "verdict_not_allowed",
-        ),
-        (limits(None, Some(Risk::Low)), "c", Verdict::Deny, "done"),
-        (
-            limits(Some("other"), None),
-            "d",
-            Verdict::Approve,
-            "verdict_not_allowed",
-        ),
-        (limits(Some("other"), None), "e", Verdict::Terminate, "done"),
-        (
-            limits(Some("acme"), Some(Risk::Medium)),
-            "f",
-            Verdict::Approve,
-            "done",
-        ),
-    ] {
-        let change = Change::Limit(grace.clone(), limit.clone());
-        desk.app.change_operators(&change).await.unwrap();
-        let key = ask(&desk, &agent, &[&second], id).await;
-        until("the limit", async || {
-            let (list, _) = second.operators();
-            let line = list.iter().rfind(|line| line.key == grace).unwrap().clone();
-            line.max_risk == limit.max_risk && line.workspaces == limit.workspaces
-        })
-        .await;
-        assert_eq!(code(&second, &key, wanted).await, result, "{id}");
-    }
-    let narrow = Change::Limit(grace.clone(), limits(None, Some(Risk::Low)));
-    desk.app.change_operators(&narrow).await.unwrap();
-    let key = ask(&desk, &agent, &[&second], "forged").await;
-    put_approval(&desk.app, &agent, &key, &second.identity().signing().human).await;
-    let late = TempData::new();
-    let third = colleague(&desk, &late, "Heidi").await;
-    for app in [&desk.app, &second, &third] {
-        in_state(app, "forged", "void").await;
-        assert!(has_alarm(app, "void_decision", &key.to_string()).await);
-        // A limit does not reach back.
-        for id in ["before", "f"] {
-            assert_eq!(
-                in_state(app, id, "decided").await.verdict.as_deref(),
-                Some("approve")
-            );
-        }
-    }
-    // An operator under limits changes nobody's.
-    let widen = Change::Limit(grace, Limits::default());
-    let refused = second.change_operators(&widen).await.unwrap_err();
-    assert_eq!(refused.code.as_str(), "read_only");
+    sees(&third, &heidi, ListedState::Ended).await;
     for app in [third, second, desk.app] {
         app.shutdown().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_vote_is_not_signed_when_its_operator_is_limited_while_it_is_held() {
+async fn the_last_administrator_stays_and_has_no_limits() {
+    let desk = Desk::open().await;
+    let own = desk.app.identity().human_key();
+    let limits = Limits {
+        workspaces: Some(vec!["acme".parse().unwrap()]),
+        max_risk: None,
+    };
+    for change in [
+        retirement(&own),
+        Change::Limit(own.to_string(), limits),
+        Change::Admin(own.to_string(), false),
+    ] {
+        let refused = desk.app.change_operators(&change).await.unwrap_err();
+        assert_eq!(refused.code.as_str(), "invalid_args", "{refused}");
+    }
+    let unknown = KeyPair::new_user().public_key();
+    let nobody = Change::Rename(unknown, "x".into());
+    let refused = desk.app.change_operators(&nobody).await.unwrap_err();
+    assert_eq!(refused.code.as_str(), "not_found");
+    assert_eq!(log_of(&desk.app).await.chain.len(), 1);
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_console_whose_own_key_ended_answers_nothing_and_people_decide() {
+    let desk = Desk::open().await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    let own = second.identity().auto_key();
+    sees(&desk.app, &own, ListedState::InForce).await;
+    assert_eq!(second.why_not_by_itself(), None);
+    let end = Change::Retire {
+        keys: vec![own.to_string()],
+        key_only: true,
+    };
+    assert!(desk.app.change_operators(&end).await.unwrap().changed);
+    sees(&second, &own, ListedState::Ended).await;
+    let reported = second.why_not_by_itself().unwrap();
+    assert!(reported.contains("was ended by entry 4"), "{reported}");
+    assert_eq!(
+        second.status().await.unwrap().read_only,
+        None,
+        "people decide"
+    );
+    sees(
+        &second,
+        &second.identity().human_key(),
+        ListedState::InForce,
+    )
+    .await;
+    second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+/// Whoever has a console's login alone fills slots; everybody goes on, and nobody comes in.
+#[tokio::test(flavor = "multi_thread")]
+async fn junk_in_slots_changes_nothing_and_stops_nobody() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let data = TempData::new();
+    let second = colleague(&desk, &data, "Grace").await;
+    sees(
+        &desk.app,
+        &second.identity().auto_key(),
+        ListedState::InForce,
+    )
+    .await;
+    let log = log_of(&desk.app).await;
+    let stranger = KeyPair::new_user();
+    let own = PublicKey::of(&stranger).unwrap();
+    let key = SigningKey::of_pair(&stranger, log.realm(), &own, "human", None).unwrap();
+    let record = json!({"operators": [{"id": own, "name": "Ada", "keys": [key], "admin": true}]});
+    let by_stranger = signed_entry(&log, &stranger, &record);
+    let founding = {
+        let bus = desk.app.bus().unwrap();
+        let first = bus
+            .read_last("CS_DECISIONS", &realm_subject(1))
+            .await
+            .unwrap();
+        first.unwrap().payload.to_vec()
+    };
+    let next = log.next_slot;
+    for (slot, bytes) in [
+        (next, b"junk".to_vec()),
+        (next + 1, by_stranger),
+        (next + 2, founding),
+        // Early: others are free before it.
+        (next + 9, b"early".to_vec()),
+    ] {
+        put_slot(&desk.app, slot, bytes).await;
+    }
+    let rename = Change::Rename(second.identity().human_key().to_string(), "Gracie".into());
+    assert!(desk.app.change_operators(&rename).await.unwrap().changed);
+    for app in [&desk.app, &second] {
+        until("the change and an alarm", async || {
+            let lines = app.operators(false).await.unwrap();
+            let renamed = lines
+                .iter()
+                .any(|line| line.name.as_deref() == Some("Gracie"));
+            renamed && has_alarm(app, "log_junk", "CS_DECISIONS").await
+        })
+        .await;
+        assert_eq!(state_of(app, own.as_str()).await, None);
+        assert_eq!(operators_log(app).await.unwrap().len(), log.chain.len() + 1);
+    }
+    let key = ask(&desk, &agent, &[&second], "r1").await;
+    assert_eq!(code(&second, &key, Verdict::Approve).await, "done");
+    // A newcomer and a restart come to the same state.
+    let more = TempData::new();
+    let third = colleague(&desk, &more, "Heidi").await;
+    in_state(&third, "r1", "decided").await;
+    second.shutdown().await;
+    let Desk { data, app } = desk;
+    app.shutdown().await;
+    drop(third);
+    let app = App::start(crate::agent::options(&data)).await.unwrap();
+    app.ready(LIMIT).await;
+    let on_bus = log_of(&app).await;
+    assert_eq!(operators_log(&app).await.unwrap().len(), on_bus.chain.len());
+    let again = Change::Rename(app.identity().human_key().to_string(), "Ada L.".into());
+    assert!(app.change_operators(&again).await.unwrap().changed);
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn new_keys_take_over_and_the_old_ones_end() {
+    let desk = Desk::open().await;
+    let agent = desk.agent("bot").await;
+    let before = ask(&desk, &agent, &[], "before").await;
+    assert_eq!(code(&desk.app, &before, Verdict::Approve).await, "done");
+    let old = desk.app.identity().signing();
+    let rotated = desk.app.rotate_keys(true).await.unwrap();
+    assert_eq!(rotated.len(), 2);
+    for (of, old) in rotated.iter().zip([&old.human_key, &old.auto_key]) {
+        assert_eq!(of.old, *old);
+        sees(&desk.app, &of.old, ListedState::Ended).await;
+        sees(&desk.app, &of.new, ListedState::InForce).await;
+    }
+    assert_eq!(desk.app.identity().human_key(), rotated[0].new);
+    in_state(&desk.app, "before", "decided").await;
+    let after = ask(&desk, &agent, &[], "after").await;
+    assert_eq!(code(&desk.app, &after, Verdict::Approve).await, "done");
+    assert_eq!(
+        agent.decision("after").await["decided_by"]["key"],
+        json!(rotated[0].new)
+    );
+    // One operator: no other vote, no other name.
+    let log = log_of(&desk.app).await;
+    assert_eq!(log.operators.len(), 1);
+    let Desk { data, app } = desk;
+    app.shutdown().await;
+    let app = App::start(crate::agent::options(&data)).await.unwrap();
+    app.ready(LIMIT).await;
+    assert_eq!(app.status().await.unwrap().read_only, None);
+    assert_eq!(app.identity().human_key(), rotated[0].new);
+    app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_operator_beyond_limits_signs_by_hand_is_void() {
     let desk = Desk::open().await;
     let agent = desk.agent("bot").await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
     let grace = second.identity().human_key();
-    sees(&desk.app, &grace, ListedState::InForce).await;
-    let mut request = agent.request("r1");
-    request["approvals_required"] = 2.into();
-    let key = agent.ask(&request).await;
-    listed(&second, "r1").await;
-    let mut held = verdict(&key, Verdict::Approve);
-    held.hold = true;
-    second.decide(held).await.unwrap();
-    let narrow = Change::Limit(grace, limits(None, Some(Risk::Low)));
-    desk.app.change_operators(&narrow).await.unwrap();
-    let line = line_when(&second, "r1", |line| line.state == "pending").await;
-    assert_eq!((line.votes, line.voted), (0, false));
-    let vote = format!(
-        "countersign.v1.vote.{}.{}",
-        key.to_string().replace('/', "."),
-        second.identity().human_key()
-    );
-    let bus = desk.app.bus().unwrap();
-    assert!(
-        bus.read_last("CS_DECISIONS", &vote)
-            .await
-            .unwrap()
-            .is_none()
-    );
-    for app in [second, desk.app] {
-        app.shutdown().await;
-    }
-}
-
-/// Writes a list by hand over the one in the bucket.
-pub(crate) async fn put_list(app: &App, list: &OperatorList, signer: &KeyPair) {
-    let bus = app.bus().unwrap();
-    let subject = policy_subject("operators");
-    let payload = serde_json::to_vec(list).unwrap();
-    let realm = app.realm().unwrap();
-    let envelope =
-        SignedEnvelope::seal(signer, Context::Policy, &realm, &subject, &payload).unwrap();
-    let revision = bus.policy_get("operators").await.unwrap().unwrap().revision;
-    let bytes = envelope.to_bytes().unwrap();
-    bus.policy_put("operators", revision, bytes.into())
-        .await
-        .unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_a_stranger_wrote_over_the_realms_is_put_right() {
-    let desk = Desk::open().await;
-    let agent = desk.agent("bot").await;
-    desk.app
-        .change_operators(&Change::Approval(true))
-        .await
-        .unwrap();
-    let own = desk.app.identity().human_key();
-    let stranger = KeyPair::new_user();
-    let theirs = PublicKey::of(&stranger).unwrap();
-    let from = Timestamp::new(desk.app.now().into());
-    let entry = OperatorEntry::new(theirs.clone(), "Ada".into(), KeyRole::Human, from);
-    let mut list = OperatorList::new(vec![entry]);
-    list.at = Some(from);
-    put_list(&desk.app, &list, &stranger).await;
-    sees(&desk.app, &theirs, ListedState::Waiting).await;
-    // The list counts before the writer has stored the alarm.
-    until("the alarm is stored", async || {
-        has_alarm(&desk.app, "operators_refused", theirs.as_str()).await
-    })
-    .await;
-    assert_eq!(state_of(&desk.app, &own), Some(ListedState::InForce));
-    let bus = desk.app.bus().unwrap();
-    until("the list is the realm's again", async || {
-        let value = bus.policy_get("operators").await.unwrap().unwrap();
-        SignedEnvelope::from_bytes(&value.value).unwrap().key == own
-    })
-    .await;
-    let key = ask(&desk, &agent, &[], "r1").await;
-    put_approval(&desk.app, &agent, &key, &stranger).await;
-    line_when(&desk.app, "r1", |row| row.state == "void").await;
+    let limits = Limits {
+        workspaces: None,
+        max_risk: Some(Risk::Low),
+    };
+    let limit = Change::Limit(grace.to_string(), limits);
+    assert!(desk.app.change_operators(&limit).await.unwrap().changed);
+    let mut critical = agent.request("r1");
+    critical["risk"] = json!("critical");
+    let key = agent.ask(&agent.request("r2")).await;
+    listed(&desk.app, "r2").await;
+    put_approval(&desk.app, &agent, &key, &second.identity().signing().human).await;
+    in_state(&desk.app, "r2", "void").await;
+    second.shutdown().await;
     desk.app.shutdown().await;
 }

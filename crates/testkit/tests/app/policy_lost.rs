@@ -3,6 +3,7 @@
 use countersign_core::App;
 use countersign_wire::AgentControl;
 
+use crate::operators::remade;
 use crate::agent::{Desk, LIMIT, caught_up, listed, options, until};
 use crate::policy::{apply, delete_key};
 use crate::recover::{becomes_read_only, copy_all, delete_stream, recovered};
@@ -40,7 +41,7 @@ async fn what_is_set_in_a_policy_that_was_made_anew_counts_at_once_and_after_a_r
     // While it is connected: only the stream itself shows it.
     let (bus, realm) = (app.bus().unwrap(), app.realm().unwrap());
     delete_stream(&desk, "KV_CS_POLICY").await;
-    bus.restore(realm, 1).await.unwrap();
+    remade(&bus, app, realm).await;
     becomes_read_only(app).await;
     recovered(app).await;
     caught_up(app).await;
@@ -123,30 +124,8 @@ async fn a_stream_that_is_made_anew_under_a_connected_console_makes_it_read_only
         listed(&desk.app, "r1").await;
         let (bus, realm) = (desk.app.bus().unwrap(), desk.app.realm().unwrap());
         delete_stream(&desk, name).await;
-        bus.restore(realm, 1).await.unwrap();
+        remade(&bus, &desk.app, realm).await;
         becomes_read_only(&desk.app).await;
         desk.app.shutdown().await;
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_list_of_operators_that_somebody_deletes_is_written_again_and_keeps_nobody_out() {
-    let desk = Desk::open().await;
-    let (bus, console) = (desk.app.bus().unwrap(), desk.app.identity().console_id);
-    for key in ["operators".to_owned(), format!("console.{console}")] {
-        delete_key(&desk, &key).await;
-        until("it is written again", || async {
-            bus.policy_get(&key).await.unwrap().is_some()
-        })
-        .await;
-    }
-    let alarms = desk.app.alarms().await.unwrap();
-    let codes: Vec<_> = alarms.iter().map(|alarm| alarm.code.as_str()).collect();
-    assert_eq!(codes, ["operators_unverified"]);
-    let Desk { data, app } = desk;
-    app.shutdown().await;
-    let app = App::start(options(&data)).await.unwrap();
-    tokio::time::timeout(LIMIT, caught_up(&app)).await.unwrap();
-    assert_eq!(app.operators().0.len(), 2, "this console's two keys");
-    app.shutdown().await;
 }

@@ -6,7 +6,6 @@ use countersign_core::App;
 use countersign_core::clock::{BusClock, Clock};
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::rank::{TURN_MS, rank};
-use countersign_core::ops::operators::{Change, Limits};
 use countersign_testkit::TempData;
 use countersign_wire::{
     ConsoleId, Context, KeyRole, PolicyKey, Presence, PublicKey, RequestKey, SignedEnvelope,
@@ -15,6 +14,7 @@ use nkeys::KeyPair;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, Desk, colleague_with, in_state, listed, troubles, until};
+use crate::operators::console_key;
 
 /// A clock that is stopped until it is moved.
 pub(crate) struct SetClock(AtomicI64);
@@ -109,23 +109,10 @@ async fn line_on_bus(app: &App, id: &str) {
     crate::agent::line_when(app, id, |row| row.delivery == "on_bus").await;
 }
 
-/// The own key of a console that the list does not name.
-pub(crate) async fn console_key(app: &App) -> KeyPair {
-    let pair = KeyPair::new_user();
-    let change = Change::Add {
-        key: PublicKey::of(&pair).unwrap(),
-        name: Some("desk".into()),
-        role: Some(KeyRole::Auto),
-        limits: Limits::default(),
-    };
-    assert!(app.change_operators(&change).await.unwrap());
-    pair
-}
-
 /// Writes the presence of a console that never answers.
 async fn haunt(app: &App, ghost: &ConsoleId) {
     let (identity, realm) = (app.identity(), app.realm().unwrap());
-    let own = console_key(app).await;
+    let own = console_key(app, ghost.as_str()).await;
     let key = PolicyKey::Console(ghost.clone());
     let presence = Presence {
         v: 1,

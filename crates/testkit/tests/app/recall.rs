@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use async_nats::jetstream;
 use countersign_core::App;
-use countersign_core::ops::operators::{Change, Limits};
+use countersign_core::ops::realm::{Change, Limits};
 use countersign_testkit::TempData;
 use countersign_wire::{AgentControl, Risk, Verdict, args_digest};
 use serde_json::json;
 
+use crate::operators::{promote, retirement};
 use crate::agent::{
     Agent, Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
 };
@@ -238,6 +239,7 @@ async fn what_an_operator_signed_who_is_limited_meanwhile_waits_for_people_again
     let agent = desk.agent("bot").await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
+    promote(&desk, &second).await;
     let mut asked = Vec::new();
     for (id, risk) in [("beyond", "high"), ("within", "low"), ("denied", "high")] {
         let mut request = agent.request(id);
@@ -263,7 +265,7 @@ async fn what_an_operator_signed_who_is_limited_meanwhile_waits_for_people_again
     };
     let own = desk.app.identity().human_key().clone();
     second
-        .change_operators(&Change::Limit(own, limits))
+        .change_operators(&Change::Limit(own.to_string(), limits))
         .await
         .unwrap();
     let line = line_when(&desk.app, "beyond", |line| line.state == "pending").await;
@@ -295,6 +297,7 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
     let agent = desk.agent("bot").await;
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
+    promote(&desk, &second).await;
     apply(&desk.app, INVOICES).await;
     let mut critical = agent.request("person");
     critical["risk"] = json!("critical");
@@ -310,10 +313,7 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
     .await;
     let own = desk.app.identity().signing();
     for key in [&own.auto_key, &own.human_key] {
-        second
-            .change_operators(&Change::Retire(key.clone()))
-            .await
-            .unwrap();
+        second.change_operators(&retirement(&key)).await.unwrap();
     }
     for id in ["person", "rule"] {
         let line = line_when(&desk.app, id, |line| line.state == "pending").await;
@@ -353,6 +353,7 @@ async fn a_decision_whose_voter_is_retired_before_the_bus_has_it_waits_for_anoth
     let (data, more) = (TempData::new(), TempData::new());
     let dan = colleague(&desk, &data, "Dan").await;
     let grace = colleague(&desk, &more, "Grace").await;
+    promote(&desk, &grace).await;
     let mut request = agent.request("r1");
     request["approvals_required"] = json!(2);
     let key = agent.ask(&request).await;
@@ -368,10 +369,7 @@ async fn a_decision_whose_voter_is_retired_before_the_bus_has_it_waits_for_anoth
     let (app, command) = (desk.app.clone(), verdict(&key, Verdict::Approve));
     let given = tokio::spawn(async move { app.decide(command).await });
     line_when(&desk.app, "r1", |line| line.state == "queued").await;
-    grace
-        .change_operators(&Change::Retire(retired.clone()))
-        .await
-        .unwrap();
+    grace.change_operators(&retirement(&retired)).await.unwrap();
     let line = line_when(&desk.app, "r1", |line| line.state == "pending").await;
     assert_eq!((line.verdict, line.voted), (None, true));
     assert_eq!(

@@ -9,6 +9,7 @@ use countersign_testkit::TempData;
 use countersign_wire::{Attestation, Sha256Digest, Timestamp, Verdict};
 use serde_json::{Value, json};
 
+use crate::operators::{remade, root_of};
 use crate::agent::{
     Agent, Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options,
     troubles, verdict,
@@ -106,7 +107,7 @@ async fn a_bus_that_lost_its_store_has_every_decision_again_and_what_waited_stil
     assert!(app.status().await.unwrap().read_only.is_some(), "only told");
     // As a recovery that was killed half-way leaves it.
     let half = app.bus().unwrap();
-    half.restore(app.realm().unwrap(), 1).await.unwrap();
+    remade(&half, &app, app.realm().unwrap()).await;
     let done = recovered(&beside).await;
     assert_eq!(counts(&done), (2, 0, 0));
     caught_up(&app).await;
@@ -247,7 +248,7 @@ async fn a_stream_that_somebody_made_anew_makes_the_console_read_only_until_it_i
         let streams = async_nats::jetstream::new(client);
         streams.delete_stream(name).await.unwrap();
         let (bus, realm) = (app.bus().unwrap(), app.realm().unwrap());
-        bus.restore(realm, 1).await.unwrap();
+        remade(&bus, &app, realm).await;
         app.shutdown().await;
         app = App::start(options(&data)).await.unwrap();
         becomes_read_only(&app).await;
@@ -257,8 +258,8 @@ async fn a_stream_that_somebody_made_anew_makes_the_console_read_only_until_it_i
         assert_eq!(done.changed, [name]);
         caught_up(&app).await;
         assert_eq!(app.status().await.unwrap().read_only, None, "{name}");
-        let (list, _) = app.operators();
-        assert!(list.iter().any(|line| line.key == human), "{name}");
+        let list = app.operators(false).await.unwrap();
+        assert!(list.iter().any(|line| line.key == human.as_str()), "{name}");
         assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
     }
     app.shutdown().await;
@@ -352,13 +353,15 @@ async fn a_console_that_says_another_stamp_than_was_seen_is_noted_and_changes_no
     let stored = stored.unwrap();
     let desk = loses(desk, "CS_DECISIONS").await;
     let (bus, realm) = (desk.app.bus().unwrap(), desk.app.realm().unwrap());
-    bus.restore(realm, 1).await.unwrap();
+    remade(&bus, &desk.app, realm).await;
     let said = Attestation {
         v: 1,
         payload_digest: Sha256Digest::of_bytes(&stored.payload),
         stored_at: Timestamp::new(stored.stamp - Duration::from_secs(5)),
         epoch: uuid::Uuid::new_v4(),
         seq: stored.seq,
+        n: 1,
+        digest: root_of(&desk.app).await,
     };
     let word = said.seal(&liar.identity().signing().auto, &realm, &subject);
     let publication = Publication {

@@ -7,7 +7,7 @@ use countersign_core::bus::{
     AgentAccess, Credentials, EmbeddedConfig, EmbeddedServer, PublishOutcome,
 };
 use countersign_core::domain::AlarmCode;
-use countersign_core::ops::operators::{Change, Limits, ListedState};
+use countersign_core::ops::realm::{Change, Limits, ListedState};
 use countersign_core::ops::rules::{Accepted, RulesChange};
 use countersign_core::policy::read_file;
 use countersign_core::{App, Options};
@@ -17,7 +17,7 @@ use countersign_wire::{Risk, SignedEnvelope, Verdict};
 use crate::agent::{
     Agent, Desk, caught_up, colleague, in_state, inbox_ids, listed, options, until, verdict,
 };
-use crate::operators::sees;
+use crate::operators::{retirement, sees};
 use crate::policy::{INVOICES, acme, apply};
 use crate::recover::{becomes_read_only, copy_all, loses, recovered};
 use crate::redefined::{introduce, tool};
@@ -260,9 +260,9 @@ async fn the_bypass_of_an_operator_who_was_retired_is_listed_no_more_and_no_reco
     })
     .await;
     second.shutdown().await;
-    let retire = Change::Retire(grace.clone());
+    let retire = retirement(&grace);
     desk.app.change_operators(&retire).await.unwrap();
-    sees(&desk.app, &grace, ListedState::Retired).await;
+    sees(&desk.app, &grace, ListedState::Ended).await;
     assert_eq!(bypasses(&desk.app).await, 0);
     let desk = loses(desk, "KV_CS_POLICY").await;
     recovered(&desk.app).await;
@@ -286,8 +286,8 @@ async fn what_an_operator_signed_before_a_rotation_is_in_force_again_after_a_rec
     desk.app.set_panic(true).await.unwrap();
     desk.app.set_panic(false).await.unwrap();
     apply(&desk.app, INVOICES).await;
-    let rotated = desk.app.rotate_keys().await.unwrap();
-    sees(&desk.app, &rotated[0].old, ListedState::Retired).await;
+    let rotated = desk.app.rotate_keys(true).await.unwrap();
+    sees(&desk.app, &rotated[0].old, ListedState::Ended).await;
     let desk = loses(desk, "KV_CS_POLICY").await;
     recovered(&desk.app).await;
     caught_up(&desk.app).await;
@@ -322,16 +322,16 @@ async fn what_an_operator_signed_before_a_rotation_is_in_force_again_after_a_rec
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_operator_under_limits_signed_is_not_signed_anew_by_one_without() {
     let desk = Desk::open().await;
-    let approval = Change::Approval(true);
+    let approval = Change::Acceptance(true);
     desk.app.change_operators(&approval).await.unwrap();
     let data = TempData::new();
     let second = colleague(&desk, &data, "Grace").await;
     let grace = second.identity().human_key();
     sees(&desk.app, &grace, ListedState::Waiting).await;
-    let add = Change::Add {
-        key: grace.clone(),
+    let add = Change::Accept {
+        key: grace.to_string(),
         name: None,
-        role: None,
+        admin: false,
         limits: Limits {
             workspaces: None,
             max_risk: Some(Risk::Low),
@@ -358,9 +358,9 @@ async fn what_an_operator_under_limits_signed_is_not_signed_anew_by_one_without(
     })
     .await;
     second.shutdown().await;
-    let retire = Change::Retire(grace.clone());
+    let retire = retirement(&grace);
     desk.app.change_operators(&retire).await.unwrap();
-    sees(&desk.app, &grace, ListedState::Retired).await;
+    sees(&desk.app, &grace, ListedState::Ended).await;
     let desk = loses(desk, "KV_CS_POLICY").await;
     recovered(&desk.app).await;
     caught_up(&desk.app).await;

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use countersign_core::App;
-use countersign_core::ops::operators::{Change, Limits};
+use countersign_core::ops::realm::{Change, Limits};
 use countersign_core::ops::regrets::Regret;
 use countersign_core::ops::rules::{Accepted, RulesChange};
 use countersign_core::policy::{Enabled, read_file};
@@ -273,10 +273,10 @@ async fn who_signs_under_a_limit_is_asked_before_the_rules_of_others_lose_by_it_
         workspaces: None,
         max_risk: Some(Risk::Low),
     };
-    let limit = Change::Limit(key, limits);
-    assert!(desk.app.change_operators(&limit).await.unwrap());
+    let limit = Change::Limit(key.to_string(), limits);
+    assert!(desk.app.change_operators(&limit).await.unwrap().changed);
     let limited = async || {
-        let (list, _) = junior.operators();
+        let list = junior.operators(false).await.unwrap();
         list.iter().any(|line| line.max_risk == Some(Risk::Low))
     };
     until("the limit is known", limited).await;

@@ -215,7 +215,7 @@ async fn a_vote_of_a_key_that_is_no_longer_in_force_is_told_as_missing_and_given
     let beside = App::attach(crate::agent::options(&desk.data))
         .await
         .unwrap();
-    beside.rotate_keys().await.unwrap();
+    beside.rotate_keys(true).await.unwrap();
     beside.shutdown().await;
     until("the new key in use", async || {
         desk.app.identity().human_key() != old

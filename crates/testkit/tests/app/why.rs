@@ -1,7 +1,7 @@
 //! What a card and the matrix show of rules, in the console and beside it.
 
 use countersign_core::App;
-use countersign_core::ops::operators::{Change, Limits};
+use countersign_core::ops::realm::{Change, Limits};
 use countersign_core::ops::why::Why;
 use countersign_core::policy::matrix::RISKS;
 use countersign_testkit::TempData;
@@ -56,11 +56,11 @@ async fn a_rule_whose_signer_is_limited_is_told_to_approve_no_more_than_that() {
         workspaces: None,
         max_risk: Some(Risk::Low),
     };
-    let limit = Change::Limit(junior.identity().human_key(), limits);
-    assert!(desk.app.change_operators(&limit).await.unwrap());
+    let limit = Change::Limit(junior.identity().human_key().to_string(), limits);
+    assert!(desk.app.change_operators(&limit).await.unwrap().changed);
     for app in [&desk.app, &junior] {
         until("the limit is known", async || {
-            let (list, _) = app.operators();
+            let list = app.operators(false).await.unwrap();
             list.iter().any(|line| line.max_risk == Some(Risk::Low))
         })
         .await;

@@ -58,7 +58,7 @@ async fn a_console_shows_its_certificate_and_trusts_a_private_authority() {
             state.insecure,
             [Insecure::SingleAccount, Insecure::OpenPermissions]
         );
-        bus.ensure(true, 1).await.unwrap();
+        made(&bus, 1).await.unwrap();
     }
 }
 
@@ -153,7 +153,7 @@ async fn a_creds_file_logs_in_and_a_wrong_one_is_refused() {
     let jwt = |expires| core.user(&console.public, json!({}), expires);
     let bus = login(jwt(None), &console.seed).await.unwrap();
     assert_eq!(bus.state().borrow().insecure, []);
-    bus.ensure(true, 1).await.unwrap();
+    made(&bus, 1).await.unwrap();
     let foreign = NatsAccount::new("FOREIGN").user(&console.public, json!({}), None);
     for (jwt, seed) in [
         (jwt(Some(1_700_000_001)), &console.seed),
@@ -279,7 +279,7 @@ async fn what_keeps_a_stream_away_is_told_with_what_to_change() {
         ))
         .await;
         let bus = server.console(true).await.unwrap();
-        let error = bus.ensure(true, replicas).await.unwrap_err();
+        let error = made(&bus, replicas).await.unwrap_err();
         assert_eq!(error.code(), "bus_stream_limit", "{error}");
         assert!(error.to_string().contains(words), "{error}");
     }
@@ -334,7 +334,7 @@ async fn the_largest_message_of_the_account_is_learned_by_trying() {
         ))
         .await;
         let bus = server.console(true).await.unwrap();
-        bus.ensure(true, 1).await.unwrap();
+        made(&bus, 1).await.unwrap();
         let reported = bus.max_payload();
         bus.try_largest(150_000).await;
         assert_eq!(bus.max_payload() < takes, limit < 150_000, "{reported}");

@@ -342,7 +342,7 @@ async fn an_agent_cannot_have_the_servers_answer_stored_on_a_subject_it_may_not_
 async fn in_one_account_the_servers_answer_can_become_the_stored_decision() {
     let server = PlainServer::start().await;
     let bus = server.console(true).await.unwrap();
-    bus.ensure(true, 1).await.unwrap();
+    made(&bus, 1).await.unwrap();
     let agent = async_nats::connect(server.url()).await.unwrap();
     let decision = "countersign.v1.decision.acme.victim.1";
     agent
@@ -418,7 +418,7 @@ async fn the_default_account_is_refused_unless_allowed_and_then_shown() {
         state.insecure,
         [Insecure::SingleAccount, Insecure::OpenPermissions]
     );
-    bus.ensure(true, 1).await.unwrap();
+    made(&bus, 1).await.unwrap();
 }
 
 #[tokio::test]

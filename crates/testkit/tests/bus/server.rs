@@ -42,7 +42,7 @@ fn is_running(pid: u32) -> bool {
 async fn it_starts_connects_creates_and_stores_once() {
     let server = TestServer::start().await;
     let bus = server.console().await;
-    let identity = bus.ensure(true, 1).await.unwrap();
+    let identity = made(&bus, 1).await.unwrap();
     assert_eq!(identity.differences, []);
     let names: Vec<_> = identity.streams.iter().map(|stream| stream.name).collect();
     assert_eq!(names, STREAMS);
@@ -77,7 +77,7 @@ async fn the_port_and_everything_stored_survive_a_restart() {
     let mut server = TestServer::start().await;
     let url = server.url();
     let bus = server.console_with_streams().await;
-    let identity = bus.ensure(false, 1).await.unwrap();
+    let identity = bus.ensure(None, 1).await.unwrap();
     let stored = bus
         .publish_once(publication("countersign.v1.decision.a.b.1", "x"))
         .await;
@@ -89,7 +89,7 @@ async fn the_port_and_everything_stored_survive_a_restart() {
         .await
         .unwrap()
         .unwrap();
-    let after = bus.ensure(false, 1).await.unwrap();
+    let after = bus.ensure(None, 1).await.unwrap();
     assert_eq!((after.realm, after.differences.len()), (identity.realm, 0));
     for (before, after) in identity.streams.iter().zip(&after.streams) {
         assert_eq!(before.epoch, after.epoch);

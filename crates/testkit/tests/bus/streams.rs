@@ -18,7 +18,7 @@ async fn nothing_is_created_unless_told() {
     let server = TestServer::start().await;
     let bus = server.console().await;
     for _ in 0..2 {
-        let error = bus.ensure(false, 1).await.unwrap_err();
+        let error = bus.ensure(None, 1).await.unwrap_err();
         assert_eq!(error.code(), "bus_streams_missing");
         assert!(
             error.to_string().contains("CS_REQUESTS") && error.to_string().contains("bus init")
@@ -33,8 +33,7 @@ async fn consoles_which_create_together_agree_on_one_realm_and_its_epochs() {
     for _ in 0..6 {
         consoles.push(server.console().await);
     }
-    let identities =
-        futures::future::join_all(consoles.iter().map(|bus| bus.ensure(true, 1))).await;
+    let identities = futures::future::join_all(consoles.iter().map(|bus| made(&bus, 1))).await;
     let identities: Vec<_> = identities.into_iter().map(Result::unwrap).collect();
     for identity in &identities {
         assert_eq!(identity, &identities[0]);
@@ -51,15 +50,15 @@ async fn consoles_which_create_together_agree_on_one_realm_and_its_epochs() {
 async fn a_recreated_stream_joins_the_realm_with_another_epoch() {
     let server = TestServer::start().await;
     let bus = server.console_with_streams().await;
-    let before = bus.ensure(false, 1).await.unwrap();
+    let before = bus.ensure(None, 1).await.unwrap();
     admin(&server)
         .await
         .delete_stream("CS_RECEIPTS")
         .await
         .unwrap();
-    let error = bus.ensure(false, 1).await.unwrap_err();
+    let error = bus.ensure(None, 1).await.unwrap_err();
     assert!(error.to_string().contains("CS_RECEIPTS") && !error.to_string().contains("CS_EVENTS"));
-    let after = bus.ensure(true, 1).await.unwrap();
+    let after = made(&bus, 1).await.unwrap();
     assert_eq!(after.realm, before.realm);
     for (before, after) in before.streams.iter().zip(&after.streams) {
         assert_eq!(before.epoch == after.epoch, before.name != "CS_RECEIPTS");
@@ -76,7 +75,7 @@ async fn a_changed_stream_is_a_difference_that_names_stream_and_field() {
     config.republish = None;
     config.metadata.remove("countersign-epoch");
     jetstream.update_stream(&config).await.unwrap();
-    let differences = bus.ensure(false, 1).await.unwrap().differences;
+    let differences = bus.ensure(None, 1).await.unwrap().differences;
     let named: Vec<_> = differences
         .iter()
         .map(|one| (&*one.stream, one.field))
@@ -104,7 +103,7 @@ async fn streams_of_two_realms_are_a_conflict() {
         .insert("countersign-realm".into(), uuid::Uuid::new_v4().to_string());
     jetstream.update_stream(&config).await.unwrap();
     assert_eq!(
-        bus.ensure(true, 1).await.unwrap_err().code(),
+        made(&bus, 1).await.unwrap_err().code(),
         "bus_realm_conflict"
     );
 }
@@ -204,8 +203,5 @@ async fn a_bus_without_jetstream_says_so() {
     )
     .await;
     let bus = server.console(false).await.unwrap();
-    assert_eq!(
-        bus.ensure(true, 1).await.unwrap_err().code(),
-        "bus_no_jetstream"
-    );
+    assert_eq!(made(&bus, 1).await.unwrap_err().code(), "bus_no_jetstream");
 }

@@ -13,8 +13,8 @@ use super::{
     passkey::passkey_holds,
 };
 use crate::{
-    Context, EnvelopeError, PublicKey, Risk, SignatureError, WorkspaceName, canonical_json,
-    keys::is_device_key, sign, verify,
+    Context, EnvelopeError, KeyRole, PublicKey, Risk, SignatureError, WorkspaceName,
+    canonical_json, keys::is_device_key, sign, verify,
 };
 
 const MOST_RECORDS: usize = 100;
@@ -112,6 +112,18 @@ pub struct SigningKey {
 impl PartialEq for SigningKey {
     fn eq(&self, other: &Self) -> bool {
         self.canonical == other.canonical
+    }
+}
+
+impl Role {
+    /// The role as lists name it; none of a later version's.
+    pub fn known(self) -> Option<KeyRole> {
+        match self {
+            Self::Human => Some(KeyRole::Human),
+            Self::Auto => Some(KeyRole::Auto),
+            Self::Device => Some(KeyRole::Device),
+            Self::Other => None,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use uuid::Uuid;
 
 use super::{
+    Limits,
     device::device_may,
     passkey::until,
     record::Role,
@@ -110,6 +111,23 @@ impl Term {
         judged.err()
     }
 
+    /// The limits that bind it: the operator's, and a console key's own.
+    fn binding(&self) -> impl Iterator<Item = &Limits> {
+        let own = self.key.limits.iter();
+        let own = own.filter(|_| self.key.role == Role::Auto);
+        self.limits.iter().chain(own)
+    }
+
+    /// Whether the limits let more than no be said to a request of this workspace and effective risk.
+    pub fn allows(&self, workspace: &str, risk: Risk) -> bool {
+        self.binding().all(|limits| limits.allow(workspace, risk))
+    }
+
+    /// Whether nothing limits it.
+    pub fn is_free(&self) -> bool {
+        self.binding().next().is_none()
+    }
+
     /// Whether this key signed it.
     pub fn signed(&self, place: (Context, &Uuid, &str), payload: &[u8], sig: &str) -> bool {
         self.key.signed(&self.operator, place, payload, sig)
@@ -156,12 +174,7 @@ impl Term {
         if key.role == Role::Device && !device_may(own, facts) {
             return Err(DecisionFault::DeviceLimit);
         }
-        let mut binding = self
-            .limits
-            .iter()
-            .chain(own.filter(|_| key.role == Role::Auto));
-        let within = binding.all(|limits| limits.allow(facts.workspace, facts.risk));
-        (within || !is_bound(facts.verdict))
+        (self.allows(facts.workspace, facts.risk) || !is_bound(facts.verdict))
             .then_some(())
             .ok_or(DecisionFault::BeyondLimit)
     }

@@ -112,6 +112,10 @@ pub struct Realm {
     pub operators: BTreeMap<String, Arc<Record>>,
     /// The slot that is read next.
     pub next_slot: u64,
+    /// Newcomers that were refused, and the numbers of the entries.
+    pub turned_away: BTreeMap<String, u64>,
+    /// The last name of every operator, by id.
+    names: HashMap<String, String>,
     /// Every key that an entry with effect has named, and whose it is. Nobody's is a recovery key.
     pub(super) owners: HashMap<String, Option<String>>,
     terms: HashMap<String, Vec<Term>>,
@@ -132,6 +136,8 @@ impl Realm {
             recovery: None,
             operators: BTreeMap::new(),
             next_slot: 1,
+            turned_away: BTreeMap::new(),
+            names: HashMap::new(),
             owners: HashMap::new(),
             terms: HashMap::new(),
             early: BTreeSet::new(),
@@ -249,7 +255,11 @@ impl Realm {
                     });
                 }
             }
+            if after.is_none() && before.is_none() {
+                self.turned_away.insert(id.clone(), mark.n);
+            }
             if let Some(after) = after {
+                self.names.insert(id.clone(), after.name.clone());
                 self.operators.insert(id, after);
             }
         }
@@ -261,6 +271,42 @@ impl Realm {
     /// The realm.
     pub fn realm(&self) -> &Uuid {
         &self.realm
+    }
+
+    /// The digest of its entry 1.
+    pub fn root(&self) -> &Sha256Digest {
+        &self.root
+    }
+
+    /// The highest sequence that was read.
+    pub fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Whether an entry with effect has named this key, or this id. No key is named twice.
+    pub fn was_named(&self, key: &str) -> bool {
+        self.owners.contains_key(key)
+    }
+
+    /// The operator whose key it is, or was.
+    pub fn owner(&self, key: &str) -> Option<&str> {
+        self.owners.get(key)?.as_deref()
+    }
+
+    /// The last name of the operator whose key it is, or was.
+    pub fn name(&self, key: &str) -> Option<&str> {
+        self.names.get(self.owner(key)?).map(String::as_str)
+    }
+
+    /// The terms of a key, in their order.
+    pub fn terms_of(&self, key: &str) -> &[Term] {
+        self.terms.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The terms of every key of a known role.
+    pub fn all_terms(&self) -> impl Iterator<Item = &Term> {
+        let terms = self.terms.values().flatten();
+        terms.filter(|term| term.key.role != Role::Other)
     }
 
     /// Whether this is entry `n` of the chain.

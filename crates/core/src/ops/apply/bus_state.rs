@@ -10,11 +10,12 @@ use super::outbox::rescan;
 use crate::bus::POLICY_STREAM;
 use crate::domain::AlarmCode;
 use crate::ops::job::{BusBinding, Job, PastKnown};
+use crate::ops::realm::feed;
 use crate::ops::votes::close;
 use crate::ops::writer_state::{Tx, WriterState};
 use crate::runtime::StreamPlace;
 use crate::store::unanswered::EndedCursor;
-use crate::store::{StoreError, alarms, bus_stream, meta, policy};
+use crate::store::{StoreError, alarms, bus_stream, meta, policy, realm_log};
 
 /// The console is connected to a bus that is the remembered one, or the first.
 pub(in crate::ops) fn bound(
@@ -27,13 +28,18 @@ pub(in crate::ops) fn bound(
         let auto = writer.identity.auto_key().to_string();
         batch.record(auto, "realm", realm, json!({}));
     }
+    meta::put(batch.tx, meta::ROOT, &binding.root.to_string())?;
     // Also of those that nothing is projected from: one that is made anew has lost what it held.
     for (stream, epoch) in &binding.epochs {
         bus_stream::remember(batch.tx, stream, epoch)?;
+        let before = bus_stream::epoch(batch.tx, stream)?;
         // Another console's recovery renewed it, and what was read here is still there.
         if bus_stream::renew(batch.tx, stream, epoch)?
             && let Some(of) = Stream::ALL.into_iter().find(|of| of.name() == *stream)
         {
+            if of == Stream::Decisions {
+                realm_log::renew(batch.tx, &before.unwrap_or_default(), epoch)?;
+            }
             let next = bus_stream::next_seq(batch.tx, stream, epoch)?;
             let (epoch, next) = (epoch.clone(), u64::try_from(next).unwrap_or(1));
             batch
@@ -55,6 +61,7 @@ pub(in crate::ops) fn bound(
             .positions
             .insert(agents, StreamPlace { epoch, next });
     }
+    feed::restore(writer, batch.tx, binding)?;
     writer.bus = Some(binding.clone());
     writer.hellos_missed_before = Some(batch.now);
     batch.effects.status = true;

@@ -4,12 +4,10 @@
 //! nobody signs.
 
 use countersign_wire::{AgentKey, PolicyKey};
-use serde_json::Value;
 
 use super::super::rules::last_readable;
 use super::super::setup::{SetupValue, last_readable_setup};
 use super::{Policies, RulesEntry, SetupEntry, known, read_payload};
-use crate::domain::Timestamp;
 use crate::store::policy::PolicyRow;
 use crate::store::{Reader, StoreError};
 
@@ -23,9 +21,7 @@ impl Policies {
         }
         for row in rows {
             let revision = u64::try_from(row.revision).unwrap_or(0);
-            let value: Value = serde_json::from_slice(&row.payload).unwrap_or_default();
-            let at = value["at"].as_str().and_then(Timestamp::parse);
-            let author = (row.signer.clone(), at.unwrap_or(Timestamp(0)));
+            let author = (row.signer.clone(), revision);
             match PolicyKey::parse(&row.key) {
                 Some(PolicyKey::Rules(workspace)) if row.is_deleted() => {
                     let known = RulesEntry {

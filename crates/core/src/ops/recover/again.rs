@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use countersign_wire::{
-    Attestation, ErrorCode, PublicKey, RequestKey, Sha256Digest, Stream, decision_subject,
+    Attestation, ErrorCode, RequestKey, Sha256Digest, Signer, Stream, decision_subject,
     vote_subject,
 };
 use nkeys::KeyPair;
@@ -16,6 +16,7 @@ use crate::Fault;
 use crate::bus::{Bus, Publication, PublishOutcome};
 use crate::domain::Timestamp;
 use crate::store::republish::StoredMessage;
+use crate::store::{Reader, realm_log};
 
 const TRIES: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(200);
@@ -43,7 +44,7 @@ impl Again {
             .ok()?;
         let subject = match &row.voter {
             None => decision_subject(&request),
-            Some(voter) => vote_subject(&request, &voter.parse::<PublicKey>().ok()?),
+            Some(voter) => vote_subject(&request, &voter.parse::<Signer>().ok()?),
         };
         Some(Self {
             request,
@@ -70,9 +71,9 @@ impl Again {
         &self,
         bus: &Bus,
         realm: &Uuid,
-        signer: &KeyPair,
+        (reader, signer): (&Reader, &KeyPair),
     ) -> Result<SubjectState, Fault> {
-        let attestation = self.attestation(realm, signer);
+        let attestation = self.attestation(reader, realm, signer).await;
         let mut wait = FIRST_WAIT;
         let mut why = String::new();
         for _ in 0..TRIES {
@@ -109,13 +110,21 @@ impl Again {
 
     /// This console's word on when it was stored first. Without one the new stamp counts, which may make
     /// it late and never early.
-    fn attestation(&self, realm: &Uuid, signer: &KeyPair) -> Option<String> {
+    async fn attestation(&self, reader: &Reader, realm: &Uuid, signer: &KeyPair) -> Option<String> {
+        let (epoch, seq) = (&self.row.stream_epoch, self.row.stream_seq);
+        let head = realm_log::head_at(reader, epoch, seq)
+            .await
+            .ok()
+            .flatten()?;
+        let (n, digest) = (u64::try_from(head.0).ok()?, head.1.parse().ok()?);
         let said = Attestation {
             v: 1,
             payload_digest: Sha256Digest::of_bytes(&self.row.payload),
             stored_at: countersign_wire::Timestamp::new(Timestamp(self.row.stored_at).into()),
             epoch: self.row.stream_epoch.parse().ok()?,
             seq: u64::try_from(self.row.stream_seq).ok()?,
+            n,
+            digest,
         };
         said.seal(signer, realm, &self.subject).ok()
     }

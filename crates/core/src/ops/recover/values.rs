@@ -3,7 +3,7 @@
 //! Only a value that this console saw replaced is overwritten.
 
 use bytes::Bytes;
-use countersign_wire::{KeyRole, PolicyKey, SignedEnvelope};
+use countersign_wire::{PolicyKey, SignedEnvelope};
 use serde_json::{Value, json};
 
 use super::no_answer;
@@ -15,14 +15,12 @@ use crate::runtime::App;
 use crate::store::policy::{self, PolicyRow};
 use crate::store::policy_history;
 
-/// The order in which keys are put back. The list of operators says who signed the others. A setup comes before the
-/// rules: once rules ask by it, a value counts only from who may loosen them, and one that was lawful when it was
-/// signed would count at no console that reads it behind them.
+/// The order in which keys are put back. A setup comes before the rules: once rules ask by it, a value counts only from
+/// who may loosen them, and one that was lawful when it was signed would count at no console that reads it behind them.
 fn place(key: &str) -> u8 {
     match PolicyKey::parse(key) {
-        Some(PolicyKey::Operators) => 0,
-        Some(PolicyKey::Setup(_)) => 1,
-        _ => 2,
+        Some(PolicyKey::Setup(_)) => 0,
+        _ => 1,
     }
 }
 
@@ -54,17 +52,16 @@ impl App {
     }
 
     /// The same value of this console's operator, where its signer rotated the key or was retired since: what that key
-    /// signed counts only where it was stored before. None where the signer counts, for the list of operators, which
-    /// says itself who wrote it, for a bypass, which ended with its signer, and where this operator may not vouch for
-    /// the value.
+    /// signed counts only where it was stored before. None where the signer counts, for a bypass, which ended with
+    /// its signer, and where this operator may not vouch for the value.
     async fn signed_anew(&self, bus: &Bus, row: &PolicyRow) -> Result<Option<Bytes>, Fault> {
         let shared = &self.inner.shared;
-        let counts = shared.trusted.role(&row.signer, self.now()) == Some(KeyRole::Human);
+        let counts = shared.trusted.role(&row.signer).is_some();
         let (Some(key), Some(realm)) = (PolicyKey::parse(&row.key), shared.realm()) else {
             return Ok(None);
         };
         let ended = matches!(key, PolicyKey::Bypass(_));
-        if counts || key == PolicyKey::Operators || ended || !self.may_vouch_for(&row.signer) {
+        if counts || ended || !self.may_vouch_for(&row.signer) {
             return Ok(None);
         }
         let Ok(mut value) = serde_json::from_slice::<Value>(&row.payload) else {
@@ -86,17 +83,12 @@ impl App {
     /// the key was under no limits, or under the same.
     fn may_vouch_for(&self, signer: &str) -> bool {
         let own = self.identity().human_key();
-        if self.why_not_sign(own.as_str(), self.now()).is_some() {
-            return false;
-        }
-        let known = self.inner.shared.operator_list.read();
-        let terms = known.iter().flat_map(|known| &known.list.operators);
-        let last = |key: &str| terms.clone().rfind(|entry| entry.key.as_str() == key);
-        let (Some(before), Some(now)) = (last(signer), last(own.as_str())) else {
+        let log = self.inner.shared.trusted.log();
+        let (before, now) = (log.terms_of(signer).last(), log.term(own.as_str(), None));
+        let (Some(before), Some(now)) = (before, now) else {
             return false;
         };
-        !before.is_limited()
-            || (&before.workspaces, before.max_risk) == (&now.workspaces, now.max_risk)
+        before.is_free() || before.limits == now.limits
     }
 
     /// Whether the bucket holds a value that this console saw replaced by `row`.

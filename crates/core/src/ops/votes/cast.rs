@@ -56,7 +56,7 @@ fn write(
         message: choice.message,
         decided_by: DecidedBy {
             name: identity.operator.clone(),
-            key: key.clone(),
+            key: key.clone().into(),
         },
         decided_at: countersign_wire::Timestamp::new(now.into()),
     };

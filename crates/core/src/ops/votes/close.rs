@@ -6,8 +6,7 @@
 use std::collections::BTreeSet;
 
 use countersign_wire::{
-    DecisionVerdict, KeyRole, Origin, PublicKey, Scope, Sha256Digest, Verdict, Vote,
-    VoteAttachment, read_json,
+    DecisionVerdict, Origin, Scope, Sha256Digest, Signer, Verdict, Vote, VoteAttachment, read_json,
 };
 use serde_json::{Value, json};
 
@@ -16,7 +15,7 @@ use super::super::draft::{Draft, fits, seal, write};
 use super::super::publisher::Outgoing;
 use super::super::turns::Turn;
 use super::super::writer_state::{Tx, WriterState};
-use super::role;
+use super::voter;
 use crate::domain::agreement::{Ballot, agreement};
 use crate::domain::life_cycle::{Step, next};
 use crate::domain::{Authority, RequestRecord, State, Timestamp};
@@ -76,13 +75,10 @@ fn agreed(
     batch: &mut Tx<'_>,
     record: &RequestRecord,
 ) -> Result<Option<Vec<StoredVote>>, StoreError> {
-    let mut standing = votes::standing(batch.tx, record.id)?;
-    standing.retain(|vote| role(writer, record, &vote.key, batch.now) == Some(KeyRole::Human));
-    let Some(realm) = writer.bus.as_ref().map(|bus| bus.realm) else {
-        return Ok(None);
-    };
-    let voter = |vote: &StoredVote| writer.trusted.voter(&realm, &vote.key, batch.now);
-    let voters: Vec<String> = standing.iter().map(voter).collect();
+    let counting = votes::standing(batch.tx, record.id)?
+        .into_iter()
+        .filter_map(|vote| Some((voter(writer, record, &vote.key, batch.now)?, vote)));
+    let (voters, standing): (Vec<String>, Vec<StoredVote>) = counting.unzip();
     let both = standing.iter().zip(&voters);
     let ballots: Vec<Ballot<'_>> = both.map(|(vote, voter)| ballot(vote, voter)).collect();
     let Some(places) = agreement(&ballots, record.approvals_needed) else {
@@ -96,7 +92,7 @@ fn agreed(
     ))
 }
 
-/// What a vote says, and whose it is: [`countersign_wire::voter()`].
+/// What a vote says, and which operator's it is.
 pub(in crate::ops) fn ballot<'v>(vote: &'v StoredVote, voter: &'v str) -> Ballot<'v> {
     Ballot {
         key: voter,
@@ -118,7 +114,7 @@ fn draft(agreed: &[StoredVote]) -> Option<(Verdict, Draft)> {
     let attached: Option<Vec<VoteAttachment>> = agreed
         .iter()
         .map(|vote| {
-            let key: PublicKey = vote.key.parse().ok()?;
+            let key: Signer = vote.key.parse().ok()?;
             let subject = countersign_wire::vote_subject(&vote.request_key()?, &key);
             let sig = vote.sig.as_deref()?.parse().ok()?;
             Some(VoteAttachment::new(key, subject, &vote.payload, sig))

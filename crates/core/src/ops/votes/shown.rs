@@ -147,17 +147,16 @@ impl App {
 
     /// Whether a vote of this key on a request counts now.
     fn may_vote(&self, line: &RequestSummary, key: &str) -> bool {
-        let (now, trusted) = (self.now(), &self.inner.shared.trusted);
-        let human = trusted.role(key, now) == Some(KeyRole::Human);
+        let trusted = &self.inner.shared.trusted;
+        let human = trusted.role(key).is_some_and(|role| role != KeyRole::Auto);
         let workspace: Result<WorkspaceName, _> = line.ws.parse();
         let risk = Risk::effective(&line.risk);
-        human && workspace.is_ok_and(|ws| trusted.may_allow(key, now, &ws, risk))
+        human && workspace.is_ok_and(|ws| trusted.may_allow(key, &ws, risk))
     }
 
     /// The key under which the votes of the person who has `key` count now.
     fn voter(&self, key: &str) -> String {
-        let voter = |realm| self.inner.shared.trusted.voter(&realm, key, self.now());
-        self.realm().map_or_else(|| key.to_owned(), voter)
+        self.inner.shared.trusted.voter(key)
     }
 
     /// Waits until a vote is on the stream, and for the decision where it was the last one needed.

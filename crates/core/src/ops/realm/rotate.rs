@@ -1,0 +1,239 @@
+//! Rotates the signing keys of this console: both are in force for a moment, then the old ones end.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_wire::realm::{Realm, SigningKey};
+use countersign_wire::{KeyRole, PublicKey};
+use nkeys::KeyPair;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::keys::operator_of;
+use super::write::{Fields, Pen};
+use crate::Fault;
+use crate::data_dir::KeysLock;
+use crate::identity::{Identity, IdentityError};
+use crate::runtime::{App, Role, joined};
+use crate::store::outbox;
+
+/// How long another process may take with the keys, and the outbox to be sent.
+const LIMIT: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(20);
+/// From the last own decision until its key ends: agents that look later refuse it.
+const LAST_LOOK: Duration = Duration::from_secs(10);
+
+/// A key that was replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rotated {
+    /// Whose it is: the operator's, or the console's own.
+    pub role: KeyRole,
+    /// What counts no longer.
+    pub old: PublicKey,
+    /// What counts from now on.
+    pub new: PublicKey,
+}
+
+/// Takes own keys into use that the log has beside the ones before, or in their place. A failure is logged and leaves
+/// the old keys.
+pub(crate) async fn follow(identity: &Arc<Identity>, log: &Arc<Realm>) {
+    let own = identity.signing();
+    let record = operator_of(log, &own.human_key).and_then(|id| log.operators.get(&id).cloned());
+    // Several keys, or one that has ended: only then a next one can be there.
+    let usual = record.is_some_and(|record| record.keys.len() <= 2)
+        && log.term(own.auto_key.as_str(), None).is_some();
+    if usual || log.chain.is_empty() {
+        return;
+    }
+    let (identity, log) = (Arc::clone(identity), Arc::clone(log));
+    let followed = blocking(move || {
+        if identity.follow(takes_over(&log))? {
+            tracing::info!("this console signs with new keys now");
+        }
+        Ok(())
+    });
+    if let Err(error) = followed.await {
+        tracing::error!(%error, "the new signing keys cannot be used");
+    }
+}
+
+/// Whether the log has `new` in force for the operator of `old`, in the same role, and not before it.
+fn takes_over(log: &Realm) -> impl Fn(&PublicKey, &PublicKey) -> bool {
+    |old, new| {
+        let Some(next) = log.term(new.as_str(), None) else {
+            return false;
+        };
+        let before = log.terms_of(old.as_str()).last();
+        before.is_some_and(|before| {
+            let same = before.operator == next.operator && before.key.role == next.key.role;
+            same && (before.ended.is_some() || before.began.n < next.began.n)
+        })
+    }
+}
+
+/// Gives keys in use their own place. This may fail: the next start does it again.
+pub(crate) async fn settle(identity: &Arc<Identity>) {
+    let identity = Arc::clone(identity);
+    let settled = blocking(move || match identity.try_lock()? {
+        Some(_lock) => identity.settle(),
+        // Whoever holds it does.
+        None => Ok(()),
+    });
+    if let Err(error) = settled.await {
+        tracing::warn!(%error, "a new signing key stays where it was made");
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, IdentityError> + Send + 'static,
+) -> Result<T, Fault> {
+    Ok(tokio::task::spawn_blocking(work).await.map_err(joined)??)
+}
+
+/// Waits until `done`, for a limited time.
+async fn in_time(mut done: impl AsyncFnMut() -> Result<bool, Fault>) -> Result<bool, Fault> {
+    let give_up = Instant::now() + LIMIT;
+    loop {
+        if done().await? {
+            return Ok(true);
+        }
+        if Instant::now() >= give_up {
+            return Ok(false);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The own record with these keys beside, and without those.
+fn record(
+    log: &Realm,
+    own: &PublicKey,
+    (come, end): (&[(KeyRole, KeyPair)], &[PublicKey]),
+    console: &str,
+) -> Result<Fields, Fault> {
+    let failed = |_| Fault::failed("the new keys could not be signed for; nothing was changed");
+    let Some(before) = operator_of(log, own).and_then(|id| log.operators.get(&id)) else {
+        return Err(Fault::read_only(
+            "this console's key is not in force, so it cannot be replaced; see `countersign operators list`",
+        ));
+    };
+    let mut record = before.fields.clone();
+    if let Some(keys) = record.get_mut("keys").and_then(Value::as_array_mut) {
+        keys.retain(|key| !end.iter().any(|old| key["key"] == old.as_str()));
+        for (role, pair) in come {
+            let key =
+                SigningKey::of_pair(pair, log.realm(), &before.id, role.as_str(), Some(console));
+            let key = key.map_err(failed)?;
+            if !keys.iter().any(|known| known["key"] == key["key"]) {
+                keys.push(key);
+            }
+        }
+    }
+    Ok(json!({ "operators": [record] }).as_object().cloned())
+}
+
+impl App {
+    /// Gives this console new signing keys. Old decisions stay as they are; a running console of the folder follows
+    /// by itself. What was cut off is taken up by the next call. With `now` the old keys end at once.
+    ///
+    /// # Errors
+    /// `ErrorCode::ReadOnly` for an operator who waits or has ended; `ErrorCode::BusUnreachable`,
+    /// `ErrorCode::Environment` when the keys cannot be kept, `ErrorCode::Failed` when decisions are still on their way.
+    pub async fn rotate_keys(&self, now: bool) -> Result<Vec<Rotated>, Fault> {
+        let bus = self.realm_bus().await?;
+        let shared = &self.inner.shared;
+        let identity = Arc::clone(&shared.identity);
+        if let Some(why) = self.why_not_sign(identity.human_key().as_str()) {
+            return Err(Fault::read_only(why));
+        }
+        let _lock = lock(&identity).await?;
+        // What an earlier call left half done comes first.
+        let settling = Arc::clone(&identity);
+        blocking(move || settling.settle()).await?;
+        let old = identity.signing();
+        let mut next = Vec::new();
+        for role in [KeyRole::Human, KeyRole::Auto] {
+            let identity = Arc::clone(&identity);
+            next.push((role, blocking(move || identity.next(role)).await?));
+        }
+        let console = identity.console_id.to_string();
+        let pen = Pen {
+            shared,
+            bus: &bus,
+            projects: self.role() == Role::Console,
+        };
+        let ended = [old.human_key.clone(), old.auto_key.clone()];
+        let own = old.human_key.clone();
+        let at_once: &[PublicKey] = if now { &ended } else { &[] };
+        if now {
+            self.outbox_sent().await?;
+        }
+        pen.write(&old.human, |log| {
+            record(log, &own, (&next, at_once), &console)
+        })
+        .await?;
+        follow(&identity, &shared.trusted.log()).await;
+        let settling = Arc::clone(&identity);
+        blocking(move || settling.settle()).await?;
+        if !now {
+            self.outbox_sent().await?;
+            self.last_look(&ended).await?;
+            let own = identity.human_key();
+            let keys = identity.signing();
+            pen.write(&keys.human, |log| {
+                record(log, &own, (&[], &ended), &console)
+            })
+            .await?;
+        }
+        let key = |pair: &KeyPair| {
+            PublicKey::of(pair).map_err(|_| Fault::failed("a new key is none of a user"))
+        };
+        next.iter()
+            .zip(ended)
+            .map(|((role, pair), old)| {
+                Ok(Rotated {
+                    role: *role,
+                    old,
+                    new: key(pair)?,
+                })
+            })
+            .collect()
+    }
+
+    /// What is signed and not sent would be void once its key has ended.
+    async fn outbox_sent(&self) -> Result<(), Fault> {
+        let reader = self.reader();
+        let sent = in_time(async || Ok(outbox::under_way(reader).await? == 0));
+        match sent.await? {
+            true => Ok(()),
+            false => Err(Fault::failed(
+                "decisions signed with the old key are still on their way to the bus; rotate when `countersign status` shows an empty outbox",
+            )),
+        }
+    }
+
+    /// Waits until agents have had their time to read the last decision of these keys.
+    async fn last_look(&self, keys: &[PublicKey]) -> Result<(), Fault> {
+        let texts: Vec<&str> = keys.iter().map(PublicKey::as_str).collect();
+        let last = crate::store::decisions::last_signed(self.reader(), &texts).await?;
+        let Some(last) = last else { return Ok(()) };
+        let since = u64::try_from(self.now().since_ms(last)).unwrap_or(0);
+        let wait = LAST_LOOK.saturating_sub(Duration::from_millis(since));
+        tokio::time::sleep(wait).await;
+        Ok(())
+    }
+}
+
+async fn lock(identity: &Arc<Identity>) -> Result<KeysLock, Fault> {
+    let mut held = None;
+    let free = in_time(async || {
+        held = identity.try_lock()?;
+        Ok(held.is_some())
+    });
+    free.await?;
+    held.ok_or_else(|| {
+        Fault::environment(
+            "another process is changing the keys of this console; try again when it is done",
+        )
+    })
+}
