@@ -6,8 +6,8 @@ use countersign_testkit::TempData;
 use countersign_wire::Verdict;
 use serde_json::{Value, json};
 
-use crate::operators::remade;
 use crate::agent::{Desk, caught_up, colleague, in_state, listed, options, until, verdict};
+use crate::operators::remade;
 use crate::recover::{counts, loses, recovered};
 
 /// Somebody denied on the bus that was made anew what this console had approved before: both can be read here, and the

@@ -3,8 +3,8 @@
 use countersign_core::App;
 use countersign_wire::AgentControl;
 
-use crate::operators::remade;
 use crate::agent::{Desk, LIMIT, caught_up, listed, options, until};
+use crate::operators::remade;
 use crate::policy::{apply, delete_key};
 use crate::recover::{becomes_read_only, copy_all, delete_stream, recovered};
 

@@ -9,11 +9,11 @@ use countersign_testkit::TempData;
 use countersign_wire::{AgentControl, Risk, Verdict, args_digest};
 use serde_json::json;
 
-use crate::operators::{promote, retirement};
 use crate::agent::{
     Agent, Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
 };
 use crate::faults::room;
+use crate::operators::{promote, retirement};
 use crate::policy::{INVOICES, acme, apply};
 
 /// What `taken_back` says of a request, in order.

@@ -9,11 +9,11 @@ use countersign_testkit::TempData;
 use countersign_wire::{Attestation, Sha256Digest, Timestamp, Verdict};
 use serde_json::{Value, json};
 
-use crate::operators::{remade, root_of};
 use crate::agent::{
     Agent, Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options,
     troubles, verdict,
 };
+use crate::operators::{remade, root_of};
 
 pub(crate) async fn recovered(app: &App) -> Recovery {
     app.recover(false, |_| {}).await.unwrap()
