@@ -133,6 +133,7 @@ impl Desk for ConsoleDesk {
         if let Err(error) = &kept {
             tracing::warn!(%error, "how far a feed is cannot be written; it rests");
         }
+        // One that a command has changed begins anew.
         kept.is_ok()
     }
 }

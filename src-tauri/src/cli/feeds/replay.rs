@@ -1,7 +1,7 @@
 //! Sends events again: those of a time, or one.
 
 use countersign_core::App;
-use countersign_core::ops::{feeds, reader};
+use countersign_core::ops::reader;
 use countersign_core::store::audit::current_head;
 use countersign_core::store::feed_events::{KeptEvent, of_feed};
 use countersign_core::store::feed_log::{first_since, last_before};
@@ -14,7 +14,7 @@ use countersign_wire::ErrorCode;
 use super::super::failure::Failure;
 use super::super::when;
 use super::desk::sender;
-use super::{changed, row, store_failed};
+use super::{changed, store_failed, write};
 
 /// The events of rows from one time on and before another. Returns how many.
 pub(super) async fn range(
@@ -28,7 +28,6 @@ pub(super) async fn range(
     let until = until
         .map(|until| when::parse("--until", until, now))
         .transpose()?;
-    let row = row(app, feed).await?;
     let first = first_since(store, &since.rfc3339())
         .await
         .map_err(store_failed)?;
@@ -36,39 +35,46 @@ pub(super) async fn range(
         Some(until) => last_before(store, &until.rfc3339()).await,
         None => current_head(store).await.map(|head| head.seq),
     };
-    // What is behind its cursor is sent anyway.
-    let resume = row.resume_at.unwrap_or(row.cursor);
-    let last = last.map_err(store_failed)?.min(resume);
-    let Some(first) = first.filter(|first| *first <= last) else {
-        return Ok(0);
+    let last = last.map_err(store_failed)?;
+    let again = |row: FeedRow| {
+        // What is behind its cursor is sent anyway.
+        let resume = resume(&row);
+        let first = first.filter(|first| *first <= last.min(resume))?;
+        let again = FeedRow {
+            cursor: row.cursor.min(first - 1),
+            replay_to: Some(last.min(resume).max(row.replay_to.unwrap_or(0))),
+            resume_at: Some(resume),
+            ..row
+        };
+        Some(FeedNote {
+            revived: Some((first, last)),
+            ..changed(again, "replayed")
+        })
     };
-    let mut events = 0;
-    let of = (&sender(app), feed);
-    let counted = events_of(store, of, (first - 1, last), |_| {
+    let row = write(app, feed, again).await?;
+    let (mut events, of) = (0, (&sender(app), feed));
+    let again = (first.unwrap_or(i64::MAX) - 1, last.min(resume(&row)));
+    let counted = events_of(store, of, again, |_| {
         events += 1;
         true
     });
     counted.await.map_err(store_failed)?;
-    let again = FeedRow {
-        cursor: row.cursor.min(first - 1),
-        replay_to: Some(last.max(row.replay_to.unwrap_or(last))),
-        resume_at: Some(resume),
-        ..row
-    };
-    let note = FeedNote {
-        revived: Some((first, last)),
-        ..changed(again, "replayed")
-    };
-    feeds::note(app, note).await?;
     Ok(events)
+}
+
+/// The row behind which everything is sent anyway.
+fn resume(row: &FeedRow) -> i64 {
+    row.resume_at.unwrap_or(row.cursor)
 }
 
 /// One event, wherever it is. Returns 1.
 pub(super) async fn one(app: &App, feed: &Feed, id: &str) -> Result<u64, Failure> {
-    let (store, row) = (reader::store(app), row(app, feed).await?);
+    let store = reader::store(app);
     let kept = of_feed(store, &feed.name).await.map_err(store_failed)?;
     let now = app.now().0;
-    let kept = match kept.into_iter().find(|kept| kept.id == id) {
+    let kept = kept.into_iter().find(|kept| kept.id == id);
+    let was_kept = kept.is_some();
+    let kept = match kept {
         Some(kept) => Some(KeptEvent {
             tries: 0,
             due_at: now,
@@ -91,15 +97,15 @@ pub(super) async fn one(app: &App, feed: &Feed, id: &str) -> Result<u64, Failure
         let why = format!("feed {} has no event {id}", feed.name);
         return Err(Failure::new(ErrorCode::NotFound, why));
     };
-    // What is behind its cursor is sent anyway.
-    let waits = kept.seq > row.resume_at.unwrap_or(row.cursor);
-    if !waits {
-        let note = FeedNote {
-            kept: vec![kept],
+    let again = |row: FeedRow| {
+        // What is behind the cursor is sent again by the change alone, in its place.
+        let is_kept = was_kept || kept.seq <= resume(&row);
+        Some(FeedNote {
+            kept: is_kept.then(|| kept.clone()).into_iter().collect(),
             ..changed(row, "replayed")
-        };
-        feeds::note(app, note).await?;
-    }
+        })
+    };
+    write(app, feed, again).await?;
     Ok(1)
 }
 
