@@ -7,6 +7,7 @@ mod cef;
 pub mod config;
 pub mod event;
 mod file;
+mod kept;
 mod ordered;
 mod place;
 mod queue;

@@ -1,10 +1,11 @@
 //! Which event of a webhook is sent next, and what becomes of it. Pure: time is an argument.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use countersign_store::feed_events::KeptEvent;
 
 use crate::event::Event;
+use crate::kept::Kept;
 use crate::rest::{Rest, pause};
 
 /// Calls at a time.
@@ -64,11 +65,7 @@ enum Slot {
 pub(crate) struct Queue {
     retry_s: Vec<f64>,
     window: VecDeque<(Event, Slot)>,
-    /// By subject, oldest first: the first one is tried, the others wait behind it.
-    kept: HashMap<String, VecDeque<KeptEvent>>,
-    kept_count: usize,
-    /// First ones that are not under way: when, row, subject.
-    due: BTreeSet<(i64, i64, String)>,
+    kept: Kept,
     flying: HashSet<String>,
     /// The one try at the end of a rest.
     probe: Option<String>,
@@ -97,9 +94,7 @@ impl Queue {
         let mut queue = Self {
             retry_s: retry_s.to_vec(),
             window: VecDeque::new(),
-            kept: HashMap::new(),
-            kept_count: 0,
-            due: BTreeSet::new(),
+            kept: Kept::default(),
             flying: HashSet::new(),
             probe: None,
             probed_to: i64::MIN,
@@ -115,7 +110,7 @@ impl Queue {
             is_gone: false,
         };
         for event in kept {
-            queue.put_behind(event);
+            queue.kept.put(event, false);
         }
         queue
     }
@@ -142,8 +137,7 @@ impl Queue {
 
     /// When time makes something due.
     pub(crate) fn due_at(&self) -> Option<i64> {
-        let first = self.due.first().map(|(at, _, _)| *at);
-        self.rest.until().or(first)
+        self.rest.until().or(self.kept.due_at())
     }
 
     /// What may be sent now.
@@ -155,33 +149,24 @@ impl Queue {
             None if self.flying.len() >= AT_ONCE => None,
             None => {
                 self.queue_up(now);
-                self.first_due(now).or_else(|| self.first_new())
+                let kept = self.kept.first_due(now).map(Next::Kept);
+                kept.or_else(|| self.first_new())
             }
         }?;
         if let Next::Kept(event) = &next {
-            self.due.remove(&place(event));
+            self.kept.start(event);
         }
         self.flying.insert(next.parts().1.to_owned());
         Some(next)
     }
 
-    fn first_due(&self, now: i64) -> Option<Next> {
-        let (at, _, subject) = self.due.first()?;
-        let front = self.kept.get(subject)?.front()?;
-        (*at <= now).then(|| Next::Kept(front.clone()))
-    }
-
     /// The oldest of all behind this row, also of those whose time has not come, but of these agents.
     fn oldest(&mut self, after: i64, but: &HashSet<String>) -> Option<Next> {
         let may = |subject: &str, seq| seq > after && !but.contains(agent_of(subject));
-        let behind = self.due.iter();
-        let kept = behind
-            .filter(|(_, seq, subject)| may(subject, *seq))
-            .min_by_key(|(_, seq, _)| *seq);
-        let kept = kept.and_then(|(_, _, subject)| self.kept.get(subject)?.front());
+        let kept = self.kept.oldest(may);
         let mut seen = HashSet::new();
         let new = self.window.iter_mut().find(|(event, slot)| {
-            let waits = *slot == Slot::Waiting && !self.kept.contains_key(&event.subject);
+            let waits = *slot == Slot::Waiting && !self.kept.is_about(&event.subject);
             waits && seen.insert(event.subject.clone()) && may(&event.subject, event.seq)
         });
         match (kept, new) {
@@ -217,13 +202,10 @@ impl Queue {
     fn queue_up(&mut self, now: i64) {
         let mut behind = Vec::new();
         for (event, slot) in &mut self.window {
-            let line = self.kept.get(&event.subject);
-            if *slot == Slot::Waiting
-                && let Some(line) = line
-            {
+            if *slot == Slot::Waiting && self.kept.is_about(&event.subject) {
                 // It is sent again, and a try of it is due anyway.
-                let known = line.iter().any(|kept| kept.id == event.id);
-                if known || self.kept_count + behind.len() < MOST_KEPT {
+                let known = self.kept.has(&event.subject, event.seq, &event.id);
+                if known || self.kept.count() + behind.len() < MOST_KEPT {
                     *slot = Slot::Done;
                     behind.extend((!known).then(|| waiting(event, now)));
                 }
@@ -238,9 +220,7 @@ impl Queue {
     fn first_new(&mut self) -> Option<Next> {
         let (event, slot) = self.window.iter_mut().find(|(event, slot)| {
             let subject = &event.subject;
-            *slot == Slot::Waiting
-                && !self.kept.contains_key(subject)
-                && !self.flying.contains(subject)
+            *slot == Slot::Waiting && !self.kept.is_about(subject) && !self.flying.contains(subject)
         })?;
         *slot = Slot::Flying;
         Some(Next::New(event.clone()))
@@ -248,25 +228,8 @@ impl Queue {
 
     fn keep(&mut self, event: KeptEvent) {
         self.changes.kept.push(event.clone());
-        self.put_behind(event);
-    }
-
-    /// In the order of the log: what is sent again may be older than what is kept already.
-    fn put_behind(&mut self, event: KeptEvent) {
-        self.kept_count += 1;
-        let line = self.kept.entry(event.subject.clone()).or_default();
-        let first_free = usize::from(self.flying.contains(&event.subject)).min(line.len());
-        let mut at = line.len();
-        while at > first_free && line[at - 1].seq > event.seq {
-            at -= 1;
-        }
-        if at == 0 {
-            if let Some(first) = line.front() {
-                self.due.remove(&place(first));
-            }
-            self.due.insert(place(&event));
-        }
-        line.insert(at, event);
+        let is_under_way = self.flying.contains(&event.subject);
+        self.kept.put(event, is_under_way);
     }
 
     /// Takes what came of a try.
@@ -294,7 +257,7 @@ impl Queue {
             Outcome::Refused(why) if !was_probe => {
                 self.refused_in_a_row += 1;
                 let is_dead = self.refuse(next, why, now);
-                if self.refused_in_a_row >= IN_A_ROW || self.kept_count >= MOST_KEPT {
+                if self.refused_in_a_row >= IN_A_ROW || self.kept.count() >= MOST_KEPT {
                     self.away(now, None, false);
                 }
                 if is_dead { "dead" } else { "refused" }
@@ -356,9 +319,8 @@ impl Queue {
             if *slot != Slot::Waiting || agent_of(&event.subject) != agent {
                 continue;
             }
-            let mut line = self.kept.get(&event.subject).into_iter().flatten();
-            let is_known = line.any(|kept| kept.id == event.id);
-            if !is_known && self.kept_count + parked.len() >= MOST_KEPT {
+            let is_known = self.kept.has(&event.subject, event.seq, &event.id);
+            if !is_known && self.kept.count() + parked.len() >= MOST_KEPT {
                 break;
             }
             *slot = Slot::Done;
@@ -368,12 +330,8 @@ impl Queue {
             }));
         }
         // One that was kept already.
-        if let Some(first) = self.kept.get_mut(subject).and_then(VecDeque::front_mut) {
-            self.due.remove(&place(first));
-            first.due_at = first.due_at.max(due_at(&first.id));
-            self.due.insert(place(first));
-            self.changes.kept.push(first.clone());
-        }
+        let kept = self.kept.put_back(subject, now + pause(pause_s, subject));
+        self.changes.kept.extend(kept.cloned());
         for event in parked {
             self.keep(event);
         }
@@ -395,14 +353,8 @@ impl Queue {
         match pause_s {
             Some(seconds) => {
                 event.due_at = now + pause(seconds, &format!("{} {}", event.id, event.tries));
-                let line = self.kept.entry(event.subject.clone()).or_default();
-                match next {
-                    Next::Kept(_) => drop(line.pop_front()),
-                    Next::New(_) => self.kept_count += 1,
-                }
-                line.push_front(event.clone());
-                self.due.insert(place(&event));
-                self.mark_done(&event.id);
+                self.mark(&event.id, Slot::Done);
+                self.kept.refused(event.clone());
             }
             None => {
                 event.state = "dead".to_owned();
@@ -419,47 +371,21 @@ impl Queue {
 
     /// It is sent no more: the next one about the same thing may be.
     fn settle(&mut self, id: &str, subject: &str, now: i64) {
-        self.mark_done(id);
-        let Some(line) = self.kept.get_mut(subject) else {
-            return;
-        };
-        if line.front().is_some_and(|kept| kept.id == id) {
-            line.pop_front();
-            self.kept_count -= 1;
-        }
-        match line.front_mut() {
-            Some(first) => {
-                first.due_at = now;
-                self.due.insert(place(first));
-            }
-            None => _ = self.kept.remove(subject),
-        }
-    }
-
-    fn mark_done(&mut self, id: &str) {
-        for (event, slot) in self
-            .window
-            .iter_mut()
-            .filter(|(_, slot)| *slot == Slot::Flying)
-        {
-            if event.id == id {
-                *slot = Slot::Done;
-            }
-        }
+        self.mark(id, Slot::Done);
+        self.kept.settle(id, subject, now);
     }
 
     fn put_back(&mut self, id: &str, subject: &str) {
-        for (event, slot) in self
-            .window
-            .iter_mut()
-            .filter(|(_, slot)| *slot == Slot::Flying)
-        {
-            if event.id == id {
-                *slot = Slot::Waiting;
-            }
-        }
-        if let Some(first) = self.kept.get(subject).and_then(VecDeque::front) {
-            self.due.insert(place(first));
+        self.mark(id, Slot::Waiting);
+        self.kept.put_back(subject, i64::MIN);
+    }
+
+    /// What became of one that was under way.
+    fn mark(&mut self, id: &str, now: Slot) {
+        let mut window = self.window.iter_mut();
+        let found = window.find(|(event, slot)| *slot == Slot::Flying && event.id == id);
+        if let Some((_, slot)) = found {
+            *slot = now;
         }
     }
 
@@ -481,10 +407,6 @@ fn agent_of(subject: &str) -> &str {
         Some((at, _)) => &subject[..at],
         None => subject,
     }
-}
-
-fn place(event: &KeptEvent) -> (i64, i64, String) {
-    (event.due_at, event.seq, event.subject.clone())
 }
 
 fn waiting(event: &Event, now: i64) -> KeptEvent {
