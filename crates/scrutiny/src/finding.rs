@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 
 /// How wrong it usually is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(ts_rs::TS),
+    ts(rename = "FindingWeight")
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
     /// Nearly always wrong: nothing automatic approves it.

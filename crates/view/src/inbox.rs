@@ -1,9 +1,10 @@
 //! The list of what waits: light rows, everything that a card shows beyond them stays out.
 
+use countersign_domain::State;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{CardState, DecidePath, FindingView, VotesCount};
+use super::{DecidePath, FindingView, VotesCount};
 use countersign_wire::{RequestKind, Risk, Shown};
 
 /// Names one request or one rejected message.
@@ -57,7 +58,7 @@ pub struct InboxRow {
     #[ts(type = "number")]
     pub stored_ms: i64,
     /// Its state: pending, holding or queued.
-    pub state: CardState,
+    pub state: State,
     /// The card has a warning of weight.
     pub warned: bool,
     /// A person denied the same call before.

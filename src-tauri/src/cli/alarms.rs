@@ -5,7 +5,7 @@
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::alarm::sentence;
-use countersign_core::store::alarms::Alarm;
+use countersign_core::domain::facts::Alarm;
 use serde_json::{Value, json};
 
 use super::args::{Alarms, AlarmsWhat};

@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use countersign_core::AppEvent;
-use countersign_core::ops::cautions::Marks;
-use countersign_core::store::request_list::RequestSummary;
+use countersign_core::domain::facts::{Marks, RequestSummary};
 use countersign_view::{DecidedNotice, InboxBatch, InboxChange, InboxRow, IpcError, StatusView};
 use tauri::ipc::Channel;
 use tauri::{AppHandle, Manager as _, State};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use countersign_core::App;
-use countersign_core::ops::reading::RequestDetails;
+use countersign_core::domain::facts::RequestDetails;
 use countersign_view::{IpcError, NotifyLevel, OtlpView};
 use parking_lot::Mutex;
 use serde_json::Value;

@@ -11,9 +11,9 @@ pub use countersign_scrutiny::{Code, Difference, Finding, Weight};
 use countersign_wire::{ApprovalRequest, json_value};
 use serde_json::Value;
 
-use super::listed_names::shown_name;
 use super::tool_record::call_of;
 use crate::Fault;
+use crate::domain::facts::decider;
 use crate::policy::Stop;
 use crate::runtime::App;
 use crate::store::findings;
@@ -201,6 +201,5 @@ pub(super) fn ran(one: &PersonDecided) -> Option<Value> {
 
 /// The name of the person.
 pub(super) fn person(one: &PersonDecided) -> Option<String> {
-    let by: Value = serde_json::from_str(one.decided_by.as_deref()?).ok()?;
-    shown_name(&by)
+    decider(one.decided_by.as_deref())?.name
 }

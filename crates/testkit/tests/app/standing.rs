@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::Fault;
+use countersign_core::domain::facts::RequestSummary;
 use countersign_core::ops::operators::{Change, Limits, ListedState};
 use countersign_core::ops::regrets::Denied;
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::ops::setup::SetupChange;
 use countersign_core::policy::read_file;
-use countersign_core::store::request_list::RequestSummary;
 use countersign_testkit::TempData;
 use countersign_wire::{
     AgentControl, AgentKey, KeyRole, OperatorEntry, OperatorList, PublicKey, Risk, SignedEnvelope,

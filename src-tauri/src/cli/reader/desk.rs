@@ -84,7 +84,7 @@ impl ConsoleDesk {
     }
 }
 
-type Line = countersign_core::store::request_list::RequestSummary;
+type Line = countersign_core::domain::facts::RequestSummary;
 
 impl Desk for ConsoleDesk {
     fn now(&self) -> i64 {

@@ -2,7 +2,7 @@
 //!
 //! The agent's words are marked as such.
 
-use countersign_core::store::request_list::RequestSummary;
+use countersign_core::domain::facts::RequestSummary;
 use serde_json::{Map, Value};
 
 use super::super::output::heading;

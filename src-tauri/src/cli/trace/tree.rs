@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::facts::{Entry, SpanRow};
 use countersign_core::domain::trace::Subchat;
-use countersign_core::ops::trace::Entry;
-use countersign_core::store::spans::SpanRow;
 use countersign_wire::json_value;
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,7 @@
 //! Arguments for the editor, and the check of an edit or of a form's answer.
 
-use countersign_view::{
-    AnswerCheck, CheckEditArgs, EditCheck, EditorText, IpcError, IpcErrorCode, KeyArgs,
-};
+use countersign_view::{AnswerCheck, CheckEditArgs, EditCheck, EditorText, IpcError, KeyArgs};
+use countersign_wire::ErrorCode;
 
 use crate::gui::desk::Desk;
 use crate::gui::fault::{fault, refuse};
@@ -12,7 +11,7 @@ pub(crate) async fn editable(desk: &Desk, args: KeyArgs) -> Result<EditorText, I
     let story = desk.story(&args.key).await?;
     let Some(value) = &story.request.args else {
         return Err(refuse(
-            IpcErrorCode::InvalidArgs,
+            ErrorCode::InvalidArgs,
             "this request has no arguments to edit; approve or deny it as it is",
         ));
     };
@@ -25,7 +24,7 @@ pub(crate) async fn check_edit(desk: &Desk, args: CheckEditArgs) -> Result<EditC
     let story = desk.story(&args.key).await?;
     let Some(value) = &story.request.args else {
         return Err(refuse(
-            IpcErrorCode::InvalidArgs,
+            ErrorCode::InvalidArgs,
             "this request has no arguments to edit; approve or deny it as it is",
         ));
     };
@@ -50,7 +49,7 @@ pub(crate) async fn check_answer(
     let story = desk.story(&args.key).await?;
     let Some(schema) = &story.request.response_schema else {
         return Err(refuse(
-            IpcErrorCode::InvalidArgs,
+            ErrorCode::InvalidArgs,
             "this request is not a form; answer it in words",
         ));
     };

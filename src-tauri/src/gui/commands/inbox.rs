@@ -2,9 +2,8 @@
 
 use countersign_core::domain::State;
 use countersign_core::store::request_list::Filter;
-use countersign_view::{
-    Card, InboxSnapshot, IpcError, IpcErrorCode, KeyArgs, Nothing, RevealArgs, Revealed,
-};
+use countersign_view::{Card, InboxSnapshot, IpcError, KeyArgs, Nothing, RevealArgs, Revealed};
+use countersign_wire::ErrorCode;
 use countersign_wire::escape;
 use serde_json::json;
 
@@ -75,7 +74,7 @@ pub(crate) async fn reveal(desk: &Desk, args: RevealArgs) -> Result<Revealed, Ip
     let found = walked.and_then(|walked| walked.found.into_iter().nth(args.reveal as usize));
     let Some(found) = found else {
         return Err(refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "the card has no such hidden value; open it again",
         ));
     };

@@ -1,10 +1,12 @@
 //! Rejected messages.
 
 use countersign_core::domain::State;
-use countersign_core::store::request_list::{Filter, RequestSummary};
+use countersign_core::domain::facts::RequestSummary;
+use countersign_core::store::request_list::Filter;
 use countersign_view::{
-    IpcError, IpcErrorCode, KeyArgs, RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow,
+    IpcError, KeyArgs, RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow,
 };
+use countersign_wire::ErrorCode;
 use countersign_wire::{escape, request_subject};
 
 use super::raw::audit_bytes;
@@ -44,14 +46,14 @@ pub(crate) async fn rejected_detail(
     let line = &story.line;
     if line.state != State::Rejected.as_str() {
         return Err(refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "this message was not rejected; look for it in the history",
         ));
     }
     audit_bytes(desk, line).await?;
     let raw = raw_chunk(&line.raw, 0).ok_or_else(|| {
         refuse(
-            IpcErrorCode::Failed,
+            ErrorCode::Failed,
             "its bytes are no longer kept: retention removed them",
         )
     })?;

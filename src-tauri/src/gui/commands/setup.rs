@@ -2,10 +2,11 @@
 
 use countersign_core::ops::setup::{Saved, SetupChange};
 use countersign_view::{
-    IpcError, IpcErrorCode, Nothing, SetupArgs, SetupEdit, SetupForm, SetupLines, SetupProblem,
-    SetupSaveArgs, SetupSaved,
+    IpcError, Nothing, SetupArgs, SetupEdit, SetupForm, SetupLines, SetupProblem, SetupSaveArgs,
+    SetupSaved,
 };
 use countersign_wire::AgentKey;
+use countersign_wire::ErrorCode;
 use countersign_wire::escape;
 use serde_json::Value;
 
@@ -55,7 +56,7 @@ pub(crate) async fn setup_save(desk: &Desk, args: SetupSaveArgs) -> Result<Setup
 fn agent(key: &str) -> Result<AgentKey, IpcError> {
     key.parse().map_err(|_| {
         refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "this names no agent; write it as WORKSPACE/AGENT",
         )
     })

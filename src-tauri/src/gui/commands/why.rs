@@ -6,7 +6,7 @@ use countersign_wire::escape;
 use super::rules::workspaces;
 use crate::gui::desk::Desk;
 use crate::gui::fault::fault;
-use crate::gui::view::{rule_effect, why_decided, why_now, words_of};
+use crate::gui::view::{why_decided, why_now, words_of};
 use crate::secrets::hiding;
 
 pub(crate) async fn why(desk: &Desk, args: KeyArgs) -> Result<WhyView, IpcError> {
@@ -41,7 +41,7 @@ pub(crate) async fn matrix(desk: &Desk, args: RulesArgs) -> Result<MatrixView, I
             .cells
             .into_iter()
             .map(|cell| MatrixCell {
-                outcome: rule_effect(cell.outcome),
+                outcome: cell.outcome,
                 rule: cell.rule,
                 bypass: cell.bypass,
                 approvals: cell.approvals,

@@ -1,10 +1,10 @@
 //! One agent with its copies, tools and credentials.
 
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::agents::{AgentReport, Presence, ToolReport};
+use countersign_core::domain::facts::{AgentReport, ToolReport};
 use countersign_view::{
-    AgentPresence, AgentToolView, AgentView, ControlView, CredentialView, GateView, HelloFaultView,
-    InstanceView, ToolTarget,
+    AgentToolView, AgentView, ControlView, CredentialView, GateView, HelloFaultView, InstanceView,
+    ToolTarget,
 };
 use countersign_wire::{AgentControl, Risk, Shown, is_hostile, json_value, read_definition};
 
@@ -31,11 +31,7 @@ pub(crate) fn agent_view(agent: &AgentReport) -> AgentView {
         agent: agent.agent.clone(),
         kind: text(info.and_then(|info| info.agent_type.as_ref())),
         framework,
-        presence: match agent.presence {
-            Presence::Live => AgentPresence::Live,
-            Presence::Silent => AgentPresence::Silent,
-            Presence::Unheard => AgentPresence::Unheard,
-        },
+        presence: agent.presence,
         last_seen_ms: ms(agent.last_seen),
         last_request_ms: ms(agent.last_request),
         waiting: agent.waiting,

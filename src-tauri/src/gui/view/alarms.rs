@@ -2,8 +2,8 @@
 
 use countersign_core::domain::AlarmCode;
 use countersign_core::domain::alarm::words;
+use countersign_core::domain::facts::Alarm;
 use countersign_core::ops::operators::Listed;
-use countersign_core::store::alarms::Alarm;
 use countersign_view::{AlarmItem, AlarmSeen, JoinedView};
 use countersign_wire::RequestKey;
 

@@ -1,7 +1,7 @@
 //! One request whole.
 
+use countersign_core::domain::facts::decider;
 use countersign_core::domain::{CallWarning, Timestamp};
-use countersign_core::ops::cautions::decider;
 use countersign_view::{
     AgentWords, Card, DecidePath, EffectiveGroup, HistoryMessage, HoldView, NativeDigest,
     OptionView, OriginView, QuestionView, ReAskView, RevealKind, ToolView,
@@ -144,7 +144,9 @@ fn re_ask(story: &CardDetails) -> Option<ReAskView> {
     story.cautions.iter().any(reported).then(|| ReAskView {
         key: format!("{}/{}/{}", earlier.ws, earlier.agent, earlier.request_id),
         verdict: escape(earlier.verdict.as_deref().unwrap_or_default()).plain(),
-        by: decider(earlier).map(|by| escape(&by)),
+        by: decider(earlier.decided_by.as_deref())
+            .and_then(|by| by.name)
+            .map(|by| escape(&by)),
         at_ms: earlier.decided_at,
     })
 }

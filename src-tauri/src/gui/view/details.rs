@@ -1,18 +1,15 @@
 //! A request of the core, read into its protocol type.
 
 use countersign_core::domain::CallWarning;
+use countersign_core::domain::State;
+use countersign_core::domain::facts::{
+    Alarm, Contradicting, EarlierCall, Outgoing, RequestDetails, RequestSummary, ShownVote,
+    StoredDecision, StoredReceipt,
+};
 use countersign_core::domain::reader::ReaderMark;
-use countersign_core::ops::reading::RequestDetails;
 use countersign_core::ops::scrutiny::{Finding, Scrutiny, findings_of};
-use countersign_core::ops::votes::shown::ShownVote;
-use countersign_core::store::alarms::Alarm;
-use countersign_core::store::decisions::StoredDecision;
-use countersign_core::store::outbox::OutboxRow;
-use countersign_core::store::quarantine::Contradicting;
-use countersign_core::store::re_asks::EarlierCall;
-use countersign_core::store::receipts::StoredReceipt;
-use countersign_core::store::request_list::RequestSummary;
-use countersign_view::{CardState, DecidePath, IpcError, IpcErrorCode, TypedTarget};
+use countersign_view::{DecidePath, IpcError, TypedTarget};
+use countersign_wire::ErrorCode;
 use countersign_wire::{ApprovalRequest, RequestKey, request_digest};
 use serde_json::Value;
 
@@ -29,7 +26,7 @@ pub(crate) struct CardDetails {
     pub(crate) request_digest: String,
     pub(crate) decision: Option<StoredDecision>,
     pub(crate) contradicting: Option<Contradicting>,
-    pub(crate) outgoing: Option<OutboxRow>,
+    pub(crate) outgoing: Option<Outgoing>,
     pub(crate) receipts: Vec<StoredReceipt>,
     pub(crate) alarms: Vec<Alarm>,
     pub(crate) votes: Vec<ShownVote>,
@@ -55,13 +52,13 @@ impl CardDetails {
     ) -> Result<Self, IpcError> {
         let rejected = || {
             refuse(
-                IpcErrorCode::NotApprovable,
+                ErrorCode::NotApprovable,
                 "this message was rejected; see it under Rejected",
             )
         };
         if let Some((at, _)) = &story.removed {
             return Err(refuse(
-                IpcErrorCode::NotApprovable,
+                ErrorCode::NotApprovable,
                 &format!(
                     "retention removed the request's content on {at}; the decision is in the history"
                 ),
@@ -115,13 +112,13 @@ impl CardDetails {
 
 /// The request of a row; none when it was rejected.
 pub(crate) fn read_request(line: &RequestSummary) -> Option<ApprovalRequest> {
-    if state_of(line) == CardState::Rejected {
+    if state_of(line) == State::Rejected {
         return None;
     }
     serde_json::from_slice(&line.raw).ok()
 }
 
 /// The row's state; a word that is not known reads void, which nothing can be decided on.
-pub(crate) fn state_of(line: &RequestSummary) -> CardState {
-    serde_json::from_value(line.state.as_str().into()).unwrap_or(CardState::Void)
+pub(crate) fn state_of(line: &RequestSummary) -> State {
+    serde_json::from_value(line.state.as_str().into()).unwrap_or(State::Void)
 }

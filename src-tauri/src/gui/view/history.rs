@@ -1,25 +1,21 @@
 //! A line of the history, and a request's whole story.
 
+use countersign_core::domain::State;
 use countersign_core::domain::Timestamp as At;
-use countersign_core::domain::reader::ReaderMark;
-use countersign_core::ops::reading::RequestDetails;
-use countersign_core::ops::scrutiny::{Scrutiny, findings_of};
-use countersign_core::ops::votes::shown::ShownVote;
-use countersign_core::store::audit::hex;
-use countersign_core::store::audit_refs::AuditRef as LogRow;
-use countersign_core::store::decisions::StoredDecision;
-use countersign_core::store::request_list::RequestSummary;
-use countersign_redaction::Hiding;
-use countersign_view::{
-    AuditRef, CardState, HistoryRow, RequestStoryView, SignatureView, VoteView,
+use countersign_core::domain::facts::{
+    AuditRef as LogRow, RequestDetails, RequestSummary, ShownVote, StoredDecision, decider,
 };
+use countersign_core::domain::reader::ReaderMark;
+use countersign_core::ops::scrutiny::{Scrutiny, findings_of};
+use countersign_core::store::audit::hex;
+use countersign_redaction::Hiding;
+use countersign_view::{AuditRef, HistoryRow, RequestStoryView, SignatureView, VoteView};
 use countersign_wire::{Risk, escape, escape_lines, request_digest};
 
 use super::card::card_view;
 use super::details::{CardDetails, state_of};
 use super::progress::{Delivery, decision_view, key_tail, on_bus_view, rule_ref, rungs};
 use super::raw::raw_chunk;
-use super::row::decider;
 use super::scrutiny::finding_view;
 use super::summary::line_summary;
 use crate::production::Production;
@@ -36,7 +32,7 @@ pub(crate) struct HistoryReading {
 
 /// The line of a request. `own_key` is the operator's public key at this console.
 pub(crate) fn history_row(line: &RequestSummary, hiding: &Hiding, own_key: &str) -> HistoryRow {
-    let by = decider(line);
+    let by = decider(line.decided_by.as_deref());
     let kind = line.kind.as_deref();
     HistoryRow {
         key: line
@@ -60,8 +56,10 @@ pub(crate) fn history_row(line: &RequestSummary, hiding: &Hiding, own_key: &str)
         state: state_of(line),
         verdict: line.verdict.as_deref().map(escape),
         origin: line.origin.as_deref().map(escape),
-        mine: by.as_ref().is_some_and(|(_, key)| key == own_key),
-        by: by.map(|(name, _)| escape(&name)),
+        mine: by
+            .as_ref()
+            .is_some_and(|by| by.key.as_deref() == Some(own_key)),
+        by: by.map(|by| escape(&by.name.unwrap_or_default())),
         message: line
             .message
             .as_deref()
@@ -112,7 +110,7 @@ pub(crate) fn story_view(
         args_digest: line.args_digest.clone(),
         request_digest: digest,
         request_seq: line.request_seq,
-        deadline_ms: (row.state != CardState::Rejected).then_some(line.deadline_at),
+        deadline_ms: (row.state != State::Rejected).then_some(line.deadline_at),
         requested_ms: line.requested_at,
         received_ms: line.received_at,
         error_detail: line.error_detail.as_deref().map(escape_lines),

@@ -39,7 +39,7 @@ pub(crate) use operators::operator_line;
 pub(crate) use progress::key_tail;
 pub(crate) use raw::raw_chunk;
 pub(crate) use row::{inbox_row, mark, notice};
-pub(crate) use rules::{rule_effect, rule_row, rule_state, why_decided, why_now, words_of};
+pub(crate) use rules::{rule_row, why_decided, why_now, words_of};
 pub(crate) use settings::{otlp_view, settings_view};
 pub(crate) use setup::{setup_form, setup_line, setup_problem};
 pub(crate) use status::status_view;

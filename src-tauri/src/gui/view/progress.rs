@@ -1,13 +1,12 @@
 //! The progress of a request and its answer.
 
+use countersign_core::domain::State;
+use countersign_core::domain::facts::{
+    Alarm, Contradicting, RequestSummary, StoredDecision, StoredReceipt, decider,
+};
 use countersign_core::domain::{Incident, Stall};
-use countersign_core::store::alarms::Alarm;
-use countersign_core::store::decisions::StoredDecision;
-use countersign_core::store::quarantine::Contradicting;
-use countersign_core::store::receipts::StoredReceipt;
-use countersign_core::store::request_list::RequestSummary;
 use countersign_redaction::Hiding;
-use countersign_view::{CardState, DecisionView, OnBusView, RuleRef, Rung, RungName, RungState};
+use countersign_view::{DecisionView, OnBusView, RuleRef, Rung, RungName, RungState};
 use countersign_wire::{Scope, Shown, Timestamp, Verdict, json_value};
 use serde_json::Value;
 
@@ -15,7 +14,6 @@ use super::args::walk;
 use super::card::hidden_for_good;
 use super::details::{CardDetails, state_of};
 use super::hidden::{escape, escape_lines};
-use super::row::decider;
 
 const TAIL: usize = 4;
 
@@ -53,7 +51,7 @@ pub(crate) fn decision_view(
 ) -> DecisionView {
     let payload = json_value(&stored.payload).unwrap_or_default();
     let word = |name: &str| payload[name].as_str().unwrap_or_default().to_owned();
-    let by = decider(line).map(|by| by.0);
+    let by = decider(line.decided_by.as_deref()).map(|by| by.name.unwrap_or_default());
     let by = by.unwrap_or_else(|| {
         let signed = payload["decided_by"]["name"].as_str();
         signed.unwrap_or_default().to_owned()
@@ -132,7 +130,7 @@ pub(crate) fn rungs(line: &RequestSummary, of: &Delivery<'_>) -> Vec<Rung> {
     let stage = |name: &str| receipts.iter().find(|receipt| receipt.stage == name);
     let words = |name: &str| stage(name).and_then(|receipt| receipt_words(&receipt.detail));
     // What is held is not decided: it can still be taken back.
-    let decided = decision.is_some() || matches!(state_of(line), CardState::Queued);
+    let decided = decision.is_some() || matches!(state_of(line), State::Queued);
     let received = stage("received").or(stage("executed")).or(stage("failed"));
     let failed = stage("failed");
     let executed = stage("executed");
@@ -213,14 +211,12 @@ pub(crate) fn rungs(line: &RequestSummary, of: &Delivery<'_>) -> Vec<Rung> {
 fn may_run(line: &RequestSummary) -> bool {
     line.kind.as_deref() == Some("tool_call")
         && match state_of(line) {
-            CardState::Pending | CardState::Holding | CardState::Queued => true,
-            CardState::Decided => {
+            State::Pending | State::Holding | State::Queued => true,
+            State::Decided => {
                 let verdict = line.verdict.as_deref().and_then(Verdict::from_word);
                 verdict.is_some_and(Verdict::lets_it_run)
             }
-            CardState::Expired | CardState::Withdrawn | CardState::Rejected | CardState::Void => {
-                false
-            }
+            State::Expired | State::Withdrawn | State::Rejected | State::Void => false,
         }
 }
 

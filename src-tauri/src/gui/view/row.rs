@@ -1,12 +1,10 @@
 //! A request as a line of the list, and what happened to it as a notice.
 
-use countersign_core::ops::cautions::Marks;
-use countersign_core::ops::listed_names::shown_name;
+use countersign_core::domain::State;
+use countersign_core::domain::facts::{Marks, RequestSummary, decider};
 use countersign_core::ops::scrutiny::findings_of;
-use countersign_core::store::request_list::RequestSummary;
-use countersign_view::{CardState, DecidePath, DecidedNotice, InboxRow};
+use countersign_view::{DecidePath, DecidedNotice, InboxRow};
 use countersign_wire::{ApprovalRequest, RequestKind, Risk, Shown};
-use serde_json::Value;
 
 use super::card::path_of;
 use super::details::{read_request, state_of};
@@ -24,10 +22,7 @@ const VALUE: usize = 60;
 /// The line of a request that waits or whose verdict is on its way; none for any other.
 pub(crate) fn inbox_row(line: &RequestSummary) -> Option<InboxRow> {
     let state = state_of(line);
-    if !matches!(
-        state,
-        CardState::Pending | CardState::Holding | CardState::Queued
-    ) {
+    if !matches!(state, State::Pending | State::Holding | State::Queued) {
         return None;
     }
     let request = read_request(line)?;
@@ -83,26 +78,21 @@ pub(crate) fn mark<'r>(rows: impl IntoIterator<Item = &'r mut InboxRow>, marks: 
 /// What happened to a request, for the open card and for who decided on it.
 pub(crate) fn notice(line: &RequestSummary, own_key: &str) -> Option<DecidedNotice> {
     let verdict = match state_of(line) {
-        CardState::Decided => line.verdict.clone(),
-        CardState::Expired => Some("expired".to_owned()),
-        CardState::Withdrawn => Some("withdrawn".to_owned()),
-        CardState::Void => Some("void".to_owned()),
+        State::Decided => line.verdict.clone(),
+        State::Expired => Some("expired".to_owned()),
+        State::Withdrawn => Some("withdrawn".to_owned()),
+        State::Void => Some("void".to_owned()),
         _ => None,
     };
-    let by = decider(line);
+    let by = decider(line.decided_by.as_deref());
     Some(DecidedNotice {
         key: line.key()?.to_string(),
-        by: by.as_ref().map(|by| escape(&by.0)),
-        mine: verdict.is_some() && by.is_some_and(|by| by.1 == own_key),
+        by: by
+            .as_ref()
+            .map(|by| escape(by.name.as_deref().unwrap_or_default())),
+        mine: verdict.is_some() && by.is_some_and(|by| by.key.as_deref() == Some(own_key)),
         verdict,
     })
-}
-
-/// Name and key of who decided.
-pub(crate) fn decider(line: &RequestSummary) -> Option<(String, String)> {
-    let by: Value = serde_json::from_str(line.decided_by.as_deref()?).ok()?;
-    let word = |name: &str| by[name].as_str().unwrap_or_default().to_owned();
-    Some((shown_name(&by).unwrap_or_default(), word("key")))
 }
 
 /// What a request is called in a list.

@@ -8,8 +8,8 @@ use countersign_core::domain::reader::ReaderMark;
 use countersign_core::ops::scrutiny::{Compared, Denied, Difference, Finding, Weight};
 use countersign_redaction::{hides_whole, is_secret_key, leaf_text, secret_spans};
 use countersign_view::{
-    ArgPart, ComparedView, DecidePath, DeniedView, DiffLine, DiffersView, FindingView,
-    FindingWeight, PartMark, ReaderMarkView,
+    ArgPart, ComparedView, DecidePath, DeniedView, DiffLine, DiffersView, FindingView, PartMark,
+    ReaderMarkView,
 };
 use countersign_wire::{RequestKey, escape, escape_lines, pointer};
 use serde_json::{Map, Value, json};
@@ -24,10 +24,7 @@ use super::letters::between;
 pub(super) fn finding_view(finding: &Finding) -> FindingView {
     FindingView {
         code: finding.code.as_str().to_owned(),
-        weight: match finding.weight {
-            Weight::Stop => FindingWeight::Stop,
-            Weight::Look => FindingWeight::Look,
-        },
+        weight: finding.weight,
         at: shown(&finding.at),
         message: read_plain(&finding.message),
     }

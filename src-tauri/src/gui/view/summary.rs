@@ -1,6 +1,6 @@
 //! A call on one line: the arguments that distinguish it from other calls of its tool.
 
-use countersign_core::store::request_list::RequestSummary;
+use countersign_core::domain::facts::RequestSummary;
 use countersign_redaction::hides_whole;
 use countersign_wire::{ApprovalRequest, RequestKind, Shown};
 use serde_json::Value;

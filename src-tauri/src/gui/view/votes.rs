@@ -1,7 +1,6 @@
 //! The progress of a vote. Who voted what stays hidden from who has yet to vote.
 
-use countersign_core::ops::votes::shown::{Approvals, ShownVote};
-use countersign_core::store::request_list::RequestSummary;
+use countersign_core::domain::facts::{Approvals, RequestSummary, ShownVote};
 use countersign_view::{BallotView, VotesCount, VotesView};
 use countersign_wire::escape;
 

@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use countersign_core::domain::facts::{Entry, GateRow, SpanRow, Trace};
 use countersign_core::domain::trace::{Look, Repair, Used, span_state, with_below};
-use countersign_core::ops::trace::{Entry, Trace};
-use countersign_core::store::spans::{GateRow, SpanRow};
 use countersign_view::{
     LedHere, LineKind, LineLook, LineRepair, LineWait, TraceLine, TraceTree, UsageView,
 };

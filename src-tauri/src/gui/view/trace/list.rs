@@ -1,6 +1,6 @@
 //! A trace in the list.
 
-use countersign_core::ops::traces::TraceLine;
+use countersign_core::domain::facts::TraceLine;
 use countersign_view::TraceRow;
 use countersign_wire::escape;
 

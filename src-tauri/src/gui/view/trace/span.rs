@@ -1,7 +1,7 @@
 //! One span whole.
 
+use countersign_core::domain::facts::WholeSpan;
 use countersign_core::domain::trace::Used;
-use countersign_core::store::span_bodies::WholeSpan;
 use countersign_view::{ArgEntry, NamedId, SpanView};
 use countersign_wire::{Shown, escape, json_value};
 use serde_json::Value;
