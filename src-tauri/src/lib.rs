@@ -11,3 +11,5 @@ mod otlp;
 mod production;
 mod secrets;
 mod unfinished;
+
+pub use cli::reader::SecondReader;

@@ -26,7 +26,7 @@ use crate::secrets;
 use managed::managed_hooks;
 use switch::{Found, found, source, switch_off, switch_on, try_cards};
 
-pub(crate) use desk::SecondReader;
+pub use desk::SecondReader;
 #[cfg(feature = "gui")]
 pub(crate) use shown::marks_of;
 pub(crate) use shown::{lines_of_show, of_request, of_status, sentence_of_status};
