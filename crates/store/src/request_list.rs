@@ -97,10 +97,11 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
 }
 
 /// Requests that wait for an operator, earliest deadline first, one at a time: all of them as they are
-/// at one moment, however many. `each` must not wait: the log of the store grows meanwhile.
+/// at one moment, however many, or so many of them. `each` must not wait: the log of the store grows meanwhile.
 pub async fn inbox(
     reader: &Reader,
     filter: &Filter,
+    most: Option<i64>,
     with_raw: bool,
     mut each: impl FnMut(RequestSummary),
 ) -> Result<(), StoreError> {
@@ -108,6 +109,9 @@ pub async fn inbox(
     query.push(" AND r.state = 'pending'");
     narrow(&mut query, filter);
     query.push(" ORDER BY r.deadline_at, r.id");
+    if let Some(most) = most {
+        query.push(" LIMIT ").push_bind(most);
+    }
     let mut rows = query.build_query_as::<Line>().fetch(&reader.0);
     while let Some(row) = rows.try_next().await? {
         each(row.0);

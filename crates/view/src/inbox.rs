@@ -67,6 +67,14 @@ pub struct InboxRow {
     pub votes: Option<VotesCount>,
 }
 
+/// What waits next, until the whole list is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxFirst {
+    /// By deadline, then arrival; at most 100.
+    pub rows: Vec<InboxRow>,
+}
+
 /// The whole list, and where in the order of batches it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]

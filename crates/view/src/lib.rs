@@ -64,7 +64,7 @@ pub use history::{
     HistoryCursor, HistoryFilterValues, HistoryFilterView, HistoryPage, HistoryPageArgs,
     HistoryRow, HistorySort, HistorySortBy, HistoryState, SavedSearch, SavedSearches, SearchName,
 };
-pub use inbox::{InboxRow, InboxSnapshot, KeyArgs};
+pub use inbox::{InboxFirst, InboxRow, InboxSnapshot, KeyArgs};
 pub use looks::{ArgLook, CommandPart};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use operators::{OperatorLine, OperatorsView};

@@ -827,6 +827,10 @@ depth: number, };
  */
 export type Commands = { 
 /**
+ * What waits next, in deadline order: drawn while the whole list is read.
+ */
+inbox_first: [Nothing, InboxFirst], 
+/**
  * All requests that wait, in deadline order.
  */
 inbox_snapshot: [Nothing, InboxSnapshot], 
@@ -2095,6 +2099,15 @@ row: InboxRow, } | { "type": "gone",
  * Its key.
  */
 key: string, };
+
+/**
+ * What waits next, until the whole list is read.
+ */
+export type InboxFirst = { 
+/**
+ * By deadline, then arrival; at most 100.
+ */
+rows: Array<InboxRow>, };
 
 /**
  * One line of the list.

@@ -30,23 +30,26 @@ impl App {
     /// known.
     pub async fn inbox(&self, filter: &Filter) -> Result<Vec<RequestSummary>, Fault> {
         let mut rows = Vec::new();
-        self.read_inbox(filter, false, |row| rows.push(row)).await?;
+        self.read_inbox(filter, None, false, |row| rows.push(row))
+            .await?;
         Ok(rows)
     }
 
-    /// The same with payloads, one line at a time: of a hundred thousand only what `each` keeps stays
-    /// in memory.
+    /// The same with payloads, all or so many of them, one line at a time: of a hundred thousand only what `each`
+    /// keeps stays in memory.
     pub async fn inbox_payloads(
         &self,
         filter: &Filter,
+        most: Option<i64>,
         each: impl FnMut(RequestSummary),
     ) -> Result<(), Fault> {
-        self.read_inbox(filter, true, each).await
+        self.read_inbox(filter, most, true, each).await
     }
 
     async fn read_inbox(
         &self,
         filter: &Filter,
+        most: Option<i64>,
         with_raw: bool,
         mut each: impl FnMut(RequestSummary),
     ) -> Result<(), Fault> {
@@ -54,7 +57,7 @@ impl App {
             return Ok(());
         }
         let each = |line| each(self.with_votes(line));
-        Ok(request_list::inbox(self.reader(), filter, with_raw, each).await?)
+        Ok(request_list::inbox(self.reader(), filter, most, with_raw, each).await?)
     }
 
     /// Every request, newest first, at most `limit` from the one before `before` on.
