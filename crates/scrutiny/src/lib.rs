@@ -4,6 +4,7 @@
 
 mod address;
 mod amounts;
+mod beside;
 mod beyond;
 mod call;
 mod checksum;
@@ -41,6 +42,7 @@ mod sql;
 mod usual;
 mod wider;
 
+pub use beside::{Compared, Denied, Scrutiny, findings_of};
 pub use call::Call;
 pub use compared::{Difference, differs, nearest, shares};
 pub use effect::effect;

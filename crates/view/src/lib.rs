@@ -22,11 +22,13 @@ mod notify;
 mod operators;
 mod overview;
 mod practice;
+mod production;
 mod reader;
 mod rejected;
 mod rule_changes;
 mod rules;
 mod scrutiny;
+pub mod secrets;
 mod settings;
 mod setup;
 mod span;
@@ -39,6 +41,7 @@ mod trace;
 mod typescript;
 mod votes;
 mod why;
+pub mod window;
 mod words;
 
 pub use agents::{
@@ -72,6 +75,7 @@ pub use overview::{
     OverviewArgs, OverviewView, PaceView, PersonWeekView, VerdictCount, VolumePiece,
 };
 pub use practice::{PracticeAnswer, PracticePerson, PracticeView, SetPracticeArgs};
+pub use production::Production;
 pub use reader::{
     ReaderFound, ReaderMarkView, ReaderModel, ReaderTried, ReaderView, ReadersFound, UseReaderArgs,
 };

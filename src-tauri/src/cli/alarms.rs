@@ -14,7 +14,7 @@ use super::console::{options, reading};
 use super::failure::Failure;
 use super::output::{Output, plain, wrong};
 use super::when;
-use crate::secrets;
+use countersign_view::secrets;
 
 /// Lists the alarms, or acknowledges one.
 pub(crate) async fn run(settings: &Settings, out: Output, wanted: Alarms) -> Result<(), Failure> {

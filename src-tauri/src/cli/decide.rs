@@ -18,7 +18,7 @@ use super::input;
 use super::line::{fields, what};
 use super::output::Output;
 use super::show::scrutiny;
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// Approves, or modifies when arguments are given.
 pub(crate) async fn approve(

@@ -20,7 +20,7 @@ use super::config::Settings;
 use super::console::{options, reading};
 use super::failure::Failure;
 use super::output::{Output, plain};
-use crate::secrets;
+use countersign_view::secrets;
 
 /// How often a change is made again that another command was faster than.
 const TRIES: usize = 10;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::output::{plain, risk_cell, table};
 use super::when;
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// Longer than the names of tools that people give.
 const CELL_CHARS: usize = 60;

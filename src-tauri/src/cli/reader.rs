@@ -22,7 +22,7 @@ use super::config::{FILE, Settings};
 use super::console::{deciding, options};
 use super::failure::Failure;
 use super::output::{Output, plain};
-use crate::secrets;
+use countersign_view::secrets;
 use managed::managed_hooks;
 use switch::{Found, found, source, switch_off, switch_on, try_cards};
 

@@ -26,7 +26,7 @@ use super::failure::Failure;
 use super::line::{fields_with, repeats};
 use super::output::{Output, plain};
 use super::reader;
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 #[derive(Serialize)]
 struct Shown<'a> {

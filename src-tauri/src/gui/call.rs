@@ -11,7 +11,7 @@ use tauri::ipc::Response;
 
 use super::commands;
 use super::desk::Desk;
-use super::fault::refuse;
+use countersign_view::window::refuse;
 
 /// Runs a command of the contract.
 #[tauri::command]

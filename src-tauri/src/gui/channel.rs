@@ -17,7 +17,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::desk::Desk;
 use super::practice;
-use super::view::{inbox_row, mark, notice, status_view};
+use super::view::status_view;
+use countersign_view::window::{inbox_row, mark, notice};
 
 /// A batch is closed when nothing more came for this long.
 const GATHER: Duration = Duration::from_millis(4);

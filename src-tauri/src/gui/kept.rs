@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use countersign_view::DecidePath;
 use parking_lot::Mutex;
 
-use super::view::{CardDetails, state_of};
+use countersign_view::window::{CardDetails, state_of};
 
 /// The page reads the card behind the one on screen, and behind that one what comes meanwhile.
 const CARDS: usize = 4;

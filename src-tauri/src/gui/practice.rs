@@ -26,8 +26,8 @@ pub(crate) use line::story;
 pub(crate) use trace::trace;
 
 use super::desk::Desk;
-use super::fault::fault;
-use super::view::inbox_row;
+use countersign_view::window::fault;
+use countersign_view::window::inbox_row;
 
 /// What a key of the page names.
 pub(crate) enum Named {

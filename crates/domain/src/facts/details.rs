@@ -63,3 +63,12 @@ pub struct Marks {
     /// Rows of calls that a second reader marked.
     pub by_reader: BTreeSet<i64>,
 }
+
+/// A place that the schema does not allow as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// JSON pointer; empty for the whole.
+    pub place: String,
+    /// Why, without the value.
+    pub why: String,
+}

@@ -12,7 +12,7 @@ mod votes;
 pub use agents::{AgentReport, Gate, Instance, Presence, ToolReport};
 pub use alarm::{Alarm, AuditRef};
 pub use decision::{Contradicting, Outgoing, StoredDecision, StoredReceipt};
-pub use details::{Marks, RequestDetails};
+pub use details::{Marks, Misfit, RequestDetails};
 pub use names::{Decider, decider};
 pub use request::{EarlierCall, RequestSummary};
 pub use trace::{Entry, GateRow, SpanRow, Trace, TraceFigures, TraceLine, WholeSpan};

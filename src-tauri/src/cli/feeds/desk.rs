@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::super::output::plain;
-use crate::secrets::hide_under;
+use countersign_view::secrets::hide_under;
 
 /// What is not known at the start is looked for again.
 const AGAIN: Duration = Duration::from_millis(500);

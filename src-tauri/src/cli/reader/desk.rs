@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::show::scrutiny::compared;
 use super::names::without_names;
 use super::switch::source;
-use crate::secrets::{Secrets, hide_under, hiding};
+use countersign_view::secrets::{Secrets, hide_under, hiding};
 
 /// Of a denial's message.
 const WHY: usize = 200;

@@ -9,7 +9,7 @@ use countersign_reader::config::read_in;
 use countersign_wire::json_value;
 use serde_json::{Value, json};
 
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// A mark, and whether its value was edited since.
 type Marks = Vec<(ReaderMark, bool)>;

@@ -6,7 +6,7 @@ use countersign_core::domain::facts::RequestSummary;
 use serde_json::{Map, Value};
 
 use super::super::output::heading;
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// The agent's words: never the thing approved (protocol, section 2).
 const SAID: [&str; 4] = ["title", "reason", "preview", "confirm"];

@@ -11,7 +11,7 @@ use super::super::line::{agent, decided, what};
 use super::super::output::{doubtful, heading, plain, wrong};
 use super::super::when;
 use super::{asked, on_bus, receipt};
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// Bytes that are shown of a request that is too large.
 const BEGIN: usize = 4_096;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::output::plain;
 use super::gate;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
 
 /// Fields of a span that people read: escaped.
 const READ: [&str; 5] = ["run_id", "thread_id", "tool_name", "args_digest", "error"];

@@ -5,8 +5,8 @@ use countersign_wire::AgentKey;
 use countersign_wire::ErrorCode;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::agent_view;
+use countersign_view::window::agent_view;
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn agents_list(desk: &Desk, _: Nothing) -> Result<AgentsView, IpcError> {
     let agents = desk.app.agents().await.map_err(fault)?;

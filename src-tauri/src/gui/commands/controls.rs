@@ -12,7 +12,7 @@ use countersign_wire::AgentKey;
 
 use super::previews::waiting_calls;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn brake(desk: &Desk, args: ControlArgs) -> Result<ControlOutcome, IpcError> {
     let agent = agent(&args.agent)?;

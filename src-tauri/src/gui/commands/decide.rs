@@ -5,6 +5,7 @@
 use countersign_core::Fault;
 use countersign_core::domain::State;
 use countersign_core::domain::haste::InFront;
+use countersign_core::ops::edited::misfits;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::ops::{DecideCommand, Look};
 use countersign_view::WindowFault;
@@ -14,9 +15,9 @@ use countersign_wire::{Response, Scope, Verdict};
 use serde_json::{Value, json};
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
 use crate::gui::practice;
-use crate::gui::view::{CardDetails, edit_check, reveals, strict_json};
+use countersign_view::window::{CardDetails, edit_check, reveals, strict_json};
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcome, IpcError> {
     let story = match desk.kept.take(&args.key, &args.seen_request_digest) {
@@ -136,7 +137,9 @@ fn edited(
         .tool
         .as_ref()
         .and_then(|tool| tool.args_schema.as_ref());
-    let checked = edit_check(value, schema, text, key);
+    let checked = edit_check(value, text, key, |edited| {
+        schema.map_or_else(Vec::new, |schema| misfits(schema, edited))
+    });
     let first = checked.check.problems.first();
     if let Some(problem) = first {
         return Err(IpcError::new(

@@ -1,11 +1,13 @@
 //! Arguments for the editor, and the check of an edit or of a form's answer.
 
+use countersign_core::ops::edited::misfits;
+use countersign_core::ops::response;
 use countersign_view::{AnswerCheck, CheckEditArgs, EditCheck, EditorText, IpcError, KeyArgs};
 use countersign_wire::ErrorCode;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{answer_check, edit_check, editor_text};
+use countersign_view::window::{answer_check, edit_check, editor_text};
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn editable(desk: &Desk, args: KeyArgs) -> Result<EditorText, IpcError> {
     let story = desk.story(&args.key).await?;
@@ -34,7 +36,9 @@ pub(crate) async fn check_edit(desk: &Desk, args: CheckEditArgs) -> Result<EditC
         .as_ref()
         .and_then(|tool| tool.args_schema.as_ref());
     let key = &desk.hiding_key;
-    let checked = edit_check(value, schema, &args.json, key);
+    let checked = edit_check(value, &args.json, key, |edited| {
+        schema.map_or_else(Vec::new, |schema| misfits(schema, edited))
+    });
     let target = checked.value.as_ref();
     Ok(EditCheck {
         target: target.map(|edited| story.typed_target(Some(edited), key)),
@@ -53,5 +57,5 @@ pub(crate) async fn check_answer(
             "this request is not a form; answer it in words",
         ));
     };
-    answer_check(schema, &args.json).map_err(fault)
+    answer_check(&args.json, |answer| response::misfits(schema, answer)).map_err(fault)
 }

@@ -8,8 +8,8 @@ use countersign_wire::ErrorCode;
 use super::history::filter;
 use crate::export::Format;
 use crate::gui::desk::Desk;
-use crate::gui::fault::refuse;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::refuse;
 
 #[cfg(target_os = "linux")]
 pub(crate) async fn start_export(desk: &Desk, args: ExportArgs) -> Result<ExportStarted, IpcError> {

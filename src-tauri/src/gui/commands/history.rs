@@ -18,8 +18,8 @@ use countersign_wire::escape;
 use super::suggest::operator_names;
 use crate::cli::reader::marks_of;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{HistoryReading, history_row, story_view};
+use countersign_view::window::{HistoryReading, history_row, story_view};
+use countersign_view::window::{fault, refuse};
 
 const PAGE: i64 = 100;
 /// A page that takes longer comes with what was found by then.

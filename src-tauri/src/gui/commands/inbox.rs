@@ -10,8 +10,8 @@ use countersign_wire::escape;
 use serde_json::json;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{ascii_literal, card_view, inbox_row, mark, walk};
+use countersign_view::window::{ascii_literal, card_view, inbox_row, mark, walk};
+use countersign_view::window::{fault, refuse};
 
 /// Held and queued verdicts that the list shows at most.
 const IN_FLIGHT: i64 = 1_000;

@@ -3,8 +3,8 @@
 use countersign_view::{IpcError, Nothing, OperatorsView};
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
 use crate::gui::view::operator_line;
+use countersign_view::window::fault;
 
 pub(crate) async fn operators_list(desk: &Desk, _: Nothing) -> Result<OperatorsView, IpcError> {
     let all = desk.app.operator_origins().await.map_err(fault)?;

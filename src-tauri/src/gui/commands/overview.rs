@@ -14,7 +14,7 @@ use countersign_wire::escape;
 
 use super::suggest::operator_names;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use countersign_view::window::{fault, refuse};
 
 /// Pairs of agent and tool that the page lists.
 const LISTED: usize = 100;

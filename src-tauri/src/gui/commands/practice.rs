@@ -7,7 +7,7 @@ use countersign_wire::ErrorCode;
 use countersign_wire::escape;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn practice(desk: &Desk, _: Nothing) -> Result<PracticeView, IpcError> {
     let report = desk.app.practice_report().await.map_err(fault)?;

@@ -14,9 +14,9 @@ use countersign_wire::ErrorCode;
 
 use super::rules::{good, workspace};
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::history_row;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::history_row;
+use countersign_view::window::{fault, refuse};
 
 /// Cases of one kind that the page shows.
 const SHOWN: usize = 20;

@@ -8,8 +8,8 @@ use countersign_wire::request_digest;
 use serde_json::json;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::refuse;
-use crate::gui::view::raw_chunk;
+use countersign_view::window::raw_chunk;
+use countersign_view::window::refuse;
 
 pub(crate) async fn raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError> {
     let line = desk.practice.named(&args.key).line(&desk.app).await?;

@@ -13,7 +13,7 @@ use countersign_wire::escape;
 use crate::cli::failure::Failure;
 use crate::cli::reader::switch::{found, source, switch_off, switch_on, try_cards};
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn reader(desk: &Desk, _: Nothing) -> Result<ReaderView, IpcError> {
     let (state, counts) = table::figures(&desk.app).await.map_err(fault)?;

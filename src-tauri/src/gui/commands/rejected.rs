@@ -11,9 +11,9 @@ use countersign_wire::{escape, request_subject};
 
 use super::raw::audit_bytes;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::raw_chunk;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::raw_chunk;
+use countersign_view::window::{fault, refuse};
 
 const PAGE: i64 = 100;
 

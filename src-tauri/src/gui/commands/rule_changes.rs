@@ -8,9 +8,9 @@ use countersign_view::{IpcError, RuleArgs, RuleChangeKind, RuleChangeView, RuleC
 use super::rules::workspace;
 use super::suggest::operator_names;
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
-use crate::gui::view::key_tail;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::fault;
+use countersign_view::window::key_tail;
 
 pub(crate) async fn rule_changes(desk: &Desk, args: RuleArgs) -> Result<RuleChangesView, IpcError> {
     let workspace = workspace(&args.workspace)?;

@@ -27,9 +27,9 @@ use countersign_wire::WorkspaceName;
 use super::previews::{denied_calls, waiting_calls};
 use super::steps;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
 use crate::gui::view::rule_row;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::{fault, refuse};
 
 /// Fields that the console counts itself.
 const COUNTED: [&str; 2] = ["version", "since"];

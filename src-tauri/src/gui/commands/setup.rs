@@ -11,8 +11,9 @@ use countersign_wire::escape;
 use serde_json::Value;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{setup_form, setup_line, setup_problem, strict_json};
+use crate::gui::view::{setup_form, setup_line, setup_problem};
+use countersign_view::window::strict_json;
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn setup_list(desk: &Desk, _: Nothing) -> Result<SetupLines, IpcError> {
     let lines = desk.app.setups().await.map_err(fault)?;

@@ -11,8 +11,8 @@ use countersign_wire::WorkspaceName;
 use super::decide::check_way;
 use super::rules::DENIED_LIMIT;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{CardDetails, path_of, read_request};
+use countersign_view::window::{CardDetails, path_of, read_request};
+use countersign_view::window::{fault, refuse};
 
 /// So far back such calls are looked for.
 const DAYS: i64 = 90;

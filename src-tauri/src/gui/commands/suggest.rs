@@ -14,9 +14,9 @@ use countersign_view::{
 
 use super::rules::{text_of, workspace};
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
 use crate::gui::view::suggestion_view;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::{fault, refuse};
 
 /// Where the window remembers what was dismissed: ids by workspace, the oldest first.
 const DISMISSED: &str = "rules.dismissed";

@@ -8,9 +8,9 @@ use countersign_view::{
 use countersign_wire::ErrorCode;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
 use crate::gui::practice::{self, Named};
-use crate::gui::view::{Glances, led_here as led, raw_chunk, span_view, trace_row};
+use countersign_view::window::{Glances, led_here as led, raw_chunk, span_view, trace_row};
+use countersign_view::window::{fault, refuse};
 
 /// Traces on one page.
 const PAGE: i64 = 50;
@@ -58,7 +58,7 @@ async fn tree(desk: &Desk, trace: &Trace) -> Result<TraceTree, IpcError> {
         .each_span_body(&ids, |span, body| glances.take(span, body))
         .await
         .map_err(fault)?;
-    Ok(crate::gui::view::trace_tree(
+    Ok(countersign_view::window::trace_tree(
         trace,
         &glances,
         !all,

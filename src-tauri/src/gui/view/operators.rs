@@ -4,8 +4,8 @@ use countersign_core::ops::operators::{Listed, Origin};
 use countersign_view::OperatorLine;
 use countersign_wire::PublicKey;
 
-use super::hidden::escape;
-use super::progress::key_tail;
+use countersign_view::window::escape;
+use countersign_view::window::key_tail;
 
 /// As the screen shows it; `all` gives the keys of signers their names.
 pub(crate) fn operator_line(of: &Origin, all: &[Origin]) -> OperatorLine {

@@ -13,7 +13,7 @@ use countersign_view::{
 use countersign_wire::{Shown, json_value};
 use serde_json::Value;
 
-use super::hidden::{escape, escape_lines, json_shown};
+use countersign_view::window::{escape, escape_lines, json_shown};
 
 /// One line of the list. `today` counts approvals of the last 24 hours.
 pub(crate) fn rule_row(
