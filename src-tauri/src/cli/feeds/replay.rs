@@ -36,22 +36,7 @@ pub(super) async fn range(
         None => current_head(store).await.map(|head| head.seq),
     };
     let last = last.map_err(store_failed)?;
-    let again = |row: FeedRow| {
-        // What is behind its cursor is sent anyway.
-        let resume = resume(&row);
-        let first = first.filter(|first| *first <= last.min(resume))?;
-        let again = FeedRow {
-            cursor: row.cursor.min(first - 1),
-            replay_to: Some(last.min(resume).max(row.replay_to.unwrap_or(0))),
-            resume_at: Some(resume),
-            ..row
-        };
-        Some(FeedNote {
-            revived: Some((first, last)),
-            ..changed(again, "replayed")
-        })
-    };
-    let row = write(app, feed, again).await?;
+    let row = write(app, feed, |row| range_again(row, first, last)).await?;
     let (mut events, of) = (0, (&sender(app), feed));
     let again = (first.unwrap_or(i64::MAX) - 1, last.min(resume(&row)));
     let counted = events_of(store, of, again, |_| {
@@ -60,6 +45,31 @@ pub(super) async fn range(
     });
     counted.await.map_err(store_failed)?;
     Ok(events)
+}
+
+/// None where nothing of these rows was settled yet: what is behind the cursor is sent anyway.
+fn range_again(row: FeedRow, first: Option<i64>, last: i64) -> Option<FeedNote> {
+    let resume = resume(&row);
+    let first = first.filter(|first| *first <= last.min(resume))?;
+    let again = FeedRow {
+        cursor: row.cursor.min(first - 1),
+        replay_to: Some(last.min(resume).max(row.replay_to.unwrap_or(0))),
+        resume_at: Some(resume),
+        ..row
+    };
+    Some(FeedNote {
+        revived: Some((first, last)),
+        ..changed(again, "replayed")
+    })
+}
+
+/// What is behind the cursor is sent again by the change alone, in its place.
+fn one_again(row: FeedRow, kept: &KeptEvent, was_kept: bool) -> FeedNote {
+    let is_kept = was_kept || kept.seq <= resume(&row);
+    FeedNote {
+        kept: is_kept.then(|| kept.clone()).into_iter().collect(),
+        ..changed(row, "replayed")
+    }
 }
 
 /// The row behind which everything is sent anyway.
@@ -97,15 +107,7 @@ pub(super) async fn one(app: &App, feed: &Feed, id: &str) -> Result<u64, Failure
         let why = format!("feed {} has no event {id}", feed.name);
         return Err(Failure::new(ErrorCode::NotFound, why));
     };
-    let again = |row: FeedRow| {
-        // What is behind the cursor is sent again by the change alone, in its place.
-        let is_kept = was_kept || kept.seq <= resume(&row);
-        Some(FeedNote {
-            kept: is_kept.then(|| kept.clone()).into_iter().collect(),
-            ..changed(row, "replayed")
-        })
-    };
-    write(app, feed, again).await?;
+    write(app, feed, |row| Some(one_again(row, &kept, was_kept))).await?;
     Ok(1)
 }
 
@@ -123,4 +125,65 @@ async fn find(app: &App, feed: &Feed, id: &str) -> Result<Option<Event>, Failure
     );
     looked.await.map_err(store_failed)?;
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn row(cursor: i64, replay_to: Option<i64>, resume_at: Option<i64>) -> FeedRow {
+        FeedRow {
+            cursor,
+            replay_to,
+            resume_at,
+            revision: 7,
+            ..FeedRow::default()
+        }
+    }
+
+    /// Cursor, up to where again, where it goes on, and which dead ones are sent again.
+    fn again(row: FeedRow, first: Option<i64>, last: i64) -> Option<[i64; 5]> {
+        let note = range_again(row, first, last)?;
+        let ((row, read), revived) = (note.row.unwrap(), note.revived.unwrap());
+        assert_eq!((read, row.revision), (7, 8));
+        let (to, resume) = (row.replay_to.unwrap(), row.resume_at.unwrap());
+        Some([row.cursor, to, resume, revived.0, revived.1])
+    }
+
+    #[test]
+    fn a_range_is_sent_again_up_to_the_cursor_and_then_it_goes_on() {
+        let (at, sent) = (row(10, None, None), row(5, Some(8), Some(30)));
+        for (row, first, last, expected) in [
+            (&at, Some(3), 6, Some([2, 6, 10, 3, 6])),
+            (&at, Some(3), 20, Some([2, 10, 10, 3, 20])),
+            (&at, Some(11), 20, None),
+            (&at, Some(7), 6, None),
+            (&at, None, 20, None),
+            // While others are sent again.
+            (&sent, Some(3), 6, Some([2, 8, 30, 3, 6])),
+            (&sent, Some(20), 40, Some([5, 30, 30, 20, 40])),
+        ] {
+            assert_eq!(
+                again(row.clone(), first, last),
+                expected,
+                "{first:?} {last}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_behind_the_cursor_is_kept_and_one_before_it_comes_anyway() {
+        let kept = |seq| KeptEvent {
+            seq,
+            ..KeptEvent::default()
+        };
+        for (seq, was_kept, is_kept) in [(10, false, true), (11, false, false), (11, true, true)] {
+            let note = one_again(row(10, None, None), &kept(seq), was_kept);
+            assert_eq!(
+                (note.kept.len(), note.row.unwrap().0.revision),
+                (usize::from(is_kept), 8)
+            );
+        }
+    }
 }
