@@ -7,26 +7,25 @@ Needs Python 3.11 and PyNaCl (ed25519). Exit 0: all is as it was written. Exit 1
 That holds up to the last anchor in the bundle. Whoever made the bundle can have left anchors out and rewritten what
 they covered: read CS_AUDIT on the bus yourself, or have a head.
 --head: a head that was noted earlier; the chain must contain it. --trust: public keys known from elsewhere; one of
-them must have signed the first list of operators. Without it the first list is taken on trust.
+them must have founded the realm. Without it the founder is taken on trust.
 
 The rules are those of docs/audit.md and of the protocol, sections 4, 5 and 8.
 """
 
 import argparse
 import base64
-import contextlib
 import hashlib
 import json
 import math
 import sys
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime
 from decimal import Decimal
 
 from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 
-SLACK = timedelta(seconds=5)  # `from` of a key is an estimate of the server's time
+REALM = "countersign.v1.realm"  # every entry and every consent of a key is signed for it
 
 
 class Bad(Exception):  # noqa: N818
@@ -89,14 +88,101 @@ def public_key(nkey):
     return VerifyKey(raw[1:33])
 
 
+def without(record, *names):
+    return canonical({name: value for name, value in record.items() if name not in names})
+
+
+class Log:
+    """The realm log: which key counts where. An entry takes effect for what is stored at a higher sequence."""
+
+    def __init__(self, trust, holds):
+        self.trust, self.holds = trust, holds
+        self.chain, self.operators, self.owners, self.terms = [], {}, {}, {}
+        self.acceptance, self.recovery = False, None
+
+    def term(self, key, seq=None):
+        for term in self.terms.get(key, ()):
+            since, until = term["since"], term["until"]
+            if until is None if seq is None else since < seq and (until is None or seq <= until):
+                return term
+        return None
+
+    def entry(self, line):
+        envelope = parsed(unbase64(line["message"]))
+        payload, key, n = unbase64(envelope["payload"]), envelope["key"], len(self.chain) + 1
+        body, name = parsed(payload), f"entry {line['n']} of the realm log"
+        need(digest(payload) == line["digest"], f"{name}: its digest is not that of its bytes")
+        prev = self.chain[-1] if self.chain else None
+        need((body["n"], body["prev"], line["n"]) == (n, prev, n), f"{name}: it does not follow the entry before it")
+        signed = body["by"] == key and self.holds(key, "realm", REALM, payload, envelope["sig"])
+        need(signed, f"{name}: its signature is not valid")
+        term = self.term(key)
+        own = term["operator"] if term and term["role"] == "human" else None
+        need(n > 1 or not self.trust or key in self.trust, f"the realm was founded by {key}")
+        need(n == 1 or own or key == self.recovery, f"{name}: {key} may sign no entry")
+        self.chain.append(line["digest"])
+        if line["word"] != "ok":
+            return  # part of the chain, without effect
+        everything = own is None or bool(self.operators[own].get("admin"))
+        for record in body.get("operators", []):
+            self.record(record, (name, n, line["seq"]), (key, own, everything))
+        settings = body.get("realm", {})
+        need(everything or not settings, f"{name}: its signer may not change the realm")
+        self.acceptance = settings.get("acceptance", self.acceptance)
+        if "recovery" in settings and settings["recovery"]["key"] != self.recovery:
+            need(self.recovery in (None, key), f"{name}: its signer may not replace the recovery key")
+            self.recovery = settings["recovery"]["key"]
+            self.owners[self.recovery] = None
+        need(any(record.get("admin") for record in self.operators.values()), f"{name}: no administrator is left")
+
+    def record(self, record, place, signer):
+        (name, n, seq), (key, own, everything), operator = place, signer, record["id"]
+        before, after = self.operators.get(operator), record["keys"]
+        if before is None and operator in self.owners:
+            return need(not after, f"{name}: {operator} has ended")
+        had = {of["key"]: of for of in before["keys"]} if before else {}
+        new = [of for of in after if had.get(of["key"]) != of]
+        for of in new:
+            need(of["key"] in had or of["key"] not in self.owners, f"{name}: {of['key']} was named before")
+            consent = f"{operator}\n{of['role']}".encode()
+            asked = of["role"] in ("human", "auto")
+            need(not asked or self.holds(of["key"], "key", REALM, consent, of["proof"]), f"{name}: no consent")
+        fewer = any(of not in {key["key"] for key in after} for of in had)
+        titled = bool(after) and before is not None and without(record, "id", "keys") != without(before, "id", "keys")
+        founder = n == 1 and any(of["key"] == key for of in after)
+        if before is None:
+            alone = all(of["key"] == operator for of in after)
+            may = everything and (alone or founder)
+        else:
+            may = (not new or own == operator) and (not fewer or own == operator or everything)
+            may = may and (not titled or everything)
+        need(may, f"{name}: its signer may not change {operator} so")
+        kept = canonical(record.get("limits")) == canonical((before or {}).get("limits"))
+        for of in after:
+            self.owners[of["key"]] = operator
+        self.owners[operator] = operator
+        for of in list(had.values()):
+            if of not in after or not kept:
+                self.terms[of["key"]][-1]["until"] = seq
+        for of in after:
+            if of["key"] not in had or of in new or not kept:
+                term = {"operator": operator, "role": of["role"], "since": seq, "until": None}
+                self.terms.setdefault(of["key"], []).append(term | {"device": of.get("device")})
+        if after:
+            self.operators[operator] = record
+        else:
+            self.operators.pop(operator, None)
+        return None
+
+
 class Bundle:
     def __init__(self, trust):
-        self.trust = set(trust)
+        self.log = Log(set(trust), self.holds)
         self.realm = self.console = None
         self.rows, self.prev, self.hashes = 0, bytes(32), {}
         self.named = {}  # ("requests" | "decisions" | "policy", subject) -> digests that audit rows name, in order
         self.effective = {}  # subject -> how its decision reads by the last audit row
-        self.operators = []  # entries of the newest list; earlier ones stay in it
+        self.places = {}  # subject -> sequence at which its decision was read first
         self.requests, self.seen = {}, set()
         self.counts: Counter[str] = Counter()
         self.anchored, self.restored, self.lost = 0, 0, []
@@ -114,11 +200,13 @@ class Bundle:
     def signed(self, key, context, subject, payload, sig):
         need(self.holds(key, context, subject, payload, sig), f"the signature of {key} on {subject} is not valid")
 
-    def role(self, key, at):
-        terms = [entry for entry in self.operators if entry["key"] == key and moment(entry["from"]) - SLACK <= at]
-        roles = {term["role"] for term in terms if term.get("until") is None or at < moment(term["until"])}
-        need(len(roles) == 1, f"{key} was not trusted at {at.isoformat()}")
-        return roles.pop()
+    def term(self, key, seq, moved=False):
+        """Of a decision that is on a stream that was made anew, behind the whole log, any term of its key counts."""
+        term = self.log.term(key, seq)
+        if term is None and moved:
+            term = next(iter(self.log.terms.get(key, ())), None)
+        need(term, f"{key} was not in force at sequence {seq}")
+        return term
 
     def header(self, line):
         need(
@@ -135,18 +223,11 @@ class Bundle:
         if not payload:
             return  # its key was removed from the bucket, which nobody signs
         self.signed(line["key"], "policy", subject, payload, line["sig"])
-        if line["name"] != "operators":
-            return
-        value = json.loads(payload)
-        entries = value["operators"] if isinstance(value, dict) else value
-        known = {entry["key"] for entry in self.operators}
-        if not known:
-            need(not self.trust or line["key"] in self.trust, f"the first list is signed by {line['key']}")
-        lost = known - {entry["key"] for entry in entries}
-        need(not lost, f"revision {line['revision']} of the operators loses {lost}")
-        if known and line["key"] not in known:  # a newcomer adds itself and changes nothing else
-            need(all(entry in entries for entry in self.operators), f"{line['key']} changed the list of operators")
-        self.operators = entries
+
+    def entry(self, line):
+        self.log.entry(line)
+        if line["word"] == "ok":
+            self.seen.add(("operators", str(line["n"]), line["digest"]))
 
     def audit(self, line):
         self.rows += 1
@@ -164,6 +245,9 @@ class Bundle:
             self.named.setdefault(("request", subject), []).append(detail["request_digest"])
         elif action in ("decision", "policy"):
             self.named.setdefault((action, subject), []).append(detail["payload_digest"])
+            self.places.setdefault(subject, detail.get("stream_seq"))
+        elif action == "operators":
+            self.named.setdefault((action, subject), []).append(detail["digest"])
         elif action == "retention" and subject == "requests":
             self.removed |= set(detail["removed"])
         elif action == "restore":
@@ -175,8 +259,8 @@ class Bundle:
 
     def anchor(self, line):
         payload = unbase64(line["payload"])
-        entries = [entry for entry in self.operators if entry["role"] == "auto"]
-        keys = {entry["key"] for entry in entries if entry.get("console", self.console) == self.console}
+        terms = [(key, term) for key, terms in self.log.terms.items() for term in terms]
+        keys = {key for key, term in terms if term["role"] == "auto" and term["device"] in (None, self.console)}
         subject = f"countersign.v1.audit.{self.console}"
         held = any(self.holds(key, "audit", subject, payload, line["sig"]) for key in keys)
         need(held, f"anchor CS_AUDIT/{line['stream_seq']}: no key of this console has signed it")
@@ -233,9 +317,10 @@ class Bundle:
         self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"])
         body, at = parsed(payload), moment(line["stored_at"])
         need(body["decided_by"]["key"] == line["key"], f"{name}: another key than its signer's")
-        role = self.role(line["key"], at)
+        moved = self.places.get(subject) != line["stream_seq"]
+        role = self.term(line["key"], line["stream_seq"], moved)["role"]
         need(
-            (role == "human") == (body["origin"] == "operator"), f"{name}: its origin is not for a key of role {role}"
+            (role != "auto") == (body["origin"] == "operator"), f"{name}: its origin is not for a key of role {role}"
         )
         if asked is None:
             return
@@ -246,34 +331,12 @@ class Bundle:
         args = digest(canonical(body["edited_args"]).encode()) if line["effective"] == "modify" else asked.get("args")
         need(args is None or body.get("args_digest") == args, f"{name}: args_digest is not that of what may run")
         if asked.get("approvals", 1) > 1:
-            votes = (vote["key"] for vote in body.get("votes") or [] if self.counts_vote(vote, path, body, at))
-            voters = {self.voter(key, at) for key in votes}
+            place = (line["stream_seq"], moved)
+            votes = (vote["key"] for vote in body.get("votes") or [] if self.counts_vote(vote, path, body, place))
+            voters = {self.term(key, *place)["operator"] for key in votes}
             need(len(voters) >= asked["approvals"], f"{name}: {len(voters)} of {asked['approvals']} votes")
 
-    def voter(self, key, at):
-        """The first of the keys of one person that handed over, one to the next, up to this one: it votes once."""
-        chain = [key]
-        while (before := self.took_over(chain[-1], at)) is not None:
-            if before in chain:
-                return min(chain[chain.index(before) :])
-            chain.append(before)
-        return chain[-1]
-
-    def took_over(self, key, at):
-        for entry in self.operators:
-            begun = entry["key"] == key and entry["role"] == "human" and moment(entry["from"]) - SLACK <= at
-            if not begun or not entry.get("takes_over"):
-                continue
-            with contextlib.suppress(Bad, KeyError, TypeError, ValueError, AttributeError):
-                word = entry["takes_over"]
-                payload, subject = unbase64(word["payload"]), f"$KV.CS_POLICY.operators.{key}"
-                if self.holds(word["key"], "policy", subject, payload, word["sig"]):
-                    said = parsed(payload)
-                    if (said["v"], said["old"], said["new"]) == (1, word["key"], key):
-                        return word["key"]
-        return None
-
-    def counts_vote(self, vote, path, decision, at):
+    def counts_vote(self, vote, path, decision, place):
         """Whether it does: one that does not, whatever is wrong with it, does no harm."""
         try:
             payload = unbase64(vote["payload"])
@@ -282,7 +345,7 @@ class Bundle:
                 return False
             body, same = parsed(payload), ("verdict", "request_digest", "args_digest")
             alike = body["decided_by"]["key"] == vote["key"] and all(body.get(f) == decision.get(f) for f in same)
-            return alike and self.role(vote["key"], at) == "human"
+            return alike and self.term(vote["key"], *place)["role"] != "auto"
         except (Bad, KeyError, TypeError, ValueError, AttributeError):
             return False
 
@@ -292,15 +355,15 @@ class Bundle:
         need(self.head == {"seq": self.rows, "hash": self.prev.hex()}, "the log does not end at the head")
         self.excuse()
         for (kind, subject), digests in self.named.items():
-            if kind != "policy":
+            if kind not in ("policy", "operators"):
                 need((kind, subject) in self.seen, f"{kind} {subject}: the audit log names it and it is not there")
                 continue
             for value in digests:
                 there = (kind, subject, value) in self.seen
-                need(there, f"policy {subject}: a value that the log names is not there")
+                need(there, f"{kind} {subject}: what the log names is not there")
         for kind, subject, *value in self.seen:
-            named = kind != "policy" or value[0] in self.named.get((kind, subject), [])
-            need(named, f"policy {subject}: no audit row names it")
+            named = kind not in ("policy", "operators") or value[0] in self.named.get((kind, subject), [])
+            need(named, f"{kind} {subject}: no audit row names it")
 
 
 def check(file, head=None, trust=()):
@@ -309,7 +372,7 @@ def check(file, head=None, trust=()):
         try:
             line = json.loads(text)
             last = line["type"]
-            kinds = ("audit", "policy", "anchor", "request", "decision", "end") if at > 1 else ("header",)
+            kinds = ("entry", "audit", "policy", "anchor", "request", "decision", "end") if at > 1 else ("header",)
             need(last in kinds, f"line {at} is {last!r} instead of one of {kinds}")
             bundle.counts[last] += last not in ("header", "end")
             getattr(bundle, last)(line)

@@ -2,8 +2,11 @@
 
 use crate::{AgentCredentials, TempData, UserKey};
 use countersign_core::bus::{
-    AgentAccess, Bus, BusOptions, Credentials, EmbeddedConfig, EmbeddedServer,
+    AgentAccess, Bus, BusError, BusIdentity, BusOptions, Credentials, EmbeddedConfig,
+    EmbeddedServer, Founding,
 };
+use countersign_wire::Sha256Digest;
+use uuid::Uuid;
 
 /// An embedded nats-server on its own data folder; both are gone on drop.
 pub struct TestServer {

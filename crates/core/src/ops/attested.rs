@@ -91,93 +91,95 @@ fn accepted(log: &Realm, place: Location<'_>, header: &str, payload: &[u8]) -> O
 
 #[cfg(test)]
 mod tests {
-    use countersign_wire::{OperatorEntry, OperatorList, PublicKey, Sha256Digest};
+    use countersign_wire::realm::{Entry, SigningKey};
+    use countersign_wire::{PublicKey, Sha256Digest};
     use nkeys::KeyPair;
+    use serde_json::json;
+    use uuid::Uuid;
 
     use super::*;
-    use crate::data_dir::DataDir;
-    use crate::identity::{Identity, KeyChoice};
 
     const SUBJECT: &str = "countersign.v1.decision.acme.bot.r1";
     const REALM: Uuid = Uuid::from_u128(7);
     const BEFORE: Uuid = Uuid::from_u128(8);
     const NOW: Uuid = Uuid::from_u128(9);
 
-    fn said(ms: i64, epoch: Uuid) -> Attestation {
+    fn said(ms: i64, epoch: Uuid, digest: Sha256Digest) -> Attestation {
         Attestation {
             v: 1,
             payload_digest: Sha256Digest::of_bytes(b"decision"),
             stored_at: countersign_wire::Timestamp::from_unix_millis(ms).unwrap(),
             epoch,
             seq: 3,
+            n: 1,
+            digest,
         }
     }
 
     #[test]
-    fn only_a_consoles_key_in_force_moves_a_stamp_and_only_back_from_another_epoch() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = DataDir::open(folder.path()).unwrap();
-        let identity = Identity::open(&data, "Ada", KeyChoice::File).unwrap();
-        let trusted = TrustedKeys::of(&identity);
-        let keys = identity.signing();
-        let retired = KeyPair::new_user();
-        let at = |ms| countersign_wire::Timestamp::from_unix_millis(ms).unwrap();
-        let mut entry = OperatorEntry::new(
-            PublicKey::of(&retired).unwrap(),
-            "gone".into(),
-            KeyRole::Auto,
-            at(0),
-        );
-        entry.until = Some(at(40_000));
-        trusted.accept(&OperatorList::new(vec![entry]));
+    fn only_a_consoles_key_in_force_moves_a_stamp_and_only_back_from_another_epoch_of_this_log() {
+        let [human, auto, ended] = [(); 3].map(|()| KeyPair::new_user());
+        let own = PublicKey::of(&human).unwrap();
+        let key = |pair, role| SigningKey::of_pair(pair, &REALM, &own, role, None).unwrap();
+        let mut keys = vec![
+            key(&human, "human"),
+            key(&auto, "auto"),
+            key(&ended, "auto"),
+        ];
+        let entry = |n, prev, keys: &[Value]| {
+            let mut payload = Entry::frame(n, prev, "2026-11-25T12:00:00.000Z", &own);
+            payload["operators"] = json!([{"id": own, "name": "Ada", "admin": true, "keys": keys}]);
+            Entry::seal(&human, &REALM, &payload).unwrap()
+        };
+        let first = entry(1, None, &keys);
+        let root = Entry::read(&first).unwrap().digest;
+        keys.pop();
+        let second = entry(2, Some(root), &keys);
+        let mut log = Realm::new(REALM, root);
+        log.apply(1, 1, &first);
+        log.apply(2, 2, &second);
         let epoch = NOW.to_string();
         let read = |header: &str, subject: &str, payload: &[u8]| {
             let place = Location {
-                realm: &REALM,
                 epoch: &epoch,
                 subject,
                 stamp: Timestamp(50_000),
+                sequence: 5,
             };
-            accepted(&trusted, place, header, payload).map(|(_, at)| at.0)
+            accepted(&log, place, header, payload).map(|stored| (stored.at.0, stored.sequence))
         };
-        let good = said(10_000, BEFORE)
-            .seal(&keys.auto, &REALM, SUBJECT)
+        let good = said(10_000, BEFORE, root)
+            .seal(&auto, &REALM, SUBJECT)
             .unwrap();
-        assert_eq!(read(&good, SUBJECT, b"decision"), Some(10_000));
+        // The keys as they counted behind entry 1.
+        assert_eq!(read(&good, SUBJECT, b"decision"), Some((10_000, 2)));
         assert_eq!(read(&good, SUBJECT, b"another decision"), None);
-        assert_eq!(
-            read(&good, "countersign.v1.decision.acme.bot.r2", b"decision"),
-            None
-        );
+        let elsewhere = "countersign.v1.decision.acme.bot.r2";
+        assert_eq!(read(&good, elsewhere, b"decision"), None);
         let stranger = KeyPair::new_user();
+        let other = Sha256Digest::of_bytes(b"other");
         let refused = [
-            (
-                "a person's key",
-                said(10_000, BEFORE).seal(&keys.human, &REALM, SUBJECT),
-            ),
+            ("a person's key", &human, said(10_000, BEFORE, root), REALM),
             (
                 "an unknown key",
-                said(10_000, BEFORE).seal(&stranger, &REALM, SUBJECT),
+                &stranger,
+                said(10_000, BEFORE, root),
+                REALM,
             ),
             (
-                "a retired key",
-                said(10_000, BEFORE).seal(&retired, &REALM, SUBJECT),
+                "a key that ended",
+                &ended,
+                said(10_000, BEFORE, root),
+                REALM,
             ),
-            (
-                "this epoch",
-                said(10_000, NOW).seal(&keys.auto, &REALM, SUBJECT),
-            ),
-            (
-                "the future",
-                said(50_001, BEFORE).seal(&keys.auto, &REALM, SUBJECT),
-            ),
-            (
-                "another realm",
-                said(10_000, BEFORE).seal(&keys.auto, &NOW, SUBJECT),
-            ),
+            ("this epoch", &auto, said(10_000, NOW, root), REALM),
+            ("the future", &auto, said(50_001, BEFORE, root), REALM),
+            ("another realm", &auto, said(10_000, BEFORE, root), NOW),
+            ("another log", &auto, said(10_000, BEFORE, other), REALM),
         ];
-        for (why, header) in refused {
-            assert_eq!(read(&header.unwrap(), SUBJECT, b"decision"), None, "{why}");
+        for (why, by, said, realm) in refused {
+            let header = said.seal(by, &realm, SUBJECT).unwrap();
+            assert_eq!(read(&header, SUBJECT, b"decision"), None, "{why}");
         }
         for header in ["", "{}", &good[1..], &"x".repeat(4_096)] {
             assert_eq!(read(header, SUBJECT, b"decision"), None, "{header}");

@@ -5,13 +5,10 @@ use countersign_core::ops::realm::{Change, Limits, ListedState};
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::ops::setup::SetupChange;
 use countersign_testkit::TempData;
-use countersign_wire::{
-    AgentControl, AgentKey, Context, OperatorEntry, PolicyKey, Risk, SignedEnvelope, Timestamp,
-    Verdict,
-};
+use countersign_wire::{AgentControl, AgentKey, Context, PolicyKey, Risk, SignedEnvelope};
 use serde_json::{Value, json};
 
-use crate::agent::{Desk, colleague, in_state, listed, troubles, until, verdict};
+use crate::agent::{Desk, colleague, in_state, listed, until};
 use crate::operators::{has_alarm, sees};
 use crate::policy::{INVOICES, acme, apply, delete_key};
 use crate::setup_keys::hello;

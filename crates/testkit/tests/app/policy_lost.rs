@@ -3,9 +3,9 @@
 use countersign_core::App;
 use countersign_wire::AgentControl;
 
-use crate::agent::{Desk, LIMIT, caught_up, listed, options, until};
+use crate::agent::{Desk, caught_up, listed, options};
 use crate::operators::remade;
-use crate::policy::{apply, delete_key};
+use crate::policy::apply;
 use crate::recover::{becomes_read_only, copy_all, delete_stream, recovered};
 
 const APPROVES: &str = r#"

@@ -4,7 +4,8 @@ use countersign_testkit::TempData;
 use countersign_wire::{Context, PolicyKey, Presence, PublicKey, SignedEnvelope, policy_subject};
 
 use crate::agent::{Desk, colleague, colleague_with, until};
-use crate::ranks::{SetClock, console_key};
+use crate::operators::console_key;
+use crate::ranks::SetClock;
 
 /// The operators of the consoles that this one knows to be there.
 async fn known_to(app: &App) -> Vec<String> {
@@ -78,7 +79,7 @@ async fn presence_that_its_console_did_not_sign_is_not_believed() {
     let desk = Desk::open().await;
     let (identity, realm) = (desk.app.identity(), desk.app.realm().unwrap());
     let bus = desk.app.bus().unwrap();
-    let own = console_key(&desk.app).await;
+    let own = console_key(&desk.app, None).await;
     let presence = |console: &str, auto_key: PublicKey| Presence {
         v: 1,
         console: console.parse().unwrap(),
@@ -154,7 +155,7 @@ async fn a_data_folder_that_was_copied_and_runs_twice_is_an_alarm_at_every_conso
     let desk = Desk::open().await;
     let (identity, realm) = (desk.app.identity(), desk.app.realm().unwrap());
     let key = PolicyKey::Console("copied".parse().unwrap());
-    let auto = console_key(&desk.app).await;
+    let auto = console_key(&desk.app, None).await;
     let say = async |run: u128| {
         let presence = Presence {
             v: 1,

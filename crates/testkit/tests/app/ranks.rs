@@ -8,9 +8,8 @@ use countersign_core::domain::Timestamp;
 use countersign_core::domain::rank::{TURN_MS, rank};
 use countersign_testkit::TempData;
 use countersign_wire::{
-    ConsoleId, Context, KeyRole, PolicyKey, Presence, PublicKey, RequestKey, SignedEnvelope,
+    ConsoleId, Context, PolicyKey, Presence, PublicKey, RequestKey, SignedEnvelope,
 };
-use nkeys::KeyPair;
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, Desk, colleague_with, in_state, listed, troubles, until};
@@ -112,7 +111,7 @@ async fn line_on_bus(app: &App, id: &str) {
 /// Writes the presence of a console that never answers.
 async fn haunt(app: &App, ghost: &ConsoleId) {
     let (identity, realm) = (app.identity(), app.realm().unwrap());
-    let own = console_key(app, ghost.as_str()).await;
+    let own = console_key(app, Some(ghost.as_str())).await;
     let key = PolicyKey::Console(ghost.clone());
     let presence = Presence {
         v: 1,

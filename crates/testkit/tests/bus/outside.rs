@@ -2,7 +2,7 @@
 
 use countersign_core::bus::{Bus, BusError, BusOptions, Credentials, Insecure};
 use countersign_testkit::{
-    Authority, NatsAccount, NatsOperator, PlainServer, TempData, UserKey, creds,
+    Authority, NatsAccount, NatsOperator, PlainServer, TempData, UserKey, creds, made,
 };
 use countersign_wire::TlsFiles;
 use serde_json::json;

@@ -3,7 +3,7 @@
 use countersign_core::bus::{
     EmbeddedConfig, EmbeddedServer, Publication, PublishOutcome, STREAMS, ServerState,
 };
-use countersign_testkit::{TempData, TestServer, UserKey};
+use countersign_testkit::{TempData, TestServer, UserKey, made};
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Joining and creating the stores, and the shared policy.
 
 use countersign_core::bus::{PublishOutcome, STREAMS};
-use countersign_testkit::{PlainServer, TestServer};
+use countersign_testkit::{PlainServer, TestServer, made};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn consoles_which_create_together_agree_on_one_realm_and_its_epochs() {
     for _ in 0..6 {
         consoles.push(server.console().await);
     }
-    let identities = futures::future::join_all(consoles.iter().map(|bus| made(&bus, 1))).await;
+    let identities = futures::future::join_all(consoles.iter().map(|bus| made(bus, 1))).await;
     let identities: Vec<_> = identities.into_iter().map(Result::unwrap).collect();
     for identity in &identities {
         assert_eq!(identity, &identities[0]);

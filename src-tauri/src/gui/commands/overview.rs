@@ -1,19 +1,20 @@
 //! The numbers of a time.
 
+use countersign_wire::ErrorCode;
 use std::cmp::Reverse;
 
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::overview::Pace;
 use countersign_core::domain::overview::people::{People, PersonWeek};
 use countersign_view::{
-    FilterValue, IpcError, IpcErrorCode, OverviewArgs, OverviewView, PaceView, PersonWeekView,
-    VerdictCount, VolumePiece,
+    FilterValue, IpcError, OverviewArgs, OverviewView, PaceView, PersonWeekView, VerdictCount,
+    VolumePiece,
 };
 use countersign_wire::escape;
 
 use super::suggest::operator_names;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use countersign_view::window::{fault, refuse};
 
 /// Pairs of agent and tool that the page lists.
 const LISTED: usize = 100;
@@ -30,7 +31,7 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         .map_err(fault)?;
     if args.weeks_ms.len() > WEEKS {
         let why = format!("the period can have at most {WEEKS} weeks");
-        return Err(refuse(IpcErrorCode::Usage, &why));
+        return Err(refuse(ErrorCode::Usage, &why));
     }
     let weeks = args.weeks_ms.iter().copied().map(Timestamp).collect();
     let people = desk.app.people(People::new(weeks, time.1)).await;
@@ -69,12 +70,12 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         in_window: seen.in_window,
         hasty: seen.hasty,
         caught: seen.caught,
-        people: of_people(desk, people),
+        people: of_people(desk, people).await?,
     })
 }
 
-fn of_people(desk: &Desk, weeks: Vec<PersonWeek>) -> Vec<PersonWeekView> {
-    let names = operator_names(desk);
+async fn of_people(desk: &Desk, weeks: Vec<PersonWeek>) -> Result<Vec<PersonWeekView>, IpcError> {
+    let names = operator_names(desk).await?;
     let own = desk.app.identity().human_key();
     let view = |week: PersonWeek| PersonWeekView {
         name: escape(names.get(&week.key).unwrap_or(&week.key)),
@@ -92,7 +93,7 @@ fn of_people(desk: &Desk, weeks: Vec<PersonWeek>) -> Vec<PersonWeekView> {
     };
     let mut views: Vec<PersonWeekView> = weeks.into_iter().map(view).collect();
     views.sort_by_cached_key(|of| (Reverse(of.since_ms), !of.own, of.name.plain()));
-    views
+    Ok(views)
 }
 
 fn filter_value(value: &str) -> FilterValue {

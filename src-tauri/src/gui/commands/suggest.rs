@@ -2,20 +2,21 @@
 //!
 //! A suggestion opens in the editor, which alone saves rules.
 
+use countersign_wire::ErrorCode;
 use std::collections::BTreeMap;
 
 use countersign_core::ops::suggest::Suggestion;
 use countersign_core::policy::Enabled;
 use countersign_core::policy::suggest::{APPROVALS_MIN, WINDOW_DAYS};
 use countersign_view::{
-    DismissArgs, IpcError, IpcErrorCode, Nothing, SuggestionView, SuggestionsArgs, SuggestionsView,
+    DismissArgs, IpcError, Nothing, SuggestionView, SuggestionsArgs, SuggestionsView,
 };
 
 use super::rules::{text_of, workspace};
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
 use crate::gui::view::suggestion_view;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::{fault, refuse};
 
 /// Where the window remembers what was dismissed: ids by workspace, the oldest first.
 const DISMISSED: &str = "rules.dismissed";
@@ -44,7 +45,7 @@ pub(crate) async fn suggestions(
         Some(Err(why)) => view.trouble = Some(hiding().escape_lines(&why).plain()),
         Some(Ok(found)) => {
             let dismissed = dismissed(desk).await?;
-            let names = operator_names(desk);
+            let names = operator_names(desk).await?;
             let gone = dismissed.get(workspace.as_ref());
             for of in found.iter() {
                 let known = gone.is_some_and(|ids| ids.contains(&of.rule.id));
@@ -67,12 +68,12 @@ fn one(
 }
 
 /// Names on the realm's list by key.
-pub(super) fn operator_names(desk: &Desk) -> BTreeMap<String, String> {
-    let (listed, _) = desk.app.operators();
+pub(super) async fn operator_names(desk: &Desk) -> Result<BTreeMap<String, String>, IpcError> {
+    let listed = desk.app.operators(true).await.map_err(fault)?;
     let named = listed
         .into_iter()
-        .map(|one| (one.key.to_string(), one.name));
-    named.collect()
+        .filter_map(|one| Some((one.key, one.name?)));
+    Ok(named.collect())
 }
 
 async fn dismissed(desk: &Desk) -> Result<Dismissed, IpcError> {
@@ -97,7 +98,7 @@ pub(crate) async fn dismiss_suggestion(
         ids.drain(..over);
     }
     let text = serde_json::to_string(&kept)
-        .map_err(|error| refuse(IpcErrorCode::Failed, &error.to_string()))?;
+        .map_err(|error| refuse(ErrorCode::Failed, &error.to_string()))?;
     desk.app.remember(DISMISSED, text).await.map_err(fault)?;
     Ok(Nothing {})
 }

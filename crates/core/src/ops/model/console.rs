@@ -135,6 +135,7 @@ impl Console {
         }
         let binding = BusBinding {
             realm: self.realm,
+            root: *self.trusted.log().root(),
             epochs: [Stream::Requests, Stream::Decisions, Stream::Receipts]
                 .map(|stream| (stream.name(), EPOCH.to_owned()))
                 .into(),

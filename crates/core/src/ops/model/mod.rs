@@ -8,6 +8,7 @@
 mod bus;
 mod console;
 mod expected;
+mod realm;
 mod rejected;
 mod script;
 mod standing;

@@ -1,18 +1,16 @@
 //! A rejected request reads the same in whatever order its messages are read.
 
 use countersign_wire::{
-    Context, DecidedBy, OperatorList, Sha256Digest, Stream, Verdict, Vote, args_digest,
-    request_digest, sign,
+    Context, DecidedBy, Sha256Digest, Stream, Verdict, Vote, args_digest, request_digest, sign,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::bus::MemoryBus;
 use super::console::{Console, Death, ModelClock, identity};
-use super::world::entries;
+use super::realm::ModelRealm;
 use crate::clock::Clock;
 use crate::domain::Timestamp;
-use crate::ops::TrustedKeys;
 
 use Sent::{Rejected, Request, Voted, Withdraw};
 
@@ -66,16 +64,27 @@ fn request() -> Vec<u8> {
 impl Desk {
     async fn new(request: &[u8], waiting_limit: i64) -> Self {
         let (folder, clock) = (tempfile::tempdir().unwrap(), ModelClock::default());
-        let (identity, realm) = (identity(&folder, "Ada"), Uuid::new_v4());
-        let trusted = TrustedKeys::of(&identity);
-        trusted.accept(&OperatorList::new(entries(&identity)));
-        let mut console = Console::new(folder, identity, trusted, realm, clock.clone()).await;
+        let identity = identity(&folder, "Ada");
+        let realm = ModelRealm::of(&[&identity]);
+        let mut bus = MemoryBus::default();
+        realm.store(&mut bus, clock.now(), usize::MAX);
+        let console = Console::new(
+            folder,
+            identity,
+            realm.trusted(),
+            realm.realm,
+            clock.clone(),
+        );
+        let mut console = console.await;
+        console
+            .deliver(&bus, Stream::Decisions, usize::MAX, Death::No)
+            .await;
         console.state.as_mut().unwrap().waiting_limit = waiting_limit;
         Self {
             console,
             clock,
-            bus: MemoryBus::default(),
-            realm,
+            bus,
+            realm: realm.realm,
             request: request.to_vec(),
         }
     }
@@ -98,7 +107,7 @@ impl Desk {
                     message: None,
                     decided_by: DecidedBy {
                         name: "Ada".to_owned(),
-                        key: by.human_key.clone(),
+                        key: by.human_key.clone().into(),
                     },
                     decided_at,
                 };

@@ -2,25 +2,21 @@
 
 use std::sync::Arc;
 
-use countersign_wire::{
-    AgentControl, KeyRole, OperatorList, Stream, Verdict, WaitingKey, args_digest,
-};
+use countersign_wire::{AgentControl, Stream, Verdict, args_digest};
 use serde_json::json;
 use tokio::sync::oneshot;
-use uuid::Uuid;
 
 use super::bus::MemoryBus;
 use super::console::{Console, Death, ModelClock, identity};
-use super::world::entries;
+use super::realm::ModelRealm;
 use crate::clock::Clock;
 use crate::domain::Timestamp;
 use crate::domain::controls::ControlSetting;
+use crate::ops::DecideCommand;
 use crate::ops::job::Job;
 use crate::ops::policies::Policies;
-use crate::ops::policy_intake;
 use crate::ops::stopped::GRACE_MS;
 use crate::ops::turns::Turn;
-use crate::ops::{DecideCommand, TrustedKeys};
 use crate::store::policy::PolicyRow;
 
 const ASKED: Timestamp = Timestamp(1_795_000_000_000);
@@ -30,24 +26,7 @@ struct Desk {
     console: Console,
     clock: ModelClock,
     bus: MemoryBus,
-}
-
-fn waiting(console: &Console) -> OperatorList {
-    let keys = console.identity.trusted_keys().into_iter();
-    let mut list = OperatorList::new(Vec::new());
-    let waits = |key: countersign_wire::TrustedKey| -> WaitingKey {
-        let role = if key.role == KeyRole::Human {
-            "human"
-        } else {
-            "auto"
-        };
-        let waits = json!({
-            "key": key.key, "name": key.name, "role": role, "asked_at": ASKED.rfc3339(),
-        });
-        serde_json::from_value(waits).unwrap()
-    };
-    list.waiting = keys.map(waits).collect();
-    list
+    realm: ModelRealm,
 }
 
 fn row(key: &str, payload: &[u8]) -> PolicyRow {
@@ -65,15 +44,25 @@ impl Desk {
     async fn waits() -> Self {
         let (folder, clock) = (tempfile::tempdir().unwrap(), ModelClock::default());
         let identity = identity(&folder, "Ada");
-        let trusted = TrustedKeys::of(&identity);
-        let console = Console::new(folder, identity, trusted, Uuid::new_v4(), clock.clone());
-        let (mut console, bus) = (console.await, MemoryBus::default());
-        console.trusted.accept(&waiting(&console));
+        let other = tempfile::tempdir().unwrap();
+        let founder = super::console::identity(&other, "Grace");
+        let realm = ModelRealm::of(&[&founder, &identity]);
+        let mut bus = MemoryBus::default();
+        realm.store(&mut bus, clock.now(), 1);
+        let console = Console::new(
+            folder,
+            identity,
+            realm.trusted(),
+            realm.realm,
+            clock.clone(),
+        );
+        let mut console = console.await;
         console.catch_up(&bus, Stream::Requests).await;
         Self {
             console,
             clock,
             bus,
+            realm,
         }
     }
 
@@ -101,12 +90,12 @@ impl Desk {
         self.console.deliver(all.0, all.1, all.2, Death::No).await;
     }
 
-    /// The list of operators that accepts its keys arrives, as the watch over the policy reports it.
+    /// The entries that let its keys in are stored, and read.
     async fn is_accepted(&mut self) {
-        let list = OperatorList::new(entries(&self.console.identity));
-        self.console.trusted.accept(&list);
-        let reported = policy_intake::keep(row("operators", b"{}"), Vec::new());
-        self.console.work(vec![reported], Death::No).await;
+        let now = self.clock.now();
+        self.realm.store(&mut self.bus, now, usize::MAX);
+        let all = (&self.bus, Stream::Decisions, usize::MAX);
+        self.console.deliver(all.0, all.1, all.2, Death::No).await;
     }
 
     fn verdicts(&self) -> Vec<String> {

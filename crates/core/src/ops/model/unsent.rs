@@ -1,18 +1,17 @@
 //! An alarm about a decision that the bus does not take, on whichever way it came into the outbox.
 
-use countersign_wire::{OperatorList, RequestKey, Stream, Verdict, args_digest};
+use countersign_wire::{RequestKey, Stream, Verdict, args_digest};
 use serde_json::json;
 use tokio::sync::oneshot;
-use uuid::Uuid;
 
 use super::bus::MemoryBus;
 use super::console::{Console, Death, ModelClock, identity};
-use super::world::entries;
+use super::realm::ModelRealm;
 use crate::clock::Clock;
 use crate::domain::Timestamp;
 use crate::domain::hold::LONGEST_HOLD_MS;
+use crate::ops::DecideCommand;
 use crate::ops::job::Job;
-use crate::ops::{DecideCommand, TrustedKeys};
 
 /// As long as the bus may take by default.
 const ON_BUS_MS: i64 = 10_000;
@@ -37,22 +36,31 @@ struct Desk {
 impl Desk {
     /// Two consoles that know the past, have looked at everything and wait for nothing.
     async fn rests() -> Self {
-        let (clock, realm) = (ModelClock::default(), Uuid::new_v4());
+        let clock = ModelClock::default();
         let folders = ["Ada", "Grace"].map(|name| (tempfile::tempdir().unwrap(), name));
         let known = folders.map(|(folder, name)| {
             let identity = identity(&folder, name);
             (folder, identity)
         });
-        let operators = known.iter().flat_map(|(_, identity)| entries(identity));
-        let operators = OperatorList::new(operators.collect());
+        let realm = ModelRealm::of(&known.each_ref().map(|(_, identity)| &**identity));
+        let mut bus = MemoryBus::default();
+        realm.store(&mut bus, clock.now(), usize::MAX);
         let mut consoles = Vec::new();
         for (folder, identity) in known {
-            let trusted = TrustedKeys::of(&identity);
-            trusted.accept(&operators);
-            consoles.push(Console::new(folder, identity, trusted, realm, clock.clone()).await);
+            let console = Console::new(
+                folder,
+                identity,
+                realm.trusted(),
+                realm.realm,
+                clock.clone(),
+            );
+            let mut console = console.await;
+            console
+                .deliver(&bus, Stream::Decisions, usize::MAX, Death::No)
+                .await;
+            consoles.push(console);
         }
         let (grace, ada) = (consoles.pop().unwrap(), consoles.pop().unwrap());
-        let bus = MemoryBus::default();
         let mut desk = Self {
             ada,
             grace,

@@ -3,26 +3,23 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use countersign_wire::{
-    KeyRole, OperatorEntry, OperatorList, RequestKey, Stream, args_digest, decision_subject,
-    receipt_subject,
-};
+use countersign_wire::{RequestKey, Stream, args_digest, decision_subject, receipt_subject};
 use serde_json::json;
 use tokio::sync::oneshot;
-use uuid::Uuid;
 
 use super::bus::MemoryBus;
 use super::console::{Console, Death, ModelClock, identity};
 use super::expected::{deadline, expected};
+use super::realm::ModelRealm;
 use super::script::{REQUESTS, Step};
 use crate::clock::Clock;
 use crate::domain::Timestamp;
 use crate::identity::Identity;
+use crate::ops::DecideCommand;
 use crate::ops::decide::undo;
 use crate::ops::job::Job;
 use crate::ops::outcome;
 use crate::ops::publisher::Settled;
-use crate::ops::{DecideCommand, TrustedKeys};
 use crate::store::audit;
 
 const OTHER: &str = "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
@@ -32,8 +29,7 @@ pub(super) struct World {
     bus: MemoryBus,
     clock: ModelClock,
     consoles: Vec<Console>,
-    realm: Uuid,
-    operators: OperatorList,
+    realm: ModelRealm,
 }
 
 fn key(request: usize) -> RequestKey {
@@ -44,51 +40,43 @@ fn subject(word: &str, request: usize) -> String {
     format!("countersign.v1.{word}.acme.bot.r{request}")
 }
 
-pub(super) fn entries(identity: &Identity) -> Vec<OperatorEntry> {
-    let from = countersign_wire::Timestamp::new(Timestamp(0).into());
-    let keys = identity.trusted_keys().into_iter();
-    keys.map(|key| {
-        serde_json::from_value(json!({
-            "key": key.key, "name": key.name, "from": from, "until": null,
-            "role": if key.role == KeyRole::Human { "human" } else { "auto" },
-        }))
-        .unwrap()
-    })
-    .collect()
-}
-
 impl World {
     pub(super) async fn new() -> Self {
-        let (clock, realm) = (ModelClock::default(), Uuid::new_v4());
+        let clock = ModelClock::default();
         let folders = ["Ada", "Grace"].map(|name| (tempfile::tempdir().unwrap(), name));
         let known = folders.map(|(folder, name)| {
             let identity = identity(&folder, name);
             (folder, identity)
         });
-        let operators = OperatorList::new(
-            known
-                .iter()
-                .flat_map(|(_, identity)| entries(identity))
-                .collect(),
-        );
+        let realm = ModelRealm::of(&known.each_ref().map(|(_, identity)| &**identity));
         let mut world = Self {
             bus: MemoryBus::default(),
             clock,
             consoles: Vec::new(),
             realm,
-            operators,
         };
+        let now = world.now();
+        world.realm.store(&mut world.bus, now, usize::MAX);
         for (folder, identity) in known {
-            let console = world.console(folder, identity).await;
+            let mut console = world.console(folder, identity).await;
+            console
+                .deliver(&world.bus, Stream::Decisions, usize::MAX, Death::No)
+                .await;
             world.consoles.push(console);
         }
         world
     }
 
     async fn console(&self, folder: tempfile::TempDir, identity: Arc<Identity>) -> Console {
-        let trusted = TrustedKeys::of(&identity);
-        trusted.accept(&self.operators);
-        Console::new(folder, identity, trusted, self.realm, self.clock.clone()).await
+        let trusted = self.realm.trusted();
+        Console::new(
+            folder,
+            identity,
+            trusted,
+            self.realm.realm,
+            self.clock.clone(),
+        )
+        .await
     }
 
     fn now(&self) -> Timestamp {
