@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use countersign_wire::realm::{Entry, Realm, SigningKey};
-use countersign_wire::{Sha256Digest, Stream};
+use countersign_wire::Sha256Digest;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -16,7 +16,7 @@ use crate::domain::Timestamp;
 use crate::identity::Identity;
 use crate::ops::job::Job;
 use crate::runtime::{Shared, stopped};
-use crate::store::{self, Reader, meta, realm_log};
+use crate::store::{self, Reader, meta};
 
 const FOUND_LIMIT: Duration = Duration::from_secs(10);
 

@@ -4,23 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_wire::realm::{Ask, Does, Entry, PolicyMark, Realm, SigningKey, Word};
-use countersign_wire::{PublicKey, Sha256Digest, Stream};
+use countersign_wire::{PublicKey, Stream};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::asks::{self, Asked, listed};
-use super::write::{self, Fields, Pen};
+use super::write::{Fields, Pen};
 use crate::Fault;
-use crate::bus::{Bus, BusError, BusIdentity, Founding};
-use crate::clock::{BusClock, Clock};
-use crate::data_dir::DataDir;
-use crate::domain::{AlarmCode, Timestamp};
-use crate::identity::Identity;
+use crate::bus::Bus;
+use crate::domain::AlarmCode;
 use crate::ops::KeyStatus;
 use crate::ops::job::Job;
-use crate::runtime::{Shared, stopped};
-use crate::store::{self, Reader, meta, realm_log};
+use crate::runtime::Shared;
+use crate::store::realm_log;
 
 /// How often what is to be done is looked at, where nothing changed.
 const LOOK: Duration = Duration::from_secs(1);
