@@ -21,7 +21,7 @@ describe("a command in a sentence", () => {
     });
     render(<App transport={console} />);
     const detail = await screen.findByTestId("operator");
-    expect(detail.textContent).toContain("To accept the key, run ….");
+    expect(detail.textContent).toContain("To let the key in, run ….");
     for (const answer of asked)
       answer({ natsUrl: "", agentJson: "", program: "/opt/countersign --data-dir /srv/desk", commands: [] });
     await waitFor(() => {

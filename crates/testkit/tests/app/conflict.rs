@@ -7,7 +7,7 @@ use countersign_wire::Verdict;
 use serde_json::{Value, json};
 
 use crate::agent::{Desk, caught_up, colleague, in_state, listed, options, until, verdict};
-use crate::operators::{admit, remade_with, slots_of};
+use crate::realm_log::{admit, remade_with, slots_of};
 use crate::recover::{counts, loses, recovered};
 
 /// Somebody denied on the bus that was made anew what this console had approved before: both can be read here, and the

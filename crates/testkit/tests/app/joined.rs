@@ -4,7 +4,7 @@ use countersign_core::App;
 use countersign_testkit::TempData;
 
 use crate::agent::{Desk, caught_up, colleague, options, until};
-use crate::operators::has_alarm;
+use crate::realm_log::has_alarm;
 
 const JOINED: &str = "operator_joined";
 

@@ -9,8 +9,8 @@ use countersign_wire::{AgentControl, AgentKey, Context, PolicyKey, Risk, SignedE
 use serde_json::{Value, json};
 
 use crate::agent::{Desk, colleague, in_state, listed, until};
-use crate::operators::{has_alarm, sees};
 use crate::policy::{INVOICES, acme, apply, delete_key};
+use crate::realm_log::{has_alarm, sees};
 use crate::setup_keys::hello;
 
 const DENY: &str = "[[rule]]\nid = \"no-bots\"\neffect = \"deny\"\nagent = [\"rogue\"]\n";

@@ -32,6 +32,7 @@ mod probes;
 mod purged;
 mod quorum;
 mod ranks;
+mod realm_log;
 mod recall;
 mod recover;
 mod redefined;

@@ -4,8 +4,8 @@ use countersign_core::App;
 use countersign_wire::AgentControl;
 
 use crate::agent::{Desk, caught_up, listed, options};
-use crate::operators::remade;
 use crate::policy::apply;
+use crate::realm_log::remade;
 use crate::recover::{becomes_read_only, copy_all, delete_stream, recovered};
 
 const APPROVES: &str = r#"

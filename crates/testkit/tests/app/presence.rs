@@ -4,8 +4,8 @@ use countersign_testkit::TempData;
 use countersign_wire::{Context, PolicyKey, Presence, PublicKey, SignedEnvelope, policy_subject};
 
 use crate::agent::{Desk, colleague, colleague_with, until};
-use crate::operators::console_key;
 use crate::ranks::SetClock;
+use crate::realm_log::console_key;
 
 /// The operators of the consoles that this one knows to be there.
 async fn known_to(app: &App) -> Vec<String> {

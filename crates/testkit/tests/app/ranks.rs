@@ -13,7 +13,7 @@ use countersign_wire::{
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, Desk, colleague_with, in_state, listed, troubles, until};
-use crate::operators::console_key;
+use crate::realm_log::console_key;
 
 /// A clock that is stopped until it is moved.
 pub(crate) struct SetClock(AtomicI64);

@@ -13,8 +13,8 @@ use crate::agent::{
     Agent, Desk, caught_up, colleague, in_state, line_when, listed, options, until, verdict,
 };
 use crate::faults::room;
-use crate::operators::{promote, retirement};
 use crate::policy::{INVOICES, acme, apply};
+use crate::realm_log::{promote, retirement};
 
 /// What `taken_back` says of a request, in order.
 async fn taken_back(desk: &Desk, id: &str) -> Vec<String> {

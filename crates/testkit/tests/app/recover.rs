@@ -13,7 +13,7 @@ use crate::agent::{
     Agent, Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options,
     troubles, verdict,
 };
-use crate::operators::{remade, remade_with, root_of, slots_of};
+use crate::realm_log::{remade, remade_with, root_of, slots_of};
 
 pub(crate) async fn recovered(app: &App) -> Recovery {
     app.recover(false, |_| {}).await.unwrap()

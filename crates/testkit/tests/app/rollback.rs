@@ -17,8 +17,8 @@ use countersign_wire::{Risk, SignedEnvelope, Verdict};
 use crate::agent::{
     Agent, Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, listed, options, until, verdict,
 };
-use crate::operators::{admit, retirement, sees};
 use crate::policy::{INVOICES, acme, apply};
+use crate::realm_log::{admit, retirement, sees};
 use crate::recover::{becomes_read_only, copy_all, loses, recovered};
 use crate::redefined::{introduce, tool};
 

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::agent::{Agent, Desk, caught_up, colleague, options, until};
 use crate::limits::{limited, put, refuses};
-use crate::operators::has_alarm;
 use crate::policy::{INVOICES, acme, apply, delete_key};
+use crate::realm_log::has_alarm;
 use crate::recover::{loses, recovered};
 use crate::setup_keys::{declared, hello};
 

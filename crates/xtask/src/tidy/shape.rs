@@ -51,7 +51,7 @@ const KNOWS: [(&str, &[&str]); 23] = [
     ("sdk", &["wire"]),
     ("shell", &[]),
     ("store", &["domain", "wire"]),
-    ("testkit", &["core"]),
+    ("testkit", &["core", "wire"]),
     (
         "view",
         &["domain", "redaction", "rules", "scrutiny", "shell", "wire"],
@@ -73,7 +73,7 @@ const FIELDS: usize = 35;
 /// Variants of the largest enum of the upper floors.
 const VARIANTS: usize = 12;
 /// Methods of `App`, and the files that have some.
-const METHODS: usize = 249;
+const METHODS: usize = 246;
 const METHOD_FILES: usize = 65;
 
 /// # Errors

@@ -147,7 +147,7 @@ fn accept(
     }
     if log.was_named(key) {
         return Err(Fault::invalid_args(format!(
-            "{key} has ended, and a key never comes in again; the person asks anew (`countersign operators ask`)"
+            "{key} has ended, and a key never comes in again; the person starts a console with a new data folder"
         )));
     }
     let ask = ask.ok_or_else(|| no_such(key))?;

@@ -12,7 +12,6 @@ use uuid::Uuid;
 use super::asks::Asked;
 use super::feed::fold;
 use crate::Fault;
-use crate::runtime::App;
 use crate::store::bus_stream::Position;
 use crate::store::{Reader, meta, realm_log};
 
@@ -223,38 +222,11 @@ pub(crate) fn why_not(standing: KeyStatus, key: &str) -> Option<String> {
             "this key waits to be let in; ask an administrator of this realm to run `countersign operators accept {key}`, until then this console is read-only"
         )),
         KeyStatus::Ended { n, .. } => Some(format!(
-            "this key was ended by entry {n} of the realm log; `countersign operators log` says who did it, `countersign operators ask` asks anew with new keys, until then this console is read-only"
+            "this key was ended by entry {n} of the realm log; `countersign operators log` says who did it, a console with a new data folder asks anew, this one is read-only"
         )),
         KeyStatus::Unknown => {
             Some("this console has not read the realm log yet; see `countersign status`".to_owned())
         }
-    }
-}
-
-impl App {
-    /// Why this console decides nothing automatically, rules that deny and stops included; none where its own key is
-    /// active or the log is not known.
-    #[must_use]
-    pub fn why_not_by_itself(&self) -> Option<String> {
-        let own = self.identity().auto_key();
-        let what = match self.inner.shared.trusted.standing(own.as_str()) {
-            KeyStatus::Active | KeyStatus::Unknown => return None,
-            KeyStatus::Pending => "is not in its operator's record yet".to_owned(),
-            KeyStatus::Ended { n, .. } => format!("was ended by entry {n} of the realm log"),
-        };
-        Some(format!(
-            "this console's own key {what}, so the console approves, denies and expires nothing automatically, rules and `stop` included; `countersign operators ask` makes a new one where it has ended"
-        ))
-    }
-
-    /// Why its operator decides nothing, for a reason that lies in the realm log.
-    pub(crate) fn why_no_decision(&self) -> Option<String> {
-        self.why_not_sign(self.identity().human_key().as_str())
-    }
-
-    /// Why a key of this console may sign nothing now, and the way out.
-    pub(crate) fn why_not_sign(&self, key: &str) -> Option<String> {
-        why_not(self.inner.shared.trusted.standing(key), key)
     }
 }
 

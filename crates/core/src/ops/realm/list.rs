@@ -7,6 +7,7 @@ use countersign_wire::{KeyRole, Risk, Sha256Digest, Stream};
 
 use super::asks::{self, Asked};
 use super::feed::{fold, words};
+use super::keys::{KeyStatus, why_not};
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::runtime::{App, Role};
@@ -280,6 +281,31 @@ fn device(key: &SigningKey) -> Option<ListedDevice> {
 }
 
 impl App {
+    /// Why this console decides nothing automatically, rules that deny and stops included; none where its own key is
+    /// active or the log is not known.
+    #[must_use]
+    pub fn why_not_by_itself(&self) -> Option<String> {
+        let own = self.identity().auto_key();
+        let what = match self.inner.shared.trusted.standing(own.as_str()) {
+            KeyStatus::Active | KeyStatus::Unknown => return None,
+            KeyStatus::Pending => "is not in its operator's record yet".to_owned(),
+            KeyStatus::Ended { n, .. } => format!("was ended by entry {n} of the realm log"),
+        };
+        Some(format!(
+            "this console's own key {what}, so the console approves, denies and expires nothing automatically, rules and `stop` included; `countersign operators rotate` makes new ones where it has ended"
+        ))
+    }
+
+    /// Why its operator decides nothing, for a reason that lies in the realm log.
+    pub(crate) fn why_no_decision(&self) -> Option<String> {
+        self.why_not_sign(self.identity().human_key().as_str())
+    }
+
+    /// Why a key of this console may sign nothing now, and the way out.
+    pub(crate) fn why_not_sign(&self, key: &str) -> Option<String> {
+        why_not(self.inner.shared.trusted.standing(key), key)
+    }
+
     /// Keys in force and asks; with `all` also keys that have ended. In the order in which they came, asks last.
     ///
     /// # Errors

@@ -219,7 +219,7 @@ fn refused(word: Word) -> Fault {
             "this would leave the realm without an administrator; make another operator one first (`countersign operators admin KEY on`)",
         ),
         Word::KeyTaken => Fault::invalid_args(
-            "a key that was named once never comes in again; the person asks anew (`countersign operators ask`)",
+            "a key that was named once never comes in again; the person starts a console with a new data folder",
         ),
         Word::BadRecord => Fault::invalid_args(
             "an operator needs a name and a desk key, and an administrator has no limits; nothing was changed",
