@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use countersign_wire::{
-    DecisionCheck, DecisionFault, RequestFacts, RequestKey, decision_subject, parse_request, parse_tighten, request_subject, tighten_subject,
-    verify_decision,
+    DecisionCheck, DecisionFault, RequestFacts, RequestKey, decision_subject, parse_request,
+    parse_tighten, request_subject, tighten_subject, verify_decision,
 };
 use time::{Duration, OffsetDateTime};
 

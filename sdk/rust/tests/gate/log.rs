@@ -207,7 +207,8 @@ async fn a_stream_refilled_without_the_end_of_a_key_is_believed_by_nobody_until_
     let mut stream = jetstream.get_stream("CS_DECISIONS").await.unwrap();
     let mut slots = Vec::new();
     for slot in 1..console.free {
-        let kept = stream.get_last_raw_message_by_subject(&realm_subject(slot));
+        let subject = realm_subject(slot);
+        let kept = stream.get_last_raw_message_by_subject(&subject);
         slots.push(kept.await.unwrap().payload);
     }
     let config = stream.info().await.unwrap().config.clone();
