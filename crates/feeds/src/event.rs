@@ -237,8 +237,7 @@ fn kind_of(row: &Row, detail: &Value, facts: Option<&Facts>) -> Option<&'static 
         "alarm_cleared" => "alarm.cleared",
         "policy" => return policy(),
         "regret" => "rules.changed",
-        "operators" | "operator_approval" | "operator_arrived" | "operator_changed"
-        | "operator_retired" | "operator_rotated" | "operator_waits" => "operator.changed",
+        "operators" | "operator_waits" => "operator.changed",
         "console_start" | "console_stop" | "read_only" | "read_only_ended" | "restore"
         | "bus_recover" => "console.changed",
         _ => return None,

@@ -25,7 +25,7 @@ describe("a command in a sentence", () => {
     for (const answer of asked)
       answer({ natsUrl: "", agentJson: "", program: "/opt/countersign --data-dir /srv/desk", commands: [] });
     await waitFor(() => {
-      expect(detail.textContent).toContain("run /opt/countersign --data-dir /srv/desk operators add UWAIT.");
+      expect(detail.textContent).toContain("run /opt/countersign --data-dir /srv/desk operators accept UWAIT.");
     });
   });
 });

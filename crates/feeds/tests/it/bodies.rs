@@ -137,15 +137,8 @@ fn each_row_is_the_event_of_its_type_and_one_of_the_audit_log() {
             "rules.changed",
             Some("acme"),
         ),
-        (
-            "operator_rotated",
-            "U3",
-            json!({}),
-            "operator.changed",
-            None,
-        ),
         ("operator_waits", "U3", json!({}), "operator.changed", None),
-        ("operators", "U3", json!({}), "operator.changed", None),
+        ("operators", "7", json!({}), "operator.changed", None),
         ("restore", "C", json!({}), "console.changed", None),
         (
             "quarantine",
