@@ -150,12 +150,10 @@ class Log:
         fewer = any(of not in {key["key"] for key in after} for of in had)
         titled = bool(after) and before is not None and without(record, "id", "keys") != without(before, "id", "keys")
         founder = n == 1 and any(of["key"] == key for of in after)
+        himself = own == operator
+        may = (not new or himself) and (not fewer or himself or everything) and (not titled or everything)
         if before is None:
-            alone = all(of["key"] == operator for of in after)
-            may = everything and (alone or founder)
-        else:
-            may = (not new or own == operator) and (not fewer or own == operator or everything)
-            may = may and (not titled or everything)
+            may = everything and (founder or all(of["key"] == operator for of in after))
         need(may, f"{name}: its signer may not change {operator} so")
         kept = canonical(record.get("limits")) == canonical((before or {}).get("limits"))
         for of in after:
@@ -187,7 +185,7 @@ class Bundle:
         self.counts: Counter[str] = Counter()
         self.anchored, self.restored, self.lost = 0, 0, []
         self.strangers = {}  # anchors that are not of this chain: (stream_seq, digest of the payload) -> row
-        self.removed = set()  # requests whose bytes retention removed
+        self.removed, self.recovered = set(), False  # requests whose bytes retention removed; the bus was put back
 
     def holds(self, key, context, subject, payload, sig):
         what = f"countersign-v1\n{context}\n{self.realm}\n{subject}\n{hashlib.sha256(payload).hexdigest()}"
@@ -202,17 +200,13 @@ class Bundle:
 
     def term(self, key, seq, moved=False):
         """Of a decision that is on a stream that was made anew, behind the whole log, any term of its key counts."""
-        term = self.log.term(key, seq)
-        if term is None and moved:
-            term = next(iter(self.log.terms.get(key, ())), None)
+        term = self.log.term(key, seq) or (moved and self.log.terms.get(key, [None])[0])
         need(term, f"{key} was not in force at sequence {seq}")
         return term
 
     def header(self, line):
-        need(
-            line["format"] == "countersign-audit-bundle" and line["v"] == 1,
-            "this is not an audit bundle of version 1",
-        )
+        kind = (line["format"], line["v"])
+        need(kind == ("countersign-audit-bundle", 1), "this is not an audit bundle of version 1")
         self.realm, self.console, self.head = line["realm"], line["console"], line["head"]
         self.from_bus = line["anchors_from_bus"]
 
@@ -250,6 +244,8 @@ class Bundle:
             self.named.setdefault((action, subject), []).append(detail["digest"])
         elif action == "retention" and subject == "requests":
             self.removed |= set(detail["removed"])
+        elif action == "bus_recover":
+            self.recovered = True
         elif action == "restore":
             self.restored = detail["audit_seq"]
         elif action == "anchors_lost" and detail["last"]:  # anchors of rows that a restored backup does not have
@@ -317,11 +313,9 @@ class Bundle:
         self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"])
         body, at = parsed(payload), moment(line["stored_at"])
         need(body["decided_by"]["key"] == line["key"], f"{name}: another key than its signer's")
-        moved = self.places.get(subject) != line["stream_seq"]
+        moved = self.recovered and self.places.get(subject) != line["stream_seq"]
         role = self.term(line["key"], line["stream_seq"], moved)["role"]
-        need(
-            (role != "auto") == (body["origin"] == "operator"), f"{name}: its origin is not for a key of role {role}"
-        )
+        need((role != "auto") == (body["origin"] == "operator"), f"{name}: its origin is not for a key of {role}")
         if asked is None:
             return
         need(body["request_digest"] == asked["digest"], f"{name}: it answers another request")

@@ -286,7 +286,7 @@ async fn restore_refuses_what_would_lose_or_believe_too_much() {
     let mut store = SqliteConnection::connect(&format!("sqlite://{}", bent.display()))
         .await
         .unwrap();
-    sqlx::query("UPDATE policy SET payload = x'7b7d'")
+    sqlx::query("UPDATE realm_log SET message = x'7b7d'")
         .execute(&mut store)
         .await
         .unwrap();

@@ -308,8 +308,8 @@ fn changes() -> Vec<(&'static str, Change)> {
             set(
                 "decision",
                 "r1",
-                "stored_at",
-                json!("2020-01-01T00:00:00.000Z"),
+                "stream_seq",
+                json!(1),
             ),
         ),
         (

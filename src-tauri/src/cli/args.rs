@@ -411,7 +411,7 @@ pub(crate) enum Operators {
     /// End operators with all their keys, in one step; what they decided before stays valid. Turns an ask away.
     Retire {
         /// Any key of each.
-        #[arg(required = true)]
+        #[arg(id = "KEY", required = true)]
         keys: Vec<String>,
         /// Only these keys.
         #[arg(long)]
