@@ -305,12 +305,7 @@ fn changes() -> Vec<(&'static str, Change)> {
         ),
         (
             "stored before the key counted",
-            set(
-                "decision",
-                "r1",
-                "stream_seq",
-                json!(1),
-            ),
+            set("decision", "r1", "stream_seq", json!(1)),
         ),
         (
             "stored after the deadline",

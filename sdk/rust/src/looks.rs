@@ -217,7 +217,7 @@ impl Reading {
         first: u64,
         expected: usize,
     ) -> Result<Look, BusFault> {
-        let mut window = (expected + 1).min(WINDOW);
+        let mut window = expected.saturating_add(1).min(WINDOW);
         let places = places.iter().map(|(bus, subject)| bus.decision(subject));
         let (places, mut got) = tokio::try_join!(try_join_all(places), self.window(first, window))?;
         let mut slots = Vec::new();

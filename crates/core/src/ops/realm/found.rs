@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use countersign_wire::realm::{Entry, Realm, SigningKey};
 use countersign_wire::Sha256Digest;
+use countersign_wire::realm::{Entry, Realm, SigningKey};
 use serde_json::json;
 use uuid::Uuid;
 
