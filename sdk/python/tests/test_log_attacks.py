@@ -30,7 +30,8 @@ async def own(tmp_path):
 
 
 @pytest.fixture
-async def gate(own: Bench):
+async def gate(own: Bench, monkeypatch):
+    monkeypatch.setattr("countersign.waiting.UNKNOWN_KEY_PATIENCE", 0.3)
     async with Gate.connect(own.enrolment()) as opened_gate:
         yield opened_gate
 
@@ -366,6 +367,19 @@ async def test_a_stream_refilled_without_the_end_of_a_stolen_key(own: Bench, gat
     assert await ended(mine) == "runs"
     assert await ended(asking) == "unknown_key"
     await honest(own, gate)
+
+
+async def test_an_agent_that_never_knew_of_an_end_believes_the_key_until_it_is_put_back(own: Bench):
+    """What the design leaves out: nobody can know what was never read."""
+    grace = await let_in(own)
+    before = own.enrolment()
+    await end(own, grace)
+    await again(own, slots=len(own.console.log.messages) - 1)
+    async with Gate.connect(before) as gate:
+        assert await outcome(own, gate, grace) == "runs"
+        await own.console.put_log(len(own.console.log.messages))
+        assert await outcome(own, gate, grace) == "unknown_key"
+        await honest(own, gate)
 
 
 async def test_a_stream_made_anew_with_a_founding_of_somebodys_own(own: Bench, gate):

@@ -267,8 +267,7 @@ fn stored_message(reply: Message, stream: &str) -> Option<StoredMessage> {
     };
     let last = |name: &str| {
         headers
-            .get_all(name)
-            .last()
+            .get_last(name)
             .map(|value| value.as_str().to_owned())
     };
     let stored_at: Timestamp = last("Nats-Time-Stamp")?.parse().ok()?;

@@ -51,8 +51,12 @@ impl Log {
     }
 
     /// Takes a look at the last slot and at those from `state.next_slot` on. False: look from slot 1 on.
-    pub(crate) fn extend(&mut self, last: Option<&StoredMessage>, new: &[StoredMessage]) -> bool {
-        let Some(read) = self.last.as_ref().filter(|read| last == Some(*read)) else {
+    pub(crate) fn extend(
+        &mut self,
+        last: Option<&Option<StoredMessage>>,
+        new: &[StoredMessage],
+    ) -> bool {
+        let Some(read) = self.last.as_ref().filter(|_| last == Some(&self.last)) else {
             return false;
         };
         if self.fault.is_some() || new.iter().any(|slot| slot.sequence <= read.sequence) {

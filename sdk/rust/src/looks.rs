@@ -34,15 +34,8 @@ struct Reading {
     reported: Mutex<Option<String>>,
 }
 
-/// What one look shows.
-#[derive(PartialEq)]
-struct Seen {
-    /// The slots that were known when it began: the last one read, and the first one that was not.
-    from: (Option<StoredMessage>, u64),
-    decision: Option<StoredMessage>,
-    last: Option<StoredMessage>,
-    new: Vec<StoredMessage>,
-}
+/// What one look shows: what is stored in places that were named, and in slots from one on until one is free.
+type Look = (Vec<Option<StoredMessage>>, Vec<StoredMessage>);
 
 impl Looks {
     /// Connects, where the enrolment names a log.
@@ -125,37 +118,45 @@ impl Reading {
         if lock(&self.log).fault.is_some() {
             self.restart().await?;
         }
-        let mut before: Option<Seen> = None;
+        let mut before = None;
         loop {
-            let (last, first) = match &*lock(&self.log) {
+            let from = match &*lock(&self.log) {
                 log if log.fault.is_none() => (log.last.clone(), log.state.next_slot),
                 _ => break,
             };
-            let expected = before.as_ref().map_or(0, |seen| seen.new.len());
-            let again = last.as_ref().map(|slot| slot.subject.as_str());
-            let (stored, read, new) = self.look(decision, again, first, expected).await?;
+            let again = from
+                .0
+                .iter()
+                .map(|slot| (&self.slots, slot.subject.as_str()));
+            let places: Vec<_> = decision.into_iter().chain(again).collect();
+            let expected = before
+                .as_ref()
+                .map_or(0, |(_, look): &(_, Look)| look.1.len());
+            let look = self.look(&places, from.1, expected).await?;
+            let stored = decision.and_then(|_| look.0.first()).cloned().flatten();
             if decision.is_some() && stored.is_none() {
                 return Ok(None);
             }
-            let seen = Seen {
-                from: (last, first),
-                decision: stored,
-                last: read,
-                new,
-            };
-            {
-                let mut log = lock(&self.log);
-                let moved = (&log.last, log.state.next_slot) != (&seen.from.0, seen.from.1);
-                if moved || before.as_ref() != Some(&seen) {
-                    before = Some(seen);
-                    continue;
-                }
-                if log.extend(seen.last.as_ref(), &seen.new) {
-                    return Ok(seen.decision);
-                }
+            let seen = Some((from, look));
+            if before != seen {
+                before = seen;
+                continue;
             }
-            before = None;
-            self.restart().await?;
+            let extended = {
+                let mut log = lock(&self.log);
+                let now = (log.last.clone(), log.state.next_slot);
+                let as_it_was = seen.filter(|(from, _)| *from == now);
+                as_it_was.map(|(_, look)| log.extend(look.0.last(), &look.1))
+            };
+            match extended {
+                Some(true) => return Ok(stored),
+                Some(false) => {
+                    before = None;
+                    self.restart().await?;
+                }
+                // Somebody else read on meanwhile.
+                None => {}
+            }
         }
         match decision {
             Some((bus, subject)) => bus.decision(subject).await,
@@ -183,13 +184,13 @@ impl Reading {
             (*log.state.realm(), *log.state.root(), log.known.0)
         };
         let mut expected = usize::try_from(n).unwrap_or(WINDOW);
-        let mut slots = Arc::new(self.look(None, None, 1, expected).await?.2);
+        let mut slots = Arc::new(self.look(&[], 1, expected).await?.1);
         let state = loop {
             expected = slots.len();
             let first = Arc::clone(&slots);
             // Folded while the second look is on its way.
             let folding = tokio::task::spawn_blocking(move || fold(realm, root, &first));
-            let again = self.look(None, None, 1, expected).await?.2;
+            let again = self.look(&[], 1, expected).await?.1;
             if again == *slots {
                 break folding.await.map_err(|why| failed(&why))?;
             }
@@ -209,36 +210,16 @@ impl Reading {
         Ok(())
     }
 
-    /// What is stored there, and in every slot from `first` on until one is free. So many are expected.
+    /// So many slots are expected to be taken.
     async fn look(
         &self,
-        decision: Option<(&Bus, &str)>,
-        last: Option<&str>,
+        places: &[(&Bus, &str)],
         first: u64,
         expected: usize,
-    ) -> Result<
-        (
-            Option<StoredMessage>,
-            Option<StoredMessage>,
-            Vec<StoredMessage>,
-        ),
-        BusFault,
-    > {
-        let mut window = (expected + 1).min(WINDOW);
-        let decision = async {
-            match decision {
-                Some((bus, subject)) => bus.decision(subject).await,
-                None => Ok(None),
-            }
-        };
-        let last = async {
-            match last {
-                Some(subject) => self.slots.decision(subject).await,
-                None => Ok(None),
-            }
-        };
-        let (decision, last, mut got) =
-            tokio::try_join!(decision, last, self.window(first, window))?;
+    ) -> Result<Look, BusFault> {
+        let mut window = expected.saturating_add(1).min(WINDOW);
+        let places = places.iter().map(|(bus, subject)| bus.decision(subject));
+        let (places, mut got) = tokio::try_join!(try_join_all(places), self.window(first, window))?;
         let mut slots = Vec::new();
         loop {
             let asked = got.len();
@@ -246,7 +227,7 @@ impl Reading {
             let is_end = taken.len() < asked;
             slots.extend(taken);
             if is_end {
-                return Ok((decision, last, slots));
+                return Ok((places, slots));
             }
             window = (2 * window).min(WINDOW);
             let read = u64::try_from(slots.len()).unwrap_or(u64::MAX);

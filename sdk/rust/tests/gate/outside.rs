@@ -3,7 +3,7 @@
 use countersign_sdk::{Enrolment, Gate, GateError};
 use countersign_testkit::{
     AgentCredentials, Authority, Bus, BusOptions, Credentials, NatsAccount, NatsOperator,
-    PlainServer, TempData, UserKey, creds, permissions_block,
+    PlainServer, TempData, UserKey, creds, made, permissions_block,
 };
 use countersign_wire::{LogHead, NkeySeed, Sha256Digest, TlsFiles};
 use serde_json::json;
@@ -47,7 +47,7 @@ async fn streams(url: String, credentials: Credentials, tls: TlsFiles) {
         allow_single_account: false,
     };
     let bus = Bus::connect(options).await.unwrap();
-    bus.ensure(true, 1).await.unwrap();
+    made(&bus, 1).await.unwrap();
 }
 
 /// Opening a gate is an exchange with the stream of decisions.

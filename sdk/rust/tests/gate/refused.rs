@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use countersign_sdk::wire::{Context, KeyRole, Stage, sign};
+use countersign_sdk::wire::{Context, Stage, sign};
 use countersign_sdk::{DecisionFault, DecisionVerdict, Verdict};
 use nkeys::KeyPair;
 use serde_json::json;
