@@ -6,6 +6,8 @@ use super::{Reader, StoreError, sql};
 
 /// Key of the realm's UUID.
 pub const REALM: &str = "realm";
+/// Key of the version of Countersign that last opened the store to write.
+pub const WRITTEN_BY: &str = "written_by";
 /// Key of the code and reason for which this console takes no decisions; empty when it does.
 pub const READ_ONLY: &str = "read_only";
 /// Key of the fingerprint of the agents' keys that the embedded server has loaded.
