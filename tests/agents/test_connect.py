@@ -132,6 +132,7 @@ def test_a_framework_is_told_how_and_no_file_changes(desk):
     [reported] = desk.cli("connect", "pydantic-ai")
     assert reported["changed"] is False
     assert reported["agent_json"] in reported["lines"][0]
+    assert reported["install"] == "pip install './sdk/python[pydantic-ai]'"
 
 
 @pytest.fixture
@@ -338,3 +339,55 @@ def test_an_agent_that_was_enrolled_elsewhere_keeps_its_file_without_force(desk,
     assert not asks()
     # What the desk itself holds is its own to use.
     here.run("connect", "gemini", "--agent", f"default/{name}")
+
+
+def test_everything_that_was_connected_is_taken_out_at_once(here):
+    here.run("disconnect", "--all")
+    before = {path: path.read_bytes() for path in here.home.rglob("*") if path.is_file()}
+    mcp = here.home / "elsewhere" / "mcp.json"
+    mcp.parent.mkdir()
+    mcp.write_text(json.dumps({"mcpServers": {"files": {"command": "/bin/files"}}}))
+    before[mcp] = mcp.read_bytes()
+    here.run("connect", "claude-code")
+    here.run("connect", "opencode")
+    here.run("connect", "gemini", "--scope", "project")
+    here.run("connect", "mcp", "--file", str(mcp))
+    # Another folder, from which only the record leads to the project.
+    elsewhere = {"env": here.env, "cwd": mcp.parent, "capture_output": True, "text": True, "timeout": 60}
+    planned = subprocess.run([BINARY, "disconnect", "--all", "--dry-run"], **elsewhere)
+    assert (planned.returncode, len(planned.stdout.splitlines())) == (0, 4), planned
+    done = subprocess.run([BINARY, "disconnect", "--all"], **elsewhere)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 4), done
+    for name in ("claude-code", "opencode", "gemini"):
+        for folder in (here.home, here.project):
+            file = folder / FILES[name]
+            assert not file.exists() or BINARY not in file.read_text()
+    assert " hook " not in (here.project / FILES["gemini"]).read_text()
+    assert json.loads(mcp.read_text()) == json.loads(before[mcp])
+    for more in ([], ["--dry-run"]):
+        assert here.run("disconnect", "--all", *more).stdout == ""
+
+
+def test_settings_that_cannot_be_changed_keep_no_other_back(here):
+    here.run("connect", "claude-code")
+    here.run("connect", "gemini")
+    held = here.home / FILES["claude-code"]
+    held.chmod(0o444)
+    done = here.run("disconnect", "--all", code=6)
+    assert str(held) in done.stderr
+    assert str(here.home / FILES["gemini"]) in done.stdout
+    held.chmod(0o644)
+    here.run("disconnect", "--all")
+
+
+def test_nothing_is_connected_from_a_cache(here):
+    before = {path: path.read_bytes() for path in here.home.rglob("*") if path.is_file()}
+    env = here.env | {"XDG_CACHE_HOME": str(Path(BINARY).parent)}
+    run = {"env": env, "cwd": here.project, "capture_output": True, "text": True, "timeout": 60}
+    done = subprocess.run([BINARY, "--json", "connect", "claude-code"], **run)
+    assert done.returncode == 2
+    error = json.loads(done.stderr)["error"]
+    assert error["code"] == "environment"
+    for words in ("uv tool install", "pipx install", "npm install -g"):
+        assert words in error["message"]
+    assert {path: path.read_bytes() for path in here.home.rglob("*") if path.is_file()} == before

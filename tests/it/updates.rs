@@ -25,7 +25,7 @@ async fn steps(store: &mut SqliteConnection) -> i64 {
 }
 
 #[tokio::test]
-async fn doctor_tells_that_a_newer_version_wrote_the_store() {
+async fn a_store_of_a_newer_version_is_read_and_never_written() {
     let desk = Desk::new();
     Console::start(&desk).stop(Signal::SIGTERM);
     let found = || {
@@ -34,26 +34,53 @@ async fn doctor_tells_that_a_newer_version_wrote_the_store() {
         store.unwrap()
     };
     assert_eq!(found()["verdict"], "ok");
-    let mut store = store(desk.path()).await;
-    sqlx::query(
+    let mut left = store(desk.path()).await;
+    for statement in [
         "INSERT INTO _sqlx_migrations(version, description, success, checksum, execution_time)
          VALUES (99990101000000, 'later', 1, x'00', 0)",
-    )
-    .execute(&mut store)
-    .await
-    .unwrap();
-    store.close().await.unwrap();
+        "UPDATE meta SET value = '0.3.0' WHERE key = 'written_by'",
+    ] {
+        sqlx::query(statement).execute(&mut left).await.unwrap();
+    }
+    let words = "this data folder was last written by Countersign 0.3.0";
     let reported = found();
     assert_eq!(reported["verdict"], "failed", "{reported}");
-    assert!(
-        reported["detail"]
-            .as_str()
-            .unwrap()
-            .contains("99990101000000"),
-        "{reported}"
-    );
-    let refused = desk.run(&["serve", "--json"]);
-    assert_ne!(refused.code, 0, "what doctor says is what a start meets");
+    let detail = reported["detail"].as_str().unwrap();
+    assert!(detail.contains(words), "{detail}");
+    for command in ["inbox", "status"] {
+        desk.run(&[command]).success();
+    }
+    for command in [&["serve", "--json"][..], &["panic", "on", "--json"]] {
+        let (exit, code, message) = desk.run(command).error();
+        assert_eq!((exit, code.as_str()), (8, "read_only"), "{command:?}");
+        assert!(message.contains(words), "{message}");
+    }
+    let by = count(&mut left, "SELECT count(*) FROM meta WHERE value = '0.3.0'").await;
+    assert_eq!(by, 1, "a refused start writes nothing");
+    // Where its tables are others, the same words.
+    sqlx::query("ALTER TABLE requests RENAME TO asked")
+        .execute(&mut left)
+        .await
+        .unwrap();
+    let (exit, _, message) = desk.run(&["inbox", "--json"]).error();
+    assert_eq!(exit, 8, "{message}");
+    assert!(message.contains(words), "{message}");
+    left.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn only_a_console_that_takes_decisions_is_ready() {
+    let desk = Desk::new();
+    let ready = || desk.run(&["status", "--ready"]);
+    let none = ready();
+    assert_eq!((none.code, none.err.as_str()), (7, "no_console\n"));
+    let (exit, code, _) = desk.run(&["status", "--ready", "--json"]).error();
+    assert_eq!((exit, code.as_str()), (7, "not_ready"));
+    let console = Console::start(&desk);
+    let well = ready().success();
+    assert_eq!((well.out.as_str(), well.err.as_str()), ("", ""));
+    console.stop(Signal::SIGTERM);
+    assert_eq!(ready().code, 7);
 }
 
 #[tokio::test]

@@ -121,9 +121,12 @@ fn every_command_has_help_and_the_manual_names_them_all() {
         );
     }
     assert_eq!(
-        desk.run(&["--version"]).success().out,
+        desk.run(&["-V"]).success().out,
         format!("countersign {}\n", env!("CARGO_PKG_VERSION"))
     );
+    let long = desk.run(&["--version"]).success().out;
+    let commit = long.lines().nth(1).unwrap();
+    assert!(commit.starts_with("commit "), "{long}");
 }
 
 #[test]

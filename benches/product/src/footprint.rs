@@ -18,6 +18,7 @@ use self::memory::{Tree, tree};
 mod memory;
 mod metrics;
 mod scale;
+mod webhook;
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// What a process does right after its start is not idling.
@@ -53,6 +54,7 @@ pub(crate) async fn run(args: &FootprintArgs) -> anyhow::Result<Figures> {
     if let Some(program) = &args.console {
         start_ups(program, &args.data, &mut figures).await?;
         memory_of_console(program, &args.data, &mut figures).await?;
+        webhook::measure(program, &args.data, &mut figures).await?;
     }
     if let Some(program) = &args.window {
         memory_of_window(program, &args.data, &mut figures).await?;

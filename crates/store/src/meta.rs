@@ -10,6 +10,8 @@ pub const REALM: &str = "realm";
 pub const ROOT: &str = "root";
 /// Key of an entry 1 that this console has signed and not published yet; empty once it is on the bus, or another is.
 pub const FOUNDING: &str = "founding";
+/// Key of the version of Countersign that last opened the store to write.
+pub const WRITTEN_BY: &str = "written_by";
 /// Key of the code and reason for which this console takes no decisions; empty when it does.
 pub const READ_ONLY: &str = "read_only";
 /// Key of the fingerprint of the agents' keys that the embedded server has loaded.

@@ -15,7 +15,7 @@ use super::StoreError;
 use super::direct::{Transaction, WriteConnection};
 use super::log_sync::LogSync;
 use super::sql;
-use super::updates::{Updates, bring_up, refuse_older};
+use super::updates::{Updates, bring_up, refuse_older, sign};
 
 pub(super) static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../../migrations");
 
@@ -204,6 +204,7 @@ pub async fn open(path: &Path) -> Result<(Writer, Reader), StoreError> {
 pub async fn open_telling(path: &Path, reported: &Updates) -> Result<(Writer, Reader), StoreError> {
     let mut steps = options(path).create_if_missing(true).connect().await?;
     bring_up(&MIGRATIONS, &mut steps, reported).await?;
+    sign(&mut steps).await?;
     steps.close().await?;
     Ok((Writer::of(path)?, open_read_only(path).await?))
 }

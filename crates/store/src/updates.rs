@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::StoreError;
+use super::meta::WRITTEN_BY;
 use super::pool::{MIGRATIONS, Reader};
 
 /// Where sqlx lists what was done.
@@ -44,6 +45,7 @@ pub(super) async fn bring_up(
     store: &mut SqliteConnection,
     announced: &Updates,
 ) -> Result<(), StoreError> {
+    refuse_newer(migrations, store).await?;
     let _over = Over(announced);
     store.ensure_migrations_table(DONE).await?;
     let done = store.list_applied_migrations(DONE).await?;
@@ -77,6 +79,7 @@ pub(super) async fn refuse_older(
     migrations: &Migrator,
     store: &mut SqliteConnection,
 ) -> Result<(), StoreError> {
+    refuse_newer(migrations, store).await?;
     let done = store.list_applied_migrations(DONE).await?;
     let done: HashSet<i64> = done.iter().map(|step| step.version).collect();
     match migrations.iter().find(|step| !done.contains(&step.version)) {
@@ -85,14 +88,59 @@ pub(super) async fn refuse_older(
     }
 }
 
-/// The last migration of a store that this version does not know; none where it knows all.
-pub async fn unknown_step(reader: &Reader) -> Result<Option<i64>, StoreError> {
-    let done: Vec<i64> =
-        sqlx::query_scalar("SELECT version FROM _sqlx_migrations ORDER BY version DESC")
-            .fetch_all(&reader.0)
-            .await?;
-    let known = |version: &i64| MIGRATIONS.iter().any(|step| step.version == *version);
-    Ok(done.into_iter().find(|version| !known(version)))
+/// The error of a store that a newer version brought up to itself; none where this version knows all its steps.
+pub async fn newer(reader: &Reader) -> Result<Option<StoreError>, StoreError> {
+    let mut store = reader.0.acquire().await?;
+    Ok(refuse_newer(&MIGRATIONS, &mut store).await.err())
+}
+
+/// The last step of a store of this version.
+pub fn last_step() -> i64 {
+    MIGRATIONS
+        .iter()
+        .map(|step| step.version)
+        .max()
+        .unwrap_or(0)
+}
+
+/// Refuses a store that has steps of a newer version, before anything is written.
+pub(super) async fn refuse_newer(
+    migrations: &Migrator,
+    store: &mut SqliteConnection,
+) -> Result<(), StoreError> {
+    let tables: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM sqlite_master WHERE name IN ('_sqlx_migrations', 'meta')",
+    )
+    .fetch_one(&mut *store)
+    .await?;
+    if tables < 2 {
+        return Ok(());
+    }
+    let done = store.list_applied_migrations(DONE).await?;
+    let known = |version| migrations.iter().any(|step| step.version == version);
+    if done.iter().all(|step| known(step.version)) {
+        return Ok(());
+    }
+    let by = sqlx::query_scalar("SELECT value FROM meta WHERE key = ?")
+        .bind(WRITTEN_BY)
+        .fetch_optional(store)
+        .await?;
+    Err(StoreError::Newer {
+        by: by.unwrap_or_else(|| "of a newer version".to_owned()),
+    })
+}
+
+/// Keeps which version writes, for the words of an older one. A disk that takes nothing now takes it at the next start.
+pub(super) async fn sign(store: &mut SqliteConnection) -> Result<(), StoreError> {
+    let put = "INSERT INTO meta(key, value) VALUES (?1, ?2)
+         ON CONFLICT(key) DO UPDATE SET value = excluded.value WHERE value <> excluded.value";
+    let put = sqlx::query(put)
+        .bind(WRITTEN_BY)
+        .bind(env!("CARGO_PKG_VERSION"));
+    match put.execute(store).await.map_err(StoreError::from) {
+        Err(error) if !error.is_read_only() => Err(error),
+        _ => Ok(()),
+    }
 }
 
 async fn one(

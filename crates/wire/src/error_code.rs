@@ -38,6 +38,8 @@ pub enum ErrorCode {
     InvalidArgs,
     /// The bus cannot be reached; a decision is queued.
     BusUnreachable,
+    /// No console of this folder takes decisions now, as `status --ready` was asked.
+    NotReady,
     /// The console may not write now (epoch changed, disk full).
     ReadOnly,
 }
@@ -47,7 +49,8 @@ words!(ErrorCode {
     AmbiguousId => "ambiguous_id", NotFound => "not_found", AlreadyDecided => "already_decided",
     Expired => "expired", VerdictNotAllowed => "verdict_not_allowed",
     DigestDiffers => "digest_differs", NotApprovable => "not_approvable",
-    InvalidArgs => "invalid_args", BusUnreachable => "bus_unreachable", ReadOnly => "read_only",
+    InvalidArgs => "invalid_args", BusUnreachable => "bus_unreachable", NotReady => "not_ready",
+    ReadOnly => "read_only",
 });
 
 impl ErrorCode {
@@ -63,7 +66,7 @@ impl ErrorCode {
             | Self::DigestDiffers
             | Self::NotApprovable
             | Self::InvalidArgs => 6,
-            Self::BusUnreachable => 7,
+            Self::BusUnreachable | Self::NotReady => 7,
             Self::ReadOnly => 8,
         }
     }

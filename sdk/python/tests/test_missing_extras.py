@@ -25,4 +25,4 @@ def test_the_error_names_the_extra(module, framework, extra):
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode == 1
     assert "ImportError: " in ended.stderr.splitlines()[-1]
-    assert f"countersign[{extra}]" in ended.stderr.splitlines()[-1]
+    assert f"countersign-sdk[{extra}]" in ended.stderr.splitlines()[-1]

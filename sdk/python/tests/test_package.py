@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -41,3 +42,23 @@ def test_its_description_links_nothing_that_only_the_repository_has(built):
     with zipfile.ZipFile(wheel) as archive:
         (info,) = (entry for entry in archive.namelist() if entry.endswith(".dist-info/METADATA"))
         assert "](../" not in archive.read(info).decode()
+
+
+NAMED = re.compile(r"countersign\[|(?<!apt )install\s+(?:-\S+\s+)*['\"]?countersign(?![\w./-])")
+
+
+def test_nothing_names_the_package_of_other_people():
+    folders = ["docs", "examples", "sdk", "src-tauri/src", "crates", "ui/src"]
+    endings = {".md", ".rs", ".py", ".toml", ".ts", ".tsx", ".json", ".sh"}
+    tracked = subprocess.run(
+        ["git", "ls-files", "README.md", *folders], cwd=REPOSITORY, check=True, capture_output=True, text=True
+    )
+    files = [REPOSITORY / name for name in tracked.stdout.splitlines()]
+    wrong = [
+        f"{file.relative_to(REPOSITORY)}: {found[0]}"
+        for file in files
+        if file.suffix in endings and file.is_file() and "tests" not in file.parts
+        for found in [NAMED.search(file.read_text(encoding="utf-8"))]
+        if found
+    ]
+    assert not wrong, wrong

@@ -31,7 +31,7 @@ pub(crate) use ask::Ask;
 pub(crate) use bridge::{Bridge, Commonground, Register};
 pub(crate) use bypass::{Bypass, EndBypass};
 pub(crate) use connect::{ConfigTarget, Connect, Disconnect, Mode, Scope as SettingsScope};
-pub(crate) use doctor::Doctor;
+pub(crate) use doctor::{Doctor, Status};
 pub(crate) use feeds::Feeds;
 pub(crate) use gateway::{Gateway, GatewayFolder, GatewayRun, GatewayTokens};
 pub(crate) use history::{Export, History};
@@ -48,7 +48,7 @@ pub(crate) use verdicts::{Approve, Deny, Respond, Scope, Verdict};
 const EXIT_CODES: &str = "\
 Exit codes: 0 done; 1 failed; 2 wrong usage, wrong environment or an ambiguous id; 3 not found;
 4 already decided; 5 expired; 6 verdict not allowed, digest differs, not approvable or invalid
-arguments; 7 the bus cannot be reached (a decision is queued); 8 read-only.
+arguments; 7 the bus cannot be reached (a decision is queued), or not ready; 8 read-only.
 
 Settings: a flag wins over the environment, the environment over config.toml in the data folder.
 COUNTERSIGN_NATS_SERVER names the nats-server program to run; RUST_LOG sets what is logged.";
@@ -57,7 +57,7 @@ COUNTERSIGN_NATS_SERVER names the nats-server program to run; RUST_LOG sets what
 ///
 /// Without a command it opens the window.
 #[derive(Debug, Parser)]
-#[command(name = "countersign", version, after_long_help = EXIT_CODES)]
+#[command(name = "countersign", version, long_version = super::version::long(), after_long_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
@@ -148,7 +148,7 @@ pub(crate) enum Command {
     /// Exits 0 with JSON on standard output, or 2 with the reason on standard error, which refuses the call.
     Hook(Hook),
     /// Show the bus, the streams, waiting requests, alarms and the audit head.
-    Status,
+    Status(Status),
     /// List the waiting requests, earliest deadline first.
     Inbox(Inbox),
     /// Show one request in full: request, decision, delivery, warnings.

@@ -3,7 +3,9 @@
 //! Never writes a file that it could not read whole, nor one without a copy of what was there.
 
 mod frameworks;
+mod passing;
 pub(super) mod place;
+mod record;
 
 use std::path::Path;
 
@@ -21,6 +23,7 @@ use super::enroll::key;
 use super::failure::Failure;
 use super::gate;
 use super::output::Output;
+use passing::{Stay, stay};
 use place::{Target, file_of};
 
 /// Seconds that a hook has beside the answer.
@@ -48,6 +51,15 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
         .join(agent.workspace.to_string())
         .join(agent.agent.to_string())
         .join("agent.json");
+    if framework.is_none() {
+        let executable =
+            std::env::current_exe().map_err(|error| Failure::environment(error.to_string()))?;
+        match stay(&executable, |name| std::env::var_os(name)) {
+            Stay::Cache => return Err(Failure::environment(passing::FROM_A_CACHE)),
+            Stay::NodeVersion => out.caution(passing::OF_A_NODE),
+            Stay::Lasting => {}
+        }
+    }
     let target = match (of_program, &framework) {
         (Some(program), _) => Some(Target::read(&file_of(program, asked.place.scope)?)?),
         (None, None) => Some(Target::read(mcp_file(&asked.place)?)?),
@@ -90,6 +102,7 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
         return frameworks::print(out, &asked.name, &agent_json);
     };
     let (backup, changed) = target.write(Some(&new))?;
+    record::keep(settings, &asked.name, &target.file, true)?;
     print_change(out, &target, backup.as_deref(), Some(&agent_json), changed)?;
     let mut gate = asked.name.clone();
     match of_program {
@@ -134,33 +147,79 @@ pub(crate) async fn run(settings: &Settings, out: Output, asked: Connect) -> Res
 }
 
 /// Takes our entries out.
-pub(crate) fn undo(out: Output, asked: &Disconnect) -> Result<(), Failure> {
-    let of_program = program(&asked.name).ok();
+pub(crate) fn undo(settings: &Settings, out: Output, asked: &Disconnect) -> Result<(), Failure> {
+    let Some(name) = &asked.name else {
+        return undo_all(settings, out, asked.dry_run);
+    };
+    let of_program = program(name).ok();
     let file = match of_program {
         Some(program) => file_of(program, asked.place.scope)?,
-        None if asked.name == MCP => mcp_file(&asked.place)?.to_owned(),
+        None if name == MCP => mcp_file(&asked.place)?.to_owned(),
         None => {
-            return Err(Failure::usage(format!(
-                "{:?} has no settings file",
-                asked.name
-            )));
+            return Err(Failure::usage(format!("{name:?} has no settings file")));
         }
     };
     let target = Target::read(&file)?;
     let Some(text) = target.text.as_deref() else {
         return print_change(out, &target, None, None, false);
     };
-    let new = match of_program {
-        Some(program) => countersign_hooks::disconnect(program, text),
-        None => disconnect_mcp(text, &asked.place.server).map(Some),
-    };
-    let new = new.map_err(|why| target.unreadable(&why))?;
+    let new = without_ours(name, &target, text, &asked.place.server)?;
     if asked.dry_run {
         print!("{}", new.unwrap_or_default());
         return Ok(());
     }
     let (backup, changed) = target.write(new.as_deref())?;
+    if asked.place.server.is_empty() {
+        record::keep(settings, name, &target.file, false)?;
+    }
     print_change(out, &target, backup.as_deref(), None, changed)
+}
+
+/// What a file holds without our entries; none where nothing else was in it.
+fn without_ours(
+    name: &str,
+    target: &Target,
+    text: &str,
+    servers: &[String],
+) -> Result<Option<String>, Failure> {
+    let new = match program(name) {
+        Ok(program) => countersign_hooks::disconnect(program, text),
+        Err(_) => disconnect_mcp(text, servers).map(Some),
+    };
+    new.map_err(|why| target.unreadable(&why))
+}
+
+/// Takes them out of every file, a line each; one that cannot be changed keeps no other back.
+fn undo_all(settings: &Settings, out: Output, dry_run: bool) -> Result<(), Failure> {
+    let mut failed = Ok(());
+    for (name, file) in record::all(settings) {
+        let undone = || {
+            let target = Target::read(&file)?;
+            let text = target.text.as_deref().unwrap_or_default();
+            let new = without_ours(&name, &target, text, &[])?;
+            if new.as_deref() == Some(text) {
+                return record::keep(settings, &name, &file, false);
+            }
+            if dry_run {
+                return Ok(out.line(&format!("{}: {name} is connected", file.display()))?);
+            }
+            let (backup, changed) = target.write(new.as_deref())?;
+            record::keep(settings, &name, &file, false)?;
+            match (out.json, &backup) {
+                (false, Some(backup)) => Ok(out.line(&format!(
+                    "{} changed; the previous version is in {}",
+                    file.display(),
+                    backup.display()
+                ))?),
+                _ => print_change(out, &target, backup.as_deref(), None, changed),
+            }
+        };
+        if let Err(failure) = undone() {
+            out.caution(&failure.text());
+            failed = Err(Failure::Printed(ErrorCode::InvalidArgs));
+        }
+    }
+    failed
 }
 
 async fn enrolled(

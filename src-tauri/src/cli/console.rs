@@ -62,7 +62,15 @@ pub(crate) async fn reading<T>(
     work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let app = App::read(options(settings)?, with_bus).await?;
-    finish(app, work).await
+    finish(app, async |app| match work(app).await {
+        // What a newer version's store lacks, or has elsewhere, looks like a damage.
+        Err(failure @ Failure::Reported { .. }) => match app.newer_store().await {
+            Ok(Some(fault)) => Err(fault.into()),
+            _ => Err(failure),
+        },
+        done => done,
+    })
+    .await
 }
 
 /// Works beside the running console, or starts what is needed and stops it again.

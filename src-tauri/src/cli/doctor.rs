@@ -21,6 +21,7 @@ use super::failure::Failure;
 use super::feeds;
 use super::gate;
 use super::output::{Output, doubtful, plain, wrong};
+use super::version;
 
 /// How a check ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,8 @@ pub(crate) async fn run(settings: &Settings, out: Output, wanted: Doctor) -> Res
         return gate::run(settings, out, name, &wanted).await;
     }
     let (agent_json, with_feeds) = (wanted.agent_json, wanted.feeds);
-    let mut found = folder::checks(settings);
+    let mut found = vec![Check::new("install", Verdict::Ok, version::installed())];
+    found.extend(folder::checks(settings));
     found.extend(folder::reader(settings));
     if settings.nats_url.is_none() {
         found.push(checks::nats_server().await);

@@ -119,6 +119,9 @@ fn shown(code: ErrorCode, message: &str, json: bool, waiting: &[WaitingCall]) ->
             error["error"]["decides_waiting"] = json!(ids(waiting));
         }
         json_ascii_safe(&error)
+    } else if code == ErrorCode::NotReady {
+        // One word, for scripts.
+        message
     } else {
         format!("countersign: {message}")
     }

@@ -49,6 +49,7 @@ mod show;
 mod status;
 mod trace;
 mod unread;
+mod version;
 mod watch;
 mod when;
 
@@ -146,7 +147,8 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Mcp(wanted) => mcp::permission(settings, out, wanted).await,
         Command::McpProxy(wanted) => mcp::proxy(settings, out, wanted).await,
         Command::Bridge(what) => bridge::run(out, what).await,
-        Command::Status => status::run(settings, out).await,
+        Command::Status(asked) if asked.ready => status::ready(settings).await,
+        Command::Status(_) => status::run(settings, out).await,
         Command::Inbox(inbox) => read::inbox(settings, out, inbox).await,
         Command::Show(show) => show::run(settings, out, &show).await,
         Command::Approve(approve) => decide::approve(settings, out, approve).await,
@@ -160,7 +162,7 @@ async fn one(command: Command, settings: &Settings, out: Output) -> Result<(), F
         Command::Trace(id) => trace::run(settings, out, &id.id).await,
         Command::Agents => agents::run(settings, out).await,
         Command::Connect(asked) => connect::run(settings, out, asked).await,
-        Command::Disconnect(asked) => connect::undo(out, &asked),
+        Command::Disconnect(asked) => connect::undo(settings, out, &asked),
         Command::Enroll(enroll) => enroll::enroll(settings, out, enroll).await,
         Command::Revoke(revoke) => enroll::revoke(settings, out, &revoke).await,
         Command::Operators(command) => operators::run(settings, out, command).await,

@@ -6,12 +6,13 @@ use countersign_core::domain::alarm::sentence;
 use countersign_core::identity::Kept;
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::hex;
-use countersign_wire::{AgentControl, without_login};
+use countersign_wire::{AgentControl, ErrorCode, without_login};
 use serde_json::{Map, Value, json};
 
 use super::config::Settings;
 use super::console::{outside_server, reading};
 use super::failure::Failure;
+use super::gate::console_runs;
 use super::output::{Output, doubtful, plain, table, wrong};
 use super::reader;
 use super::when;
@@ -63,6 +64,32 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
         streams.add_row([name.clone(), last, at.projected_seq.to_string()]);
     }
     Ok(out.table(&streams)?)
+}
+
+/// Ends well only while a console of this folder takes decisions.
+pub(crate) async fn ready(settings: &Settings) -> Result<(), Failure> {
+    if !console_runs(settings) {
+        return Err(Failure::new(ErrorCode::NotReady, "no_console"));
+    }
+    if let Some(why) = outside_server(settings) {
+        return Err(Failure::environment(why));
+    }
+    let status = reading(settings, true, async |app| Ok(app.status().await?)).await?;
+    let no_writes = status.read_only.is_some() || status.store_failed.is_some();
+    match missing(status.connected, status.caught_up, no_writes) {
+        Some(word) => Err(Failure::new(ErrorCode::NotReady, word)),
+        None => Ok(()),
+    }
+}
+
+/// What a console lacks to take decisions.
+fn missing(connected: bool, caught_up: bool, no_writes: bool) -> Option<&'static str> {
+    match (connected, no_writes, caught_up) {
+        (false, ..) => Some("bus_disconnected"),
+        (_, true, _) => Some("read_only"),
+        (_, _, false) => Some("catching_up"),
+        _ => None,
+    }
 }
 
 /// The bus that could not be reached: the one that was named, or that of the console which runs here.
@@ -258,4 +285,17 @@ fn lines(status: &Status) -> Vec<(&'static str, String)> {
         lines.push(("", sentence(&alarm.code, &alarm.subject)));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missing;
+
+    #[test]
+    fn the_first_thing_that_a_console_lacks_is_named() {
+        assert_eq!(missing(true, true, false), None);
+        assert_eq!(missing(false, false, true), Some("bus_disconnected"));
+        assert_eq!(missing(true, false, true), Some("read_only"));
+        assert_eq!(missing(true, false, false), Some("catching_up"));
+    }
 }

@@ -1570,7 +1570,7 @@ entries: Array<ArgEntry>, };
 /**
  * Why a command did not do what was asked.
  */
-export type ErrorCode = "failed" | "usage" | "environment" | "ambiguous_id" | "not_found" | "already_decided" | "expired" | "verdict_not_allowed" | "digest_differs" | "not_approvable" | "invalid_args" | "bus_unreachable" | "read_only";
+export type ErrorCode = "failed" | "usage" | "environment" | "ambiguous_id" | "not_found" | "already_decided" | "expired" | "verdict_not_allowed" | "digest_differs" | "not_approvable" | "invalid_args" | "bus_unreachable" | "not_ready" | "read_only";
 
 /**
  * Asks for an export of all that passes a filter.

@@ -12,7 +12,7 @@ use crate::domain::Timestamp;
 use crate::domain::controls::Controls;
 use crate::runtime::{App, Role};
 use crate::store::alarms::Alarm;
-use crate::store::{agents, audit, bus_stream, meta, outbox, requests, unknown_step};
+use crate::store::{agents, audit, bus_stream, meta, newer, outbox, requests};
 
 pub use crate::domain::stall::ALIVE_MS;
 
@@ -134,9 +134,9 @@ impl App {
         })
     }
 
-    /// The last migration of the store that only a newer version knows.
-    pub async fn newer_store(&self) -> Result<Option<i64>, Fault> {
-        Ok(unknown_step(self.reader()).await?)
+    /// What is wrong with a store that a newer version wrote; none of this version or an older one.
+    pub async fn newer_store(&self) -> Result<Option<Fault>, Fault> {
+        Ok(newer(self.reader()).await?.map(Fault::from))
     }
 
     /// Why the oldest decision or vote that the bus has not taken is not there; none while all go out.

@@ -92,7 +92,10 @@ impl App {
         let running = data.is_running();
         let reader = store::open_read_only(&data.database()).await?;
         let identity = Identity::load(&data, &options.operator)?;
-        let parts = parts(&options, identity, reader).await?;
+        let parts = match parts(&options, identity, reader.clone()).await {
+            Ok(parts) => parts,
+            Err(fault) => return Err(store::newer(&reader).await?.map_or(fault, Fault::from)),
+        };
         let app = assemble(options, data, Role::Reader, None, parts.shared, None);
         if with_bus && (running || app.inner.options.nats_url.is_some()) {
             app.meet_bus(&parts.clock).await;

@@ -138,3 +138,57 @@ async fn a_step_that_was_changed_or_is_unknown_is_refused_as_before() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_store_of_a_newer_version_is_refused_by_its_version_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = connected(&folder.path().join("newer.db")).await;
+    let first = (
+        "create meta",
+        "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT)",
+    );
+    let ours = steps(&[first]);
+    let all = steps(&[first, ("drop much", "CREATE TABLE instead(a)")]);
+    bring_up(&all, &mut store, &Updates::default())
+        .await
+        .unwrap();
+    let words = |by: &str| {
+        format!(
+            "last written by Countersign {by}, and this is {}: there is no way back",
+            env!("CARGO_PKG_VERSION")
+        )
+    };
+    let refused = refuse_newer(&ours, &mut store)
+        .await
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains(&words("of a newer version")), "{refused}");
+    sqlx::query("INSERT INTO meta VALUES ('written_by', '0.3.0')")
+        .execute(&mut store)
+        .await
+        .unwrap();
+    for refused in [
+        bring_up(&ours, &mut store, &Updates::default()).await,
+        refuse_older(&ours, &mut store).await,
+    ] {
+        let refused = refused.unwrap_err();
+        assert!(refused.to_string().contains(&words("0.3.0")), "{refused}");
+        let fault = countersign_domain::Fault::from(refused);
+        assert_eq!(fault.code.as_str(), "read_only");
+        assert!(!fault.message.contains("migration"), "{}", fault.message);
+    }
+    assert_eq!(done(&mut store).await, [1, 2]);
+    // What has no steps yet is nobody's.
+    let mut fresh = connected(&folder.path().join("fresh.db")).await;
+    refuse_newer(&ours, &mut fresh).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_store_names_the_version_that_opened_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (writer, reader) = pool::open(&folder.path().join("own.db")).await.unwrap();
+    let by = crate::meta::get(&reader, WRITTEN_BY).await.unwrap();
+    assert_eq!(by.as_deref(), Some(env!("CARGO_PKG_VERSION")));
+    assert!(newer(&reader).await.unwrap().is_none());
+    writer.close().unwrap();
+}

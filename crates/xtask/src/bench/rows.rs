@@ -3,7 +3,7 @@
 use super::table::Goal;
 
 /// The figure's name, what the table calls it, and its goal.
-pub(super) const ROWS: [(&str, &str, Goal); 53] = [
+pub(super) const ROWS: [(&str, &str, Goal); 55] = [
     (
         "accepted_one_per_s",
         "accepted /s, one agent, each awaited",
@@ -135,6 +135,16 @@ pub(super) const ROWS: [(&str, &str, Goal); 53] = [
         Goal::AtMost(10.0),
     ),
     ("metrics_kib", "the page, KiB", Goal::AtMost(64.0)),
+    (
+        "webhook_events_per_s",
+        "webhook events a second to one receiver",
+        Goal::AtLeast(1_000.0),
+    ),
+    (
+        "webhook_p95_ms",
+        "event's row to receiver, p95 ms",
+        Goal::AtMost(250.0),
+    ),
     (
         "window_process_mib",
         "console with a window, MiB",

@@ -37,10 +37,14 @@ pub(crate) struct Connect {
 #[derive(Debug, Args)]
 pub(crate) struct Disconnect {
     /// claude-code, codex, gemini, cursor, copilot, opencode or mcp.
-    pub(crate) name: String,
+    #[arg(required_unless_present = "all")]
+    pub(crate) name: Option<String>,
+    /// Remove them from every settings file that `connect` wrote into.
+    #[arg(long, conflicts_with_all = ["name", "scope", "file", "server"])]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) place: ConfigTarget,
-    /// Print the resulting file and change nothing.
+    /// Print the resulting file, or with --all the names of the files, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

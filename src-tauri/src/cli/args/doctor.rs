@@ -1,8 +1,17 @@
-//! Arguments of `doctor`.
+//! Arguments of `doctor` and `status`.
 
 use std::path::PathBuf;
 
 use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    /// Print nothing: exit with 0 only while a console runs on this folder, is connected and has read everything.
+    ///
+    /// Else with 7 and one word on standard error: no_console, bus_disconnected, catching_up or read_only.
+    #[arg(long)]
+    pub(crate) ready: bool,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {

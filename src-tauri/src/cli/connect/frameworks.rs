@@ -1,4 +1,6 @@
 //! Frameworks: what to install and the two lines to add.
+//!
+//! The SDK is in no registry yet: what is named is its folder in a checkout.
 
 use std::path::Path;
 
@@ -7,14 +9,13 @@ use serde_json::{Value, json};
 use super::super::failure::Failure;
 use super::super::output::Output;
 
-/// Name, line that installs, and two lines of code in which `AGENT_JSON` is the path.
-type Framework = (&'static str, &'static str, [&'static str; 2]);
+/// Name, which is the SDK's extra too, and two lines of code in which `AGENT_JSON` is the path.
+type Framework = (&'static str, [&'static str; 2]);
 
 const PYTHON_GATE: &str = "gate = await stack.enter_async_context(Gate.connect(AGENT_JSON))";
 const FRAMEWORKS: [Framework; 7] = [
     (
         "pydantic-ai",
-        "pip install 'countersign[pydantic-ai]'",
         [
             PYTHON_GATE,
             "agent = Agent(model, tools=tools, capabilities=[CountersignApproval(gate)])",
@@ -22,7 +23,6 @@ const FRAMEWORKS: [Framework; 7] = [
     ),
     (
         "langgraph",
-        "pip install 'countersign[langgraph]'",
         [
             PYTHON_GATE,
             "agent = create_agent(model, tools, middleware=[CountersignMiddleware(gate)])",
@@ -30,7 +30,6 @@ const FRAMEWORKS: [Framework; 7] = [
     ),
     (
         "openai-agents",
-        "pip install 'countersign[openai-agents]'",
         [
             PYTHON_GATE,
             "agent = Agent(name=\"agent\", tools=gated(gate, tools))",
@@ -38,7 +37,6 @@ const FRAMEWORKS: [Framework; 7] = [
     ),
     (
         "inspect-ai",
-        "pip install 'countersign[inspect-ai]'",
         [
             "export COUNTERSIGN_AGENT_JSON=AGENT_JSON",
             "inspect eval task.py --approval countersign/console",
@@ -46,12 +44,10 @@ const FRAMEWORKS: [Framework; 7] = [
     ),
     (
         "claude-agent-sdk",
-        "pip install 'countersign[claude-agent-sdk]'",
         [PYTHON_GATE, "options = ClaudeGate(gate).options()"],
     ),
     (
         "selectools",
-        "pip install 'countersign[selectools]'",
         [
             PYTHON_GATE,
             "see docs/guides/selectools.md for the agent's configuration",
@@ -59,7 +55,6 @@ const FRAMEWORKS: [Framework; 7] = [
     ),
     (
         "kate",
-        "pip install 'countersign[kate]'",
         [
             PYTHON_GATE,
             "see docs/guides/kate.md for the agent's configuration",
@@ -77,9 +72,10 @@ pub(super) fn names() -> String {
 
 /// Prints what to do; no file of the person's changes.
 pub(super) fn print(out: Output, name: &str, agent_json: &Path) -> Result<(), Failure> {
-    let Some((_, install, lines)) = find(name) else {
+    let Some((extra, lines)) = find(name) else {
         return Ok(());
     };
+    let install = format!("pip install './sdk/python[{extra}]'");
     let path = agent_json.display().to_string();
     let quoted = Value::from(path.as_str()).to_string();
     let lines = lines.map(|line| {
@@ -92,10 +88,7 @@ pub(super) fn print(out: Output, name: &str, agent_json: &Path) -> Result<(), Fa
             "install": install, "lines": lines,
         }))?);
     }
-    for line in [install]
-        .into_iter()
-        .chain(lines.iter().map(String::as_str))
-    {
+    for line in [&install].into_iter().chain(&lines) {
         out.line(line)?;
     }
     Ok(())

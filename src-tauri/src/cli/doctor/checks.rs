@@ -343,12 +343,7 @@ pub(super) fn clock(app: &App) -> Check {
 pub(super) async fn store(app: &App) -> Check {
     match app.newer_store().await {
         Ok(None) => Check::new("store", Fine, "of this version or an older one"),
-        Ok(Some(step)) => {
-            let detail = format!(
-                "a newer version of Countersign wrote the database (step {step}): no console starts on it with this one; use that version, or restore a backup"
-            );
-            Check::new("store", Failed, detail)
-        }
+        Ok(Some(fault)) => Check::new("store", Failed, fault.message),
         Err(error) => Check::new("store", Failed, error.to_string()),
     }
 }

@@ -12,7 +12,7 @@ from typing import Any
 try:
     from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, PermissionResultAllow, PermissionResultDeny
 except ImportError as error:
-    raise ImportError("the Claude Agent SDK is missing: pip install 'countersign[claude-agent-sdk]'") from error
+    raise ImportError("the Claude Agent SDK is missing: pip install 'countersign-sdk[claude-agent-sdk]'") from error
 
 from ..digest import args_digest
 from ..errors import CountersignError

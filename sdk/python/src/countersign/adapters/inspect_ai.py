@@ -17,7 +17,7 @@ from typing import Any
 try:
     from inspect_ai.approval import Approval, Approver, approver
 except ImportError as error:
-    raise ImportError("Inspect AI is missing: pip install 'countersign[inspect-ai]'") from error
+    raise ImportError("Inspect AI is missing: pip install 'countersign-sdk[inspect-ai]'") from error
 
 from inspect_ai.event import ToolEvent
 from inspect_ai.hooks import Hooks, SampleEnd, SampleEvent, hooks

@@ -22,7 +22,7 @@ try:
     from projectkate import LocalTool, ToolLoopResult, ToolResult
     from projectkate.models import ToolCredentialStatus  # type: ignore[import-untyped,unused-ignore]
 except ImportError as missing:
-    raise ImportError("countersign.adapters.kate needs the extra `kate`: install countersign[kate]") from missing
+    raise ImportError("countersign.adapters.kate needs the extra `kate`: install countersign-sdk[kate]") from missing
 
 from ..enrolment import Enrolment
 from ..errors import ArgumentsChangedError, InvalidRequestError, NotAllowedError

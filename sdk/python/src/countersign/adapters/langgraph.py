@@ -1,4 +1,4 @@
-"""Approval of LangChain and LangGraph tool calls by a person (`pip install countersign[langgraph]`)."""
+"""Approval of LangChain and LangGraph tool calls by a person (`pip install countersign-sdk[langgraph]`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ try:
     from langgraph.types import Command
     from pydantic import BaseModel, ValidationError
 except ImportError as error:
-    raise ImportError("the adapter needs LangGraph: pip install 'countersign[langgraph]'") from error
+    raise ImportError("the adapter needs LangGraph: pip install 'countersign-sdk[langgraph]'") from error
 
 from ..gate import Gate
 from ..refusal import as_text, edit_notice, refusal_text

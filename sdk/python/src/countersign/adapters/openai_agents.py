@@ -17,7 +17,7 @@ from typing import Any
 try:
     import agents
 except ImportError as error:
-    raise ImportError("the OpenAI Agents SDK is missing: pip install 'countersign[openai-agents]'") from error
+    raise ImportError("the OpenAI Agents SDK is missing: pip install 'countersign-sdk[openai-agents]'") from error
 
 from agents import Agent, FunctionTool, HostedMCPTool, ModelBehaviorError, RunResult, RunState, Tool
 from agents.tool import invoke_function_tool

@@ -1,4 +1,4 @@
-"""Approval of pydantic-ai tool calls by a person (`pip install countersign[pydantic-ai]`)."""
+"""Approval of pydantic-ai tool calls by a person (`pip install countersign-sdk[pydantic-ai]`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ try:
     from pydantic_ai.tools import DeferredToolRequests, DeferredToolResults, ToolApproved, ToolDefinition, ToolDenied
     from pydantic_ai.tools import RunContext as Context
 except ImportError as error:
-    raise ImportError("the adapter needs pydantic-ai: pip install 'countersign[pydantic-ai]'") from error
+    raise ImportError("the adapter needs pydantic-ai: pip install 'countersign-sdk[pydantic-ai]'") from error
 
 from ..errors import ArgumentsChangedError
 from ..gate import Gate

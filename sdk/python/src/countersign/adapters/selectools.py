@@ -26,7 +26,7 @@ try:
     from selectools.cancellation import CancellationToken  # type: ignore[import-untyped,unused-ignore]
     from selectools.policy import ApprovalRequest, ToolPolicy  # type: ignore[import-untyped,unused-ignore]
 except ImportError as missing:
-    raise ImportError("the adapter needs selectools: pip install 'countersign[selectools]'") from missing
+    raise ImportError("the adapter needs selectools: pip install 'countersign-sdk[selectools]'") from missing
 
 from ..digest import args_digest, selectools64
 from ..enrolment import Enrolment

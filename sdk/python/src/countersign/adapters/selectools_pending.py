@@ -21,7 +21,7 @@ try:
         compute_args_digest,
     )
 except ImportError as missing:
-    raise ImportError("the adapter needs selectools: pip install 'countersign[selectools]'") from missing
+    raise ImportError("the adapter needs selectools: pip install 'countersign-sdk[selectools]'") from missing
 
 from ..digest import selectools64
 from ..errors import CountersignError, InvalidRequestError
