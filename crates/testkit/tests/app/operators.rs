@@ -1,23 +1,14 @@
 //! Operators as a log: who comes in, who leaves, and what their keys count for.
 
-use std::time::Duration;
-
 use countersign_core::App;
-use countersign_core::bus::{Bus, Founding, Publication};
-use countersign_core::data_dir::DataDir;
-use countersign_core::identity::{Identity, KeyChoice};
 use countersign_core::ops::realm::{Change, Limits, ListedState, operators_log};
 use countersign_testkit::TempData;
-use countersign_wire::realm::{Entry, Realm, SigningKey};
-use countersign_wire::{
-    ApprovalDecision, Context, DecidedBy, DecisionVerdict, Origin, PublicKey, RequestKey, Risk,
-    Sha256Digest, Timestamp, Verdict, decision_subject, realm_subject, sign,
-};
+use countersign_wire::realm::SigningKey;
+use countersign_wire::{PublicKey, Risk, Verdict, realm_subject};
 use nkeys::KeyPair;
-use serde_json::{Value, json};
-use uuid::Uuid;
+use serde_json::json;
 
-use crate::agent::{Agent, Desk, LIMIT, colleague, in_state, listed, troubles, verdict};
+use crate::agent::{Desk, LIMIT, colleague, in_state, listed, troubles, verdict};
 use crate::realm_log::{
     acceptance, ask, code, has_alarm, log_of, promote, put_approval, put_slot, retirement, sees,
     signed_entry, state_of, until,

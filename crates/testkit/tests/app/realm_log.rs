@@ -10,14 +10,14 @@ use countersign_core::ops::realm::{Change, Limits, ListedState, operators_log};
 use countersign_testkit::TempData;
 use countersign_wire::realm::{Entry, Realm, SigningKey};
 use countersign_wire::{
-    ApprovalDecision, Context, DecidedBy, DecisionVerdict, Origin, PublicKey, RequestKey, Risk,
+    ApprovalDecision, Context, DecidedBy, DecisionVerdict, Origin, PublicKey, RequestKey,
     Sha256Digest, Timestamp, Verdict, decision_subject, realm_subject, sign,
 };
 use nkeys::KeyPair;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::agent::{Agent, Desk, LIMIT, colleague, in_state, listed, troubles, verdict};
+use crate::agent::{Agent, Desk, LIMIT, listed, verdict};
 
 pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     let wait = async {
