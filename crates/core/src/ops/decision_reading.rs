@@ -3,9 +3,10 @@
 //! What verifies reads the same on every console, whoever decided. The first one that was stored counts, so whatever
 //! comes after a withdrawal reads as withdrawn.
 
-use countersign_wire::{DecisionFault, DecisionVerdict};
+use countersign_wire::{DecisionFault, DecisionVerdict, Effects, RequestFacts};
 
 use crate::domain::life_cycle::StoredAs;
+use crate::domain::{RequestRecord, Timestamp};
 
 /// How a stored message reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +15,22 @@ pub(super) struct Reading {
     /// The verdict as it reads everywhere.
     pub(super) effective: String,
     pub(super) fault: Option<DecisionFault>,
+}
+
+/// What a request says that what is stored at this moment is checked against; none where its digest cannot be read.
+pub(super) fn facts_of(record: &RequestRecord, stored_at: Timestamp) -> Option<RequestFacts> {
+    let digest = |text: &str| text.parse().ok();
+    Some(RequestFacts {
+        key: record.key.clone(),
+        request_digest: digest(&record.request_digest)?,
+        args_digest: record.args_digest.as_deref().and_then(digest),
+        deadline: record.deadline_for(stored_at).into(),
+        allowed: record.allowed,
+        approvals_required: record.approvals_required,
+        risk: record.risk,
+        effects: record.device_effects.unwrap_or(Effects::Irreversible),
+        webauthn: record.device_effects.is_some(),
+    })
 }
 
 /// Reads a verdict, or why the decision is void; `withdrawn` when a withdrawal was stored first (protocol, section 6).

@@ -10,7 +10,6 @@ use countersign_wire::{DecisionFault, Origin, RequestKey, Sha256Digest, Stream, 
 use serde_json::json;
 use uuid::Uuid;
 
-pub(in crate::ops) use self::verify::facts_of;
 use self::verify::{Stored, verify};
 use super::arrivals::{AFTER_DECISION, IGNORED};
 use super::attested::{self, StoredAt, stored_at};

@@ -13,7 +13,7 @@ use countersign_wire::{
 use serde_json::json;
 
 use super::attested::{self, StoredAt, stored_at};
-use super::decisions::facts_of;
+use super::decision_reading::facts_of;
 use super::incoming::{IncomingDecision, IncomingVote};
 use super::publisher::Settled;
 use super::writer_state::{CONFLICT, Tx, WriterState};

@@ -3,12 +3,12 @@
 //! This process's own decisions are verified too: keys, limits and stamps.
 
 use countersign_wire::{
-    DecisionCheck, DecisionFault, DecisionVerdict, Effects, Origin, RequestFacts, decision_subject,
+    DecisionCheck, DecisionFault, DecisionVerdict, Origin, RequestFacts, decision_subject,
     read_json, verify_decision,
 };
 
 use crate::domain::{RequestRecord, Timestamp};
-use crate::ops::decision_reading::{Reading, judge};
+use crate::ops::decision_reading::{Reading, facts_of, judge};
 use crate::ops::writer_state::WriterState;
 
 /// A decision as it is stored.
@@ -19,25 +19,6 @@ pub(super) struct Stored<'a> {
     pub(super) stored_at: Timestamp,
     /// The sequence at which the keys are looked at.
     pub(super) sequence: u64,
-}
-
-/// What a request says that what is stored at this moment is checked against; none where its digest cannot be read.
-pub(in crate::ops) fn facts_of(
-    record: &RequestRecord,
-    stored_at: Timestamp,
-) -> Option<RequestFacts> {
-    let digest = |text: &str| text.parse().ok();
-    Some(RequestFacts {
-        key: record.key.clone(),
-        request_digest: digest(&record.request_digest)?,
-        args_digest: record.args_digest.as_deref().and_then(digest),
-        deadline: record.deadline_for(stored_at).into(),
-        allowed: record.allowed,
-        approvals_required: record.approvals_required,
-        risk: record.risk,
-        effects: record.device_effects.unwrap_or(Effects::Irreversible),
-        webauthn: record.device_effects.is_some(),
-    })
 }
 
 /// What a stored decision means for its request: what it says where it verifies, void where it does not.

@@ -4,25 +4,13 @@ use countersign_wire::PublicKey;
 use countersign_wire::realm::{Does, Entry, Realm, Word};
 use serde_json::{Value, json};
 
+use super::keys::{fold, unsigned};
 use crate::domain::AlarmCode;
 use crate::ops::incoming::IncomingDecision;
 use crate::ops::job::BusBinding;
 use crate::ops::writer_state::{Tx, WriterState};
 use crate::store::realm_log::{self, SlotRow};
 use crate::store::{Connection, StoreError};
-
-/// The state that slots as they were kept lead to. What was no entry has no bytes and takes its place.
-pub(super) fn fold(mut log: Realm, rows: &[SlotRow]) -> Realm {
-    for row in rows {
-        let (slot, seq) = (unsigned(row.slot), unsigned(row.seq));
-        log.apply(slot, seq, row.message.as_deref().unwrap_or_default());
-    }
-    log
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
-}
 
 /// The state of a bus as the store has it, unless it is in memory already.
 pub(in crate::ops) fn restore(

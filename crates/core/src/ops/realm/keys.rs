@@ -10,9 +10,9 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::asks::Asked;
-use super::feed::fold;
 use crate::Fault;
 use crate::store::bus_stream::Position;
+use crate::store::realm_log::SlotRow;
 use crate::store::{Reader, meta, realm_log};
 
 /// What a key may do now.
@@ -189,6 +189,20 @@ impl TrustedKeys {
         })
         .collect()
     }
+}
+
+/// The state that slots as they were kept lead to. What was no entry has no bytes and takes its place.
+pub(super) fn fold(mut log: Realm, rows: &[SlotRow]) -> Realm {
+    for row in rows {
+        let (slot, seq) = (unsigned(row.slot), unsigned(row.seq));
+        log.apply(slot, seq, row.message.as_deref().unwrap_or_default());
+    }
+    log
+}
+
+/// A place as the store has it.
+pub(super) fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }
 
 /// The log as this folder kept it.

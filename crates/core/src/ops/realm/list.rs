@@ -6,8 +6,8 @@ use countersign_wire::realm::{Entry, Limits, Realm, SigningKey, Word};
 use countersign_wire::{KeyRole, Risk, Sha256Digest, Stream};
 
 use super::asks::{self, Asked};
-use super::feed::{fold, words};
-use super::keys::{KeyStatus, why_not};
+use super::feed::words;
+use super::keys::{KeyStatus, fold, why_not};
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::runtime::{App, Role};
