@@ -6,7 +6,6 @@ import asyncio
 import base64
 import contextlib
 import importlib.util
-import itertools
 import json
 import subprocess
 import sys
@@ -17,9 +16,11 @@ from pathlib import Path
 import nats
 import pytest
 from countersign import Enrolment, Gate
+from countersign.realm import Realm
 
 from console import Key
 from nats_server import REPOSITORY
+from played import Played, b64, ended, listed, record
 from test_console import SECONDS, RealConsole
 
 SCRIPT = REPOSITORY / "docs/verify-audit.py"
@@ -185,30 +186,38 @@ def test_a_vote_that_does_not_count_does_no_harm():
     payload = json.dumps({**decision, "decided_by": {"key": key.public}}).encode()
     vote = {"subject": subject, "key": key.public, "sig": key.sign("vote", realm, subject, payload)}
     vote["payload"] = base64.urlsafe_b64encode(payload).decode().rstrip("=")
-    auditor, at = script().Bundle([]), datetime.now(UTC)
+    auditor, place = script().Bundle([]), (5, False)
     auditor.realm = realm
-    auditor.operators = [{"key": key.public, "role": "human", "from": "2020-01-01T00:00:00Z"}]
-    assert auditor.counts_vote(vote, path, decision, at)
+    auditor.log.terms = {key.public: [{"operator": key.public, "role": "human", "since": 1, "until": None}]}
+    assert auditor.counts_vote(vote, path, decision, place)
     broken = [vote | {name: wrong} for name in vote for wrong in (None, 7, "", "é")]
     for other in [*broken, {}, None, [], "vote"]:
-        assert not auditor.counts_vote(other, path, decision, at), other
-    auditor.operators = []
-    assert not auditor.counts_vote(vote, path, decision, at), "of a key that nobody knows"
+        assert not auditor.counts_vote(other, path, decision, place), other
+    assert not auditor.counts_vote(vote, path, decision, (1, False)), "before its term"
+    auditor.log.terms = {}
+    assert not auditor.counts_vote(vote, path, decision, place), "of a key that nobody knows"
 
 
-def test_keys_that_took_over_from_each_other_are_one_voter():
-    keys, realm = [Key(), Key(), Key()], "a realm"
-    auditor, at = script().Bundle([]), datetime.now(UTC)
+def test_the_script_and_an_agent_make_the_same_terms_of_a_log():
+    ada, auto, grace, second, kay = (Key() for _ in range(5))
+    realm = "a realm"
+    log = Played(realm, ada, auto)
+    log.add(ada, operators=[record(realm, grace, "Grace"), record(realm, kay, "Kay", limits={"max_risk": "low"})])
+    log.add(grace, operators=[record(realm, grace, "Grace", listed(realm, second, "human", grace))])
+    log.add(ada, operators=[record(realm, kay, "Kay")])
+    log.add(second, operators=ended(grace))
+    auditor, state = script().Bundle([]), Realm(realm, log.digests[0])
     auditor.realm = realm
-    for old, new in itertools.pairwise(keys):
-        said = {"v": 1, "old": old.public, "new": new.public, "at": "2020-01-01T00:00:00Z"}
-        payload = json.dumps(said).encode()
-        sig = old.sign("policy", realm, f"$KV.CS_POLICY.operators.{new.public}", payload)
-        word = {"payload": base64.urlsafe_b64encode(payload).decode().rstrip("="), "key": old.public, "sig": sig}
-        entry = {"key": new.public, "role": "human", "from": "2020-01-01T00:00:00Z", "takes_over": word}
-        auditor.operators.append(entry)
-    assert {auditor.voter(key.public, at) for key in keys} == {keys[0].public}
-    assert auditor.voter(keys[2].public, datetime(2019, 1, 1, tzinfo=UTC)) == keys[2].public
-    for wrong in (None, 7, {}, auditor.operators[0]["takes_over"]):
-        auditor.operators[1]["takes_over"] = wrong
-        assert auditor.voter(keys[2].public, at) == keys[2].public
+    for n, message in enumerate(log.messages, 1):
+        assert state.apply(n, 10 * n, message) == "ok"
+        line = {"n": n, "seq": 10 * n, "word": "ok", "digest": log.digests[n - 1], "message": b64(message)}
+        auditor.log.entry(line)
+    terms = {
+        key: [(term["operator"], term["since"], term["until"]) for term in terms]
+        for key, terms in auditor.log.terms.items()
+    }
+    assert terms == {
+        key: [(term.operator, term.since, term.until) for term in terms] for key, terms in state.terms.items()
+    }
+    with pytest.raises(Exception, match="follow"):
+        auditor.log.entry(line)
