@@ -83,11 +83,20 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     let page = Page::open().await;
     let good = page.agent("acme/good").await;
     let low = ("pay", "low");
-    let bad = paying("Hallberg", "DE666", "Dear Ann\npay\nBye");
-    good.ask("own", low, paying("Hallberg", "DE1", "Dear Ann\nsend\nBye"))
-        .await;
+    let bad = paying("Hallberg", "DE12500105170648489890", "Dear Ann\npay\nBye");
+    good.ask(
+        "own",
+        low,
+        paying("Hallberg", "DE89370400440532013000", "Dear Ann\nsend\nBye"),
+    )
+    .await;
     decide(&page, "own", Verdict::Approve, "").await;
-    good.ask("other", low, paying("Nordwind", "DE2", "")).await;
+    good.ask(
+        "other",
+        low,
+        paying("Nordwind", "DE75512108001245126199", ""),
+    )
+    .await;
     decide(&page, "other", Verdict::Approve, "").await;
     good.ask("bad", low, bad.clone()).await;
     page.in_state("bad", "pending").await;
