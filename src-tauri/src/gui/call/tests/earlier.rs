@@ -94,7 +94,7 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     good.ask(
         "other",
         low,
-        paying("Nordwind", "DE75512108001245126199", ""),
+        paying("Nordwind", "DE89370400440532013000", ""),
     )
     .await;
     decide(&page, "other", Verdict::Approve, "").await;
