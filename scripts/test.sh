@@ -170,8 +170,8 @@ first_lane() {
 python_tests() {
   step "Python: tests" sdk_tests "!($frameworks)" sdk
   step "bridge: tests" process_tests bridge
-  step "coding agents: tests" process_tests agents
 }
+agent_tests() { step "coding agents: tests" process_tests agents; }
 docs_lane() { step "Rust docs" rust_docs; }
 framework_tests() { step "Python: tests of frameworks" sdk_tests "$frameworks" frameworks; }
 
@@ -188,6 +188,7 @@ joined
 step "Rust tests" rust_tests
 step "Rust examples in docs" rust_examples
 # While the tests of one lane wait for a deadline or a program, those of the other work.
+beside agent_tests
 beside python_tests
 beside framework_tests
 beside docs_lane

@@ -15,8 +15,8 @@ use countersign_core::{App, Fault};
 use countersign_wire::{Sha256Digest, json_ascii_safe};
 use serde_json::{Map, Value, json};
 
-use crate::cli::line::{add_findings, add_repeats, fields};
 use crate::cli::plain;
+use countersign_view::terminal::line::{add_findings, add_repeats, fields};
 
 /// Requests in memory at once.
 const PAGE: i64 = 500;

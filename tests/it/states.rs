@@ -88,28 +88,6 @@ async fn a_damaged_database_is_said_so_and_not_mended() {
     desk.show_in_state("r1", "pending");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
-    let desk = filled().await;
-    let store = format!("sqlite://{}", desk.path().join("countersign.db").display());
-    let mut store = SqliteConnection::connect(&store).await.unwrap();
-    sqlx::query(
-        "INSERT INTO _sqlx_migrations(version, description, success, checksum, execution_time)
-         VALUES (29990101000000, 'of a later version', 1, x'00', 0)",
-    )
-    .execute(&mut store)
-    .await
-    .unwrap();
-    store.close().await.unwrap();
-    let found = desk.run(&["serve", "--json"]);
-    let (exit, _, message) = found.error();
-    assert_ne!(exit, 0);
-    assert!(
-        message.contains("use the version that wrote it"),
-        "{message}"
-    );
-}
-
 /// Nobody writes where the superuser may: then the program runs as somebody else.
 fn as_owner(desk: &Desk, arguments: &[&str]) -> Ended {
     const NOBODY: u32 = 65_534;

@@ -65,7 +65,7 @@ impl Source {
         let head = audit::current_head(desk.store()).await?.seq;
         let log = match self.log.take() {
             Some(log) => log,
-            None => Arc::new(LogSync::of(desk.store())?),
+            None => Arc::new(desk.store().log()?),
         };
         let synced = tokio::task::spawn_blocking(move || log.sync().map(|()| log)).await;
         let synced =

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Reader, StoreError};
+use super::StoreError;
 
 /// The write-ahead log of a database that is open here.
 #[derive(Debug)]
@@ -22,21 +22,20 @@ pub struct LogSync {
 }
 
 impl LogSync {
-    /// Of the database that these connections read.
+    /// Of this database.
     ///
     /// # Errors
     /// [`StoreError::NotDurable`] when it has no log.
-    pub fn of(reader: &Reader) -> Result<Self, StoreError> {
-        let options = reader.0.connect_options();
-        Self::beside(options.get_filename()).map_err(failed)
-    }
-
-    pub(super) fn beside(database: &Path) -> io::Result<Self> {
+    pub(super) fn beside(database: &Path) -> Result<Self, StoreError> {
         let mut log = database.as_os_str().to_owned();
         log.push("-wal");
         Ok(Self {
             // Nothing is written through it; some systems bring to the disk only what may be written.
-            log: OpenOptions::new().read(true).write(true).open(log)?,
+            log: OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(log)
+                .map_err(failed)?,
             folder: database
                 .parent()
                 .filter(|folder| !folder.as_os_str().is_empty())
@@ -80,7 +79,7 @@ mod tests {
     #[tokio::test]
     async fn the_log_of_an_open_database_is_brought_to_the_disk_and_of_none_that_has_no_log() {
         let (folder, writer, reader) = temporary().await;
-        let log = LogSync::of(&reader).unwrap();
+        let log = reader.log().unwrap();
         log.sync().unwrap();
         log.sync().unwrap();
         writer.close().unwrap();

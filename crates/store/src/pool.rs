@@ -74,8 +74,7 @@ impl Writer {
     /// # Errors
     /// [`StoreError`]; every commit then waits for the disk, as before.
     pub fn sync_apart(&mut self) -> Result<LogSync, StoreError> {
-        let log = LogSync::beside(&self.path)
-            .map_err(|error| StoreError::NotDurable(error.to_string()))?;
+        let log = LogSync::beside(&self.path)?;
         self.synced_apart = true;
         self.apply_synchronous()?;
         Ok(log)
@@ -171,6 +170,14 @@ impl Writer {
 pub struct Reader(pub SqlitePool);
 
 impl Reader {
+    /// The write-ahead log of the database that these connections read.
+    ///
+    /// # Errors
+    /// [`StoreError::NotDurable`] when it has none.
+    pub fn log(&self) -> Result<LogSync, StoreError> {
+        LogSync::beside(self.0.connect_options().get_filename())
+    }
+
     /// Closes all of them.
     pub async fn close(&self) {
         self.0.close().await;

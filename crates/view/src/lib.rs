@@ -35,6 +35,7 @@ mod span;
 mod status;
 mod story;
 mod suggest;
+pub mod terminal;
 mod text;
 mod tool_record;
 mod trace;

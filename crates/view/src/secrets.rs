@@ -26,6 +26,11 @@ pub fn hiding() -> &'static Hiding {
     OF_CONSOLE.get().unwrap_or(&OF_PROCESS)
 }
 
+/// Text that an agent or another operator wrote, safe to show on one line and without secrets.
+pub fn plain(text: &str) -> String {
+    Secrets::Hidden.line(text)
+}
+
 /// Whether a person at a terminal sees what looks like a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Secrets {

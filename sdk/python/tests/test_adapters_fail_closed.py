@@ -121,5 +121,5 @@ def test_a_missing_framework_is_named(monkeypatch, module, framework):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, framework, None)
     monkeypatch.delitem(sys.modules, f"countersign.adapters.{module}", raising=False)
-    with pytest.raises(ImportError, match=rf"countersign\[{extra}\]"):
+    with pytest.raises(ImportError, match=rf"countersign-sdk\[{extra}\]"):
         importlib.import_module(f"countersign.adapters.{module}")

@@ -312,5 +312,5 @@ async def test_cancelling_withdraws(kate, console, world):
 def test_without_the_extra_the_import_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "projectkate", None)
     monkeypatch.delitem(sys.modules, "countersign.adapters.kate")
-    with pytest.raises(ImportError, match=r"countersign\[kate\]"):
+    with pytest.raises(ImportError, match=r"countersign-sdk\[kate\]"):
         importlib.import_module("countersign.adapters.kate")

@@ -15,10 +15,10 @@ use super::config::Settings;
 use super::console::deciding_here;
 use super::failure::Failure;
 use super::input;
-use super::line::{fields, what};
 use super::output::Output;
-use super::show::scrutiny;
 use countersign_view::secrets::Secrets;
+use countersign_view::terminal::line::{fields, what};
+use countersign_view::terminal::scrutiny;
 
 /// Approves, or modifies when arguments are given.
 pub(crate) async fn approve(

@@ -12,7 +12,7 @@ use comfy_table::{Cell, Color, ContentArrangement, Table};
 use countersign_wire::json_ascii_safe;
 use serde_json::Value;
 
-use countersign_view::secrets::Secrets;
+pub(crate) use countersign_view::secrets::plain;
 
 /// Where a command prints its result.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,11 +66,6 @@ impl Output {
             let _ = writeln!(io::stderr(), "{text}");
         }
     }
-}
-
-/// Text that an agent or another operator wrote, safe to show on one line and without secrets.
-pub(crate) fn plain(text: &str) -> String {
-    Secrets::Hidden.line(text)
 }
 
 /// An empty table with these headings.

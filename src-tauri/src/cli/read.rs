@@ -11,10 +11,11 @@ use super::args::{History, Inbox};
 use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
-use super::line::{add_findings, add_repeats, fields, history_table, inbox_table};
+use super::line::{history_table, inbox_table};
 use super::narrow::{bring_up_to_date, names};
 use super::output::Output;
 use super::unread;
+use countersign_view::terminal::line::{add_findings, add_repeats, fields};
 
 /// Lists what waits.
 pub(crate) async fn inbox(settings: &Settings, out: Output, inbox: Inbox) -> Result<(), Failure> {

@@ -5,17 +5,14 @@
 
 mod asked;
 mod human;
-pub(super) mod scrutiny;
 mod warnings;
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
-use countersign_core::domain::facts::{
-    Alarm, Contradicting, RequestDetails, RequestSummary, ShownVote, StoredReceipt, StoredVote,
-};
+use countersign_core::domain::facts::RequestDetails;
 use countersign_core::ops::scrutiny::{Scrutiny, Weight, findings_of};
 use countersign_core::ops::why::Why;
-use countersign_wire::{KeptJson, json_value, readable_request, text_ascii_safe};
+use countersign_wire::{KeptJson, readable_request, text_ascii_safe};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -23,10 +20,12 @@ use super::args::Show;
 use super::config::Settings;
 use super::console::{options, reading};
 use super::failure::Failure;
-use super::line::{fields_with, repeats};
 use super::output::{Output, plain};
 use super::reader;
 use countersign_view::secrets::Secrets;
+use countersign_view::terminal::line::{fields_with, repeats};
+use countersign_view::terminal::scrutiny;
+use countersign_view::terminal::show::{alarm, on_bus, receipt, trace, vote};
 
 #[derive(Serialize)]
 struct Shown<'a> {
@@ -256,64 +255,4 @@ fn as_json(
         )
     })?;
     Ok(text_ascii_safe(&text))
-}
-
-/// The call's place in the trace of its agent, if the request named one.
-fn trace(line: &RequestSummary) -> Option<Value> {
-    let id = line.trace_id.as_deref().map(plain)?;
-    Some(json!({ "trace_id": id, "span_id": line.span_id.as_deref().map(plain) }))
-}
-
-fn alarm(alarm: &Alarm) -> Value {
-    json!({ "code": alarm.code, "at": Timestamp(alarm.at).rfc3339() })
-}
-
-/// The decision on the bus instead of the one that is kept here.
-fn on_bus(current: &Contradicting, secrets: Secrets) -> Value {
-    let said = json_value(&current.raw).unwrap_or_default();
-    let text = |value: &Value| value.as_str().map(|text| secrets.line(text));
-    json!({
-        "decision_id": text(&said["decision_id"]),
-        "verdict": text(&said["verdict"]),
-        "by": text(&said["decided_by"]["name"]),
-        "message": text(&said["message"]),
-        "stored_at": Timestamp(current.at).rfc3339(),
-        "stream_seq": current.stream_seq,
-    })
-}
-
-/// A vote; all null while it may not be shown to who has yet to vote.
-fn vote(vote: &ShownVote) -> Value {
-    let open = match vote {
-        ShownVote::Hidden => None,
-        ShownVote::Open(vote) => Some(vote),
-    };
-    let text =
-        |field: fn(&StoredVote) -> Option<&str>| open.and_then(|vote| field(vote).map(plain));
-    json!({
-        "vote_id": text(|vote| vote.vote_id.as_deref()),
-        "key": text(|vote| Some(&vote.key)),
-        "name": text(|vote| vote.name.as_deref()),
-        "verdict": text(|vote| vote.verdict.as_deref()),
-        "args_digest": text(|vote| vote.args_digest.as_deref()),
-        "stored_at": open.map(|vote| Timestamp(vote.at).rfc3339()),
-        "stream_seq": open.map(|vote| vote.stream_seq),
-        "mine": open.is_some_and(|vote| vote.mine),
-    })
-}
-
-/// A receipt: `at` is the server's stamp, the rest is the agent's word.
-fn receipt(receipt: &StoredReceipt, secrets: Secrets) -> Value {
-    let said = json_value(&receipt.detail).unwrap_or_default();
-    let text = |value: &Value| value.as_str().map(|text| secrets.line(text));
-    let degraded = said.get("degraded").and_then(Value::as_array);
-    let degraded: Vec<String> = degraded.into_iter().flatten().filter_map(text).collect();
-    json!({
-        "decision_id": plain(&receipt.decision_id),
-        "stage": receipt.stage,
-        "at": Timestamp(receipt.at).rfc3339(),
-        "executed_args_digest": said.get("executed_args_digest").and_then(text),
-        "degraded": degraded,
-        "message": said.get("message").and_then(text),
-    })
 }

@@ -17,9 +17,10 @@ use tokio::time::Instant;
 use super::config::Settings;
 use super::console::reading;
 use super::failure::Failure;
-use super::line::{add_findings, agent, fields, votes, what};
+use super::line::votes;
 use super::output::{Output, doubtful, plain, wrong};
 use super::serve::Stop;
+use countersign_view::terminal::line::{add_findings, agent, fields, what};
 
 /// How often the log is looked at: soon enough for an eye, rare enough for a laptop.
 const LOOK: Duration = Duration::from_millis(100);

@@ -12,7 +12,6 @@ use crate::Fault;
 use crate::bus::{Bus, PublishOutcome};
 use crate::runtime::Shared;
 use crate::runtime::{joined, stopped};
-use crate::store::LogSync;
 use crate::store::audit::{self, StoredAnchor, hex};
 
 /// The schema page: every 60 s, and at each approval of a high or critical call by a person.
@@ -25,7 +24,7 @@ pub(crate) async fn publish(shared: &Shared, bus: &Bus, realm: &Uuid) -> Result<
         return Ok(());
     }
     // An anchor ahead of what a power cut leaves would accuse this console of having lost its past.
-    let log = LogSync::of(&shared.reader)?;
+    let log = shared.reader.log()?;
     tokio::task::spawn_blocking(move || log.sync())
         .await
         .map_err(joined)??;

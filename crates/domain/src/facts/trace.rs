@@ -129,7 +129,7 @@ pub struct Entry {
 /// A trace in the list.
 #[derive(Debug, Clone)]
 pub struct TraceLine {
-    /// Its row, which [`App::trace_of_row`] takes.
+    /// Its row, by which it is read again.
     pub row: i64,
     /// What is said of it.
     pub figures: TraceFigures,

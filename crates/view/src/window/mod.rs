@@ -21,6 +21,7 @@ mod target;
 mod trace;
 mod votes;
 mod warning;
+mod why;
 
 pub use agents::agent_view;
 pub use args::{Found, Walked, ascii_literal, walk};
@@ -35,3 +36,4 @@ pub use raw::raw_chunk;
 pub use row::{inbox_row, mark, notice};
 pub use strict::{JsonProblem, strict_json};
 pub use trace::{Glances, led_here, span_view, trace_row, trace_tree};
+pub use why::{why_decided, words_of};

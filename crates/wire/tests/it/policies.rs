@@ -111,7 +111,7 @@ fn error_codes_exit_as_the_command_line_says() {
         words.join(", "),
         "1 failed, 2 usage, 2 environment, 2 ambiguous_id, 3 not_found, \
         4 already_decided, 5 expired, 6 verdict_not_allowed, 6 digest_differs, 6 not_approvable, \
-        6 invalid_args, 7 bus_unreachable, 8 read_only"
+        6 invalid_args, 7 bus_unreachable, 7 not_ready, 8 read_only"
     );
 }
 

@@ -14,10 +14,10 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::super::show::scrutiny::compared;
 use super::names::without_names;
 use super::switch::source;
 use countersign_view::secrets::{Secrets, hide_under, hiding};
+use countersign_view::terminal::scrutiny::compared;
 
 /// Of a denial's message.
 const WHY: usize = 200;

@@ -7,11 +7,12 @@ use countersign_core::domain::facts::{Approvals, Contradicting, RequestDetails, 
 use countersign_wire::{KeptJson, json_value};
 use serde_json::Value;
 
-use super::super::line::{agent, decided, what};
 use super::super::output::{doubtful, heading, plain, wrong};
 use super::super::when;
-use super::{asked, on_bus, receipt};
+use super::asked;
 use countersign_view::secrets::Secrets;
+use countersign_view::terminal::line::{agent, decided, what};
+use countersign_view::terminal::show::{on_bus, receipt};
 
 /// Bytes that are shown of a request that is too large.
 const BEGIN: usize = 4_096;

@@ -5,9 +5,10 @@ use countersign_wire::escape;
 
 use super::rules::workspaces;
 use crate::gui::desk::Desk;
-use crate::gui::view::{why_decided, why_now, words_of};
+use crate::gui::view::why_now;
 use countersign_view::secrets::hiding;
 use countersign_view::window::fault;
+use countersign_view::window::{why_decided, words_of};
 
 pub(crate) async fn why(desk: &Desk, args: KeyArgs) -> Result<WhyView, IpcError> {
     let story = desk.shown(&args.key).await?;

@@ -10,7 +10,7 @@ mod suggest;
 
 pub(crate) use alarms::alarm_item;
 pub(crate) use operators::operator_line;
-pub(crate) use rules::{rule_row, why_decided, why_now, words_of};
+pub(crate) use rules::{rule_row, why_now};
 pub(crate) use settings::{otlp_view, settings_view};
 pub(crate) use setup::{setup_form, setup_line, setup_problem};
 pub(crate) use status::status_view;

@@ -1,17 +1,12 @@
 //! A rule in the list, and a judgement as the page explains it.
 
 use countersign_core::domain::Timestamp;
-use countersign_core::domain::facts::{RequestSummary, StoredDecision};
 use countersign_core::ops::regrets::{Regret, Regrets};
 use countersign_core::ops::rules::RuleRecord;
 use countersign_core::ops::why::Why;
 use countersign_core::policy::Rule;
 use countersign_core::policy::rule::per;
-use countersign_view::{
-    MatchedRule, NearRule, RegretView, RuleRow, SetupReasonView, WhyDecided, WhyNow,
-};
-use countersign_wire::{Shown, json_value};
-use serde_json::Value;
+use countersign_view::{MatchedRule, NearRule, RegretView, RuleRow, SetupReasonView, WhyNow};
 
 use countersign_view::window::{escape, escape_lines, json_shown};
 
@@ -122,33 +117,6 @@ pub(crate) fn why_now(why: Why) -> WhyNow {
             skips_when: setup.skips_when.as_ref().map(json_shown),
         }),
     }
-}
-
-/// What decided automatically; none where a person or nobody did. Its words are added by who can read them.
-pub(crate) fn why_decided(
-    line: &RequestSummary,
-    decision: Option<&StoredDecision>,
-) -> Option<WhyDecided> {
-    let origin = line.origin.as_deref()?;
-    line.rule_id.as_deref()?;
-    let payload: Value = decision
-        .and_then(|decision| json_value(&decision.payload))
-        .unwrap_or_default();
-    Some(WhyDecided {
-        origin: escape(origin),
-        rule: line.rule_id.as_deref().map(escape),
-        version: line.rule_version,
-        policy_digest: payload["policy_digest"].as_str().map(escape),
-        words: None,
-    })
-}
-
-/// The words of one rule in the canonical JSON of a set.
-pub(crate) fn words_of(set: &[u8], id: &str) -> Option<Shown> {
-    let set: Value = serde_json::from_slice(set).ok()?;
-    let rules = set["rules"].as_array()?;
-    let rule = rules.iter().find(|rule| rule["id"] == id)?;
-    Some(json_shown(rule))
 }
 
 #[cfg(test)]

@@ -83,12 +83,20 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     let page = Page::open().await;
     let good = page.agent("acme/good").await;
     let low = ("pay", "low");
-    let bad = paying("Hallberg", "DE666", "Dear Ann\npay\nBye");
-    good.ask("own", low, paying("Hallberg", "DE1", "Dear Ann\nsend\nBye"))
-        .await;
+    let bad = paying("Hallberg", "DE12500105170648489890", "Dear Ann\npay\nBye");
+    good.ask(
+        "own",
+        low,
+        paying("Hallberg", "DE89370400440532013000", "Dear Ann\nsend\nBye"),
+    )
+    .await;
     decide(&page, "own", Verdict::Approve, "").await;
-    good.ask("other", low, paying("Nordwind", "DE2", "")).await;
-    decide(&page, "other", Verdict::Approve, "").await;
+    // Three times the same account: that place has a habit.
+    for id in ["other", "third"] {
+        let call = paying("Nordwind", "DE89370400440532013000", id);
+        good.ask(id, low, call).await;
+        decide(&page, id, Verdict::Approve, "").await;
+    }
     good.ask("bad", low, bad.clone()).await;
     page.in_state("bad", "pending").await;
     assert_eq!(row_of(&page, "acme/good/bad").await["deniedBefore"], false);
@@ -152,7 +160,7 @@ async fn what_a_person_denied_is_compared_with_never_and_takes_the_way_of_high_r
     let today = page.call("today", json!({"sinceMs": 0})).await;
     assert_eq!(
         (&today["decided"], &today["frontMs"]),
-        (&json!(4), &json!(1_234))
+        (&json!(5), &json!(1_234))
     );
     let log = page.desk.app.audit_after(0, 10_000).await.unwrap();
     let looked = log

@@ -1,15 +1,14 @@
 //! Findings of a call and the call that it is compared with, as `show` prints them.
 
-use countersign_core::domain::Timestamp;
-use countersign_core::ops::scrutiny::{Compared, Finding, Weight};
+use countersign_domain::Timestamp;
+use countersign_scrutiny::{Compared, Finding, Weight};
 use serde_json::{Map, Value, json};
 
-use super::super::output::plain;
+use crate::secrets::{Secrets, hiding, plain};
 use countersign_redaction::is_secret_key;
-use countersign_view::secrets::{Secrets, hiding};
 
 /// As JSON, the strongest first.
-pub(super) fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
+pub fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
     let finding = of.iter().map(|finding| {
         json!({
             "code": finding.code, "weight": finding.weight, "at": finding.at,
@@ -20,7 +19,7 @@ pub(super) fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
 }
 
 /// The nearest approved call, with only what differs.
-pub(crate) fn compared(of: &Compared, secrets: Secrets) -> Value {
+pub fn compared(of: &Compared, secrets: Secrets) -> Value {
     let differs = of.differs.iter().map(|differs| {
         let name = hiding_name(&differs.at);
         let value = |value: &Value| match secrets {
@@ -55,7 +54,7 @@ fn hiding_name(at: &str) -> &str {
 }
 
 /// For a person, the strongest first, down to a weight.
-pub(crate) fn lines(of: &[Finding], least: Weight, secrets: Secrets) -> Vec<String> {
+pub fn lines(of: &[Finding], least: Weight, secrets: Secrets) -> Vec<String> {
     let line = of.iter().filter(|of| of.weight <= least).map(|finding| {
         let at = if finding.at.is_empty() {
             "call"
@@ -73,7 +72,7 @@ pub(crate) fn lines(of: &[Finding], least: Weight, secrets: Secrets) -> Vec<Stri
 }
 
 /// How a person looked at it, as the decision keeps it.
-pub(super) fn looked(stored: &str) -> Option<Value> {
+pub fn looked(stored: &str) -> Option<Value> {
     serde_json::from_str(stored).ok()
 }
 
