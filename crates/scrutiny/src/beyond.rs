@@ -9,10 +9,10 @@ use crate::finding::{Code, Finding, Weight};
 use crate::pairs::{is_new, together};
 use crate::past::Past;
 
-/// Numbers that are no amounts.
+/// Numbers that do not count as amounts.
 const NO_AMOUNTS: &str = "id ids port ttl timeout time version year month day number no nr index offset page position line line seq \
     sequence seed priority qos code zip postcode phone issue pr build pid date timestamp epoch lat lon latitude longitude x y";
-/// What leaves: less of it is no harm.
+/// What leaves: less of it does no harm.
 const LEAVES: &str = "amount refund total fee bonus quantity qty sum charged";
 const SIGNED: &str = "celsius fahrenheit temperature temp degrees angle offset";
 

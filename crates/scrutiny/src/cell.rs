@@ -19,7 +19,7 @@ pub(crate) enum What {
     When(i64, bool),
     /// A mail address.
     Mail,
-    /// A host, by itself or of a URL.
+    /// A host, alone or in a URL.
     Host,
     /// An account.
     Account,

@@ -15,7 +15,7 @@ use crate::{amounts, net};
 /// What is kept of a text.
 const KEPT: usize = 2_000;
 
-/// Every value of a call that is no secret, each read once.
+/// Every value of a call but secrets, each read once.
 pub(crate) fn of<'c>(call: &'c Call<'_>) -> &'c [Cell] {
     call.cells.get_or_init(|| {
         let open = |leaf: &&Leaf<'_>| !is_secret_key(&leaf.name);

@@ -104,7 +104,7 @@ struct Position {
     place: String,
     name: String,
     object: Arc<str>,
-    /// Inside of a text: there is no pointer to what is in it.
+    /// Inside a text: no pointer leads to what is in it.
     is_text: bool,
 }
 

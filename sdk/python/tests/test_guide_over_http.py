@@ -161,7 +161,7 @@ class RefusedError(Exception):
 
 
 def activity(beats: list[str]) -> Callable[[str, dict[str, Any]], Any]:
-    """The activity of the guide as a plain function, between stand-ins for what it takes of Temporal."""
+    """The activity of the guide as a plain function, with stand-ins for what it imports from Temporal."""
     about = types.SimpleNamespace(workflow_id=str(uuid.uuid4()), activity_id="1")
     of = types.SimpleNamespace(defn=lambda made: made, info=lambda: about, heartbeat=beats.append)
     stand_ins: dict[str, Any] = {

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_the_list_does_not_have_for_the_key_is_told_beside_the_one_that_it_has() {
+    fn a_signed_name_that_differs_from_the_listed_one_is_shown_beside_it() {
         for (by, shown) in [
             (
                 json!({"name": "zoe", "listed_name": "bea"}),

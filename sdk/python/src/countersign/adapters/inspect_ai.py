@@ -19,6 +19,7 @@ try:
 except ImportError as error:
     raise ImportError("Inspect AI is missing: pip install 'countersign-sdk[inspect-ai]'") from error
 
+from inspect_ai._util.registry import registry_add, registry_info
 from inspect_ai.event import ToolEvent
 from inspect_ai.hooks import Hooks, SampleEnd, SampleEvent, hooks
 from inspect_ai.log._samples import sample_active
@@ -81,6 +82,10 @@ def console(
             return Approval(decision="reject", explanation=refusal_text(call.function, error))
 
     return approve
+
+
+# Inspect looks for a project with the package's name, and finds none where `countersign-sdk` is installed editable.
+registry_add(console, registry_info(console).model_copy(update={"name": "countersign/console"}))
 
 
 @hooks(name="countersign_receipts", description="Informs the console what became of the calls that it allowed")
