@@ -45,6 +45,13 @@ pub fn add(tx: &Connection, epoch: &str, row: &SlotRow) -> Result<(), StoreError
     Ok(())
 }
 
+/// Whether an entry is known, of whatever epoch.
+pub fn knows(tx: &Connection, row: &SlotRow) -> Result<bool, StoreError> {
+    let knows = "SELECT EXISTS(SELECT 1 FROM realm_log WHERE n = ? AND digest = ?)";
+    let known = sql::first(tx, knows, params![row.n, row.digest], |row| row.get(0))?;
+    Ok(known.unwrap_or(false))
+}
+
 /// The highest sequence that was read under an epoch; 0 where none was.
 pub fn last_seq(tx: &Connection, epoch: &str) -> Result<i64, StoreError> {
     let last = "SELECT ifnull(max(seq), 0) FROM realm_log WHERE epoch = ?";

@@ -5,21 +5,23 @@ use ts_rs::TS;
 
 use countersign_wire::{KeyRole, Risk, Shown};
 
-/// One line of the realm's list of operators: a term of a key, or a key that waits.
+/// A key that the realm log has named, or that asks to be let in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorLine {
     /// As it named itself, or as an operator named it.
     pub name: Shown,
-    /// The public key.
+    /// The key.
     pub key: String,
     /// What it may sign.
     pub role: KeyRole,
-    /// `in_force`, `not_yet`, `waiting`, `retired`.
+    /// `in_force`, `waiting`, `ended`.
     pub state: String,
-    /// Since when; for a waiting key, when it asked.
-    #[ts(type = "number")]
-    pub from_ms: i64,
+    /// Whether its operator is an administrator.
+    pub admin: bool,
+    /// Since when; for a waiting key, when it asked. None of a newcomer who was turned away.
+    #[ts(type = "number | null")]
+    pub from_ms: Option<i64>,
     /// Until when.
     #[ts(type = "number | null")]
     pub until_ms: Option<i64>,
@@ -29,22 +31,22 @@ pub struct OperatorLine {
     pub workspaces: Option<Vec<String>>,
     /// None: any.
     pub max_risk: Option<Risk>,
-    /// The operator who entered it; none where this console came later, or nobody has accepted it yet.
+    /// The operator who let it in; none where nobody has.
     pub by: Option<Shown>,
-    /// Its own console entered it, with nobody else's word. False for the founder, before whom there was nobody.
+    /// No person let it in: the console of an administrator did.
     pub joined: bool,
-    /// When its console was last heard.
+    /// When its console was last heard, if it is there now.
     #[ts(type = "number | null")]
     pub seen_ms: Option<i64>,
 }
 
-/// The realm's list of operators.
+/// The operators of the realm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorsView {
-    /// In the order of the list; none before it was read from the bus.
+    /// In the order in which they came; none before the log was read.
     pub operators: Vec<OperatorLine>,
-    /// Whether a new key must be accepted by an operator.
+    /// Whether newcomers wait for a person.
     pub approval: bool,
     /// The server's time now.
     #[ts(type = "number")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from countersign import BusUnreachableError, Enrolment, EnrolmentError, Gate, LogHead, SyncGate
@@ -13,7 +14,7 @@ from console import Key
 
 KEY, OTHER = Key(), Key()
 HEAD: dict[str, object] = {"root": "sha256:" + "0a" * 32, "n": 3, "digest": "sha256:" + "0b" * 32}
-WHOLE = {
+WHOLE: dict[str, Any] = {
     "nats_url": "nats://127.0.0.1:1",
     "workspace": "acme",
     "agent": "bot",

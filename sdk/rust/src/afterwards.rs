@@ -18,7 +18,6 @@ use crate::inner::Inner;
 use crate::judge::{Asked, StoredMessage, claimed_id, judge};
 use crate::outbox::Slot;
 use crate::receipts::Report;
-use crate::wait::LAST_LOOK;
 
 /// How long to look on beyond the server's deadline.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -65,9 +64,8 @@ impl Afterwards {
         for pause in pauses(travelled) {
             let open = closing.run_until_cancelled(sleep(pause)).await.is_some();
             let Some(inner) = owner.upgrade() else { return };
-            if let Ok(Some(stored)) = inner.bus.decision(&subject).await {
-                // Its key may be newer than the list. One that cannot be read leaves the last one in force.
-                let _ = timeout(LAST_LOOK, inner.keyring.refresh(&inner.bus)).await;
+            let look = inner.looks.decision(&inner.bus, &subject);
+            if let Ok(Ok(Some(stored))) = timeout(2 * inner.timing.exchange, look).await {
                 let (id, report) = response(&inner, &asked, &stored, timer);
                 inner.receipts(&asked.key).begin(slot, id, report);
                 return;
@@ -87,7 +85,7 @@ fn response(
     timer: Option<Timer>,
 ) -> (String, Report) {
     let left = timer.map_or(Duration::ZERO, |timer| timer.remaining());
-    let report = match judge(asked, stored, &inner.keyring.trust(), left) {
+    let report = match judge(asked, stored, &inner.looks.trust(), left) {
         Ok(verified) => match verified.decision.verdict {
             DecisionVerdict::Approve | DecisionVerdict::Modify => {
                 Report::saying(Stage::Refused, "withdrawn")

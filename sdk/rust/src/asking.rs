@@ -78,7 +78,7 @@ pub(crate) async fn ask(
     let wait = Wait {
         bus: &inner.bus,
         outbox: &inner.outbox,
-        keyring: &inner.keyring,
+        looks: &inner.looks,
         timing: &inner.timing,
         asked: &asked,
         waiter: &waiter,

@@ -19,6 +19,7 @@ use crate::judge::StoredMessage;
 use crate::login::{LoggedIn, Login, Violations};
 use crate::{Enrolment, GateError};
 
+const SEQUENCE: &str = "Nats-Sequence";
 const EXPECTED_LAST: &str = "Nats-Expected-Last-Subject-Sequence";
 /// JetStream: the subject already holds a message.
 const ALREADY_STORED: u64 = 10_071;
@@ -178,7 +179,12 @@ impl Bus {
         let from = format!("$JS.API.DIRECT.GET.{stream}.{subject}");
         let reply = self.exchange(&from, Request::new()).await?;
         drop(reading);
-        if reply.status == Some(StatusCode::NOT_FOUND) {
+        // A publisher may have stored a status of its own; what is stored has a sequence.
+        let sequence = reply
+            .headers
+            .as_ref()
+            .and_then(|headers| headers.get(SEQUENCE));
+        if reply.status == Some(StatusCode::NOT_FOUND) && sequence.is_none() {
             return Ok(None);
         }
         let unusable = || BusFault::Passing("not the message that was asked for".into());
@@ -190,7 +196,7 @@ impl Bus {
         }
     }
 
-    /// The decision stored for a request; `subject` is its `decision.` subject.
+    /// What is stored on a `decision.` subject, or in a slot.
     pub(crate) async fn decision(&self, subject: &str) -> Result<Option<StoredMessage>, BusFault> {
         self.direct_get(Stream::Decisions.name(), subject).await
     }
@@ -252,25 +258,29 @@ pub(crate) fn unreachable(why: impl ToString) -> GateError {
 }
 
 fn stored_message(reply: Message, stream: &str) -> Option<StoredMessage> {
-    // Any status means that the server talks about itself.
-    if reply.status.is_some() {
-        return None;
-    }
     let headers = reply.headers?;
-    // Two values could be read in two ways.
+    // Of a publisher's two values, one could be read in two ways. The server's are behind the publisher's.
     let only = |name: &str| {
         let mut values = headers.get_all(name).map(|value| value.as_str().to_owned());
         let value = values.next()?;
         values.next().is_none().then_some(value)
     };
-    let stored_at: Timestamp = only("Nats-Time-Stamp")?.parse().ok()?;
-    (only("Nats-Stream")? == stream).then_some(())?;
+    let last = |name: &str| {
+        headers
+            .get_all(name)
+            .last()
+            .map(|value| value.as_str().to_owned())
+    };
+    let stored_at: Timestamp = last("Nats-Time-Stamp")?.parse().ok()?;
+    last("Nats-Stream")
+        .is_none_or(|named| named == stream)
+        .then_some(())?;
     Some(StoredMessage {
-        subject: only("Nats-Subject")?,
+        subject: last("Nats-Subject")?,
         payload: reply.payload,
         key_header: only("CS-Key"),
         sig_header: only("CS-Sig"),
         stored_at: stored_at.get(),
-        sequence: only("Nats-Sequence")?.parse().ok()?,
+        sequence: last(SEQUENCE)?.parse().ok()?,
     })
 }

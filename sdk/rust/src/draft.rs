@@ -155,7 +155,7 @@ impl Draft {
             args_raw: self.args_raw,
             effective: self.effective,
             native_digest: self.native_digest,
-            verifies: None,
+            verifies: Some(vec!["webauthn".to_owned()]),
             risk: self.risk,
             confirm: self.confirm,
             reason: self.reason,

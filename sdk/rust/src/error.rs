@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use countersign_wire::RequestId;
 
+use crate::log::LogFault;
+
 /// Why an answer is missing. Every variant means that the call must not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -16,11 +18,16 @@ pub enum GateError {
         /// What is wrong with it.
         why: String,
     },
-    /// The enrolment trusts nobody (protocol, section 5).
+    /// The enrolment names no log of operators (protocol, section 8).
     #[error(
-        "the enrolment holds no trusted keys, so no answer could be believed; enrol the agent again"
+        "the enrolment names no log of operators, so no answer could be believed; enrol the agent again"
     )]
-    NoTrustedKeys,
+    NoLog,
+    /// The bus's log of operators lacks an entry that the agent knows.
+    #[error(
+        "the bus's log of operators lacks an entry that the agent knows ({}); look with `countersign doctor`", .0.as_str()
+    )]
+    Log(LogFault),
     /// The bus did not answer within the limit.
     #[error("cannot reach the bus: {why}; is the console running?")]
     Unreachable {
@@ -122,7 +129,8 @@ impl GateError {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::BadEnrolment { .. } => "bad_enrolment",
-            Self::NoTrustedKeys => "no_trusted_keys",
+            Self::NoLog => "no_log",
+            Self::Log(fault) => fault.as_str(),
             Self::Unreachable { .. } => "bus_unreachable",
             Self::Tls { .. } => "bus_tls",
             Self::LoginRefused => "bus_login_refused",

@@ -21,14 +21,13 @@ use crate::identity::Identity;
 use crate::inner::Inner;
 use crate::introduction::Introduction;
 use crate::journal::Journal;
-use crate::keyring::Keyring;
 use crate::login::Login;
+use crate::looks::Looks;
 use crate::options::{EnrolmentSource, GateBuilder};
 use crate::outbox::{Letter, Outbox};
 use crate::presence;
 use crate::receipts::Receipts;
 use crate::resume::on_disk;
-use crate::trust::Trust;
 use crate::wait::LAST_LOOK;
 use crate::waiting::Waiting;
 use crate::{Ask, Decision, GateError, tls};
@@ -48,7 +47,7 @@ pub struct Gate {
 impl Gate {
     /// Connects with an enrolment, or with the path of an `agent.json`.
     ///
-    /// Errors: `bad_enrolment`, `no_trusted_keys`, `journal`, `bus_unreachable`, `bus_tls`,
+    /// Errors: `bad_enrolment`, `no_log`, `journal`, `bus_unreachable`, `bus_tls`,
     /// `bus_login_refused`, `bus_no_streams`, `bus_forbidden`, `bus_refused`.
     pub async fn connect(enrolment: impl Into<EnrolmentSource>) -> Result<Self, GateError> {
         Self::builder(enrolment).connect().await
@@ -61,7 +60,7 @@ impl Gate {
 
     pub(crate) async fn open(options: GateBuilder) -> Result<Self, GateError> {
         let enrolment = options.enrolment.read().await?;
-        let trust = Trust::of(&enrolment, options.insecure)?;
+        believes_a_log(&enrolment, options.insecure)?;
         let login = Login {
             within: options.timing.connect,
             exchange: options.timing.exchange,
@@ -73,7 +72,10 @@ impl Gate {
             }
             None => None,
         };
-        let bus = Bus::connect(&enrolment, &login).await?;
+        let (bus, looks) = tokio::try_join!(
+            Bus::connect(&enrolment, &login),
+            Looks::connect(&enrolment, &login)
+        )?;
         let key = enrolment.agent_key();
         let closing = CancellationToken::new();
         let stop = CancellationToken::new();
@@ -81,9 +83,10 @@ impl Gate {
         let hints = format!("countersign.v1.decided.{}.{}.*", key.workspace, key.agent);
         waiting.listen(bus.subscribe(hints).await?, closing.clone());
         barrier(&bus, &key, options.timing.connect).await?;
-        let keyring = Keyring::new(trust);
-        // An operator may have been retired since the enrolment.
-        keyring.refresh(&bus).await;
+        // One that takes longer is read on, and asked for at the first decision.
+        if let Ok(read) = timeout(2 * options.timing.exchange, looks.refresh()).await {
+            read?;
+        }
         let one_shot = options.introduction.one_shot.clone();
         let instance_id = one_shot.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let gate = Self {
@@ -91,7 +94,7 @@ impl Gate {
                 spans: Outbox::in_order(bus.clone(), MAX_SPANS, stop.clone()),
                 outbox: Outbox::start(bus.clone(), options.max_waiting, stop.clone()),
                 bus,
-                keyring,
+                looks,
                 waiting,
                 afterwards: TaskTracker::new(),
                 info: options.introduction.agent(&key, &instance_id),
@@ -168,9 +171,9 @@ impl Gate {
 
     /// Whether an enrolment can be used at all. Reads its files and connects to nothing.
     ///
-    /// Errors: `bad_enrolment`, `no_trusted_keys`.
+    /// Errors: `bad_enrolment`, `no_log`.
     pub fn check(enrolment: &Enrolment) -> Result<(), GateError> {
-        Trust::of(enrolment, false)?;
+        believes_a_log(enrolment, false)?;
         let identity = Identity::of(enrolment)?;
         tls::apply(identity.log_in(), &enrolment.tls, identity.asks_for_tls()).map(drop)
     }
@@ -207,8 +210,16 @@ impl Gate {
         // What a trace lacks is not reported.
         let _ = inner.spans.empty(timer.remaining()).await;
         inner.stop.cancel();
-        inner.bus.close().await;
+        tokio::join!(inner.bus.close(), inner.looks.close());
         delivered
+    }
+}
+
+/// Error: `no_log`, unless it was told to believe anybody.
+fn believes_a_log(enrolment: &Enrolment, insecure: bool) -> Result<(), GateError> {
+    match enrolment.log.is_some() || insecure {
+        true => Ok(()),
+        false => Err(GateError::NoLog),
     }
 }
 

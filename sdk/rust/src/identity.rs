@@ -168,7 +168,7 @@ mod tests {
             "nats_url": "nats://bot:s3cret@127.0.0.1:4222,tls://bot:s3cret@[::1]:4222",
             "workspace": "acme", "agent": "bot", "nkey_seed": pair.seed().unwrap(),
             "inbox_prefix": format!("_INBOX_{}", pair.public_key()),
-            "realm": uuid::Uuid::nil(), "trusted_keys": [],
+            "realm": uuid::Uuid::nil(),
         }))
         .unwrap();
         let identity = Identity::of(&enrolment).unwrap();

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use crate::ask::Lifetime;
 use crate::bus::Bus;
 use crate::journal::Journal;
-use crate::keyring::Keyring;
+use crate::looks::Looks;
 use crate::outbox::{Letter, Outbox};
 use crate::receipts::Receipts;
 use crate::timing::Timing;
@@ -20,7 +20,7 @@ pub(crate) struct Inner {
     pub(crate) bus: Bus,
     pub(crate) outbox: Outbox,
     pub(crate) spans: Outbox,
-    pub(crate) keyring: Keyring,
+    pub(crate) looks: Looks,
     pub(crate) waiting: Waiting,
     /// What looks on for answers that nobody awaits.
     pub(crate) afterwards: TaskTracker,

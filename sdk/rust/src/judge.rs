@@ -5,18 +5,21 @@
 //! decision that is read while the timer runs was stored before the deadline; one that is read afterwards is refused,
 //! even if its stamp might be early enough, because the agent never learns the stamp of its request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use countersign_wire::{
-    DecisionCheck, DecisionFault, Origin, RequestFacts, RequestKey, Risk, Sha256Digest, Timestamp,
-    VerdictSet, VerifiedDecision, parse_request, read_json, request_subject, verify_decision,
+    DecisionCheck, DecisionFault, Effects, Origin, RequestFacts, RequestKey, Risk, Sha256Digest,
+    Timestamp, VerdictSet, VerifiedDecision, VoteAttachment, parse_request, read_json,
+    realm::{Realm, SigningKey},
+    request_subject, verify_decision,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use time::OffsetDateTime;
+use uuid::Uuid;
 
 use crate::GateError;
-use crate::trust::Trust;
 
 /// A request as it was sent: the bytes never change afterwards.
 #[derive(Debug)]
@@ -29,6 +32,9 @@ pub(crate) struct Asked {
     pub(crate) allowed: VerdictSet,
     pub(crate) approvals_required: u8,
     pub(crate) risk: Risk,
+    pub(crate) effects: Effects,
+    /// Whether it says that its agent checks signatures of devices.
+    pub(crate) webauthn: bool,
     pub(crate) requested_at: Timestamp,
     pub(crate) lifetime: Duration,
     pub(crate) first_sent: FirstSent,
@@ -66,6 +72,8 @@ impl Asked {
             allowed: parsed.request.allowed(),
             approvals_required: parsed.request.approvals_required(),
             risk: parsed.request.effective_risk(),
+            effects: parsed.request.effects(),
+            webauthn: parsed.request.verifies_devices(),
             requested_at: parsed.request.requested_at,
             lifetime: parsed.request.lifetime().unsigned_abs(),
             args: parsed.request.args,
@@ -75,7 +83,7 @@ impl Asked {
 }
 
 /// A message as the server holds it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredMessage {
     pub(crate) subject: String,
     pub(crate) payload: Bytes,
@@ -83,6 +91,14 @@ pub(crate) struct StoredMessage {
     pub(crate) sig_header: Option<String>,
     pub(crate) stored_at: OffsetDateTime,
     pub(crate) sequence: u64,
+}
+
+/// By what it is judged who signed.
+pub(crate) enum Trust {
+    /// The realm log.
+    Log(Arc<Realm>),
+    /// The agent was told to believe anybody in this realm.
+    Anyone(Uuid),
 }
 
 /// The decision, or why it does not count. `remaining` is what the agent's own
@@ -93,11 +109,10 @@ pub(crate) fn judge(
     trust: &Trust,
     remaining: Duration,
 ) -> Result<VerifiedDecision, DecisionFault> {
-    let origin = claimed_origin(&stored.payload);
-    let trusted = |key: &str| trust.role_at(key, stored.stored_at, origin);
-    let (workspace, risk) = (&asked.key.workspace, asked.risk);
-    let may_allow = |key: &str| trust.may_allow(key, stored.stored_at, workspace, risk);
-    let voter = |key: &str| trust.voter(key, stored.stored_at);
+    let state = match trust {
+        Trust::Log(state) => Arc::clone(state),
+        Trust::Anyone(realm) => Arc::new(believing(*realm, stored)),
+    };
     let facts = RequestFacts {
         key: asked.key.clone(),
         request_digest: asked.request_digest,
@@ -110,6 +125,9 @@ pub(crate) fn judge(
         ),
         allowed: asked.allowed,
         approvals_required: asked.approvals_required,
+        risk: asked.risk,
+        effects: asked.effects,
+        webauthn: asked.webauthn,
     };
     verify_decision(&DecisionCheck {
         subject: &stored.subject,
@@ -117,10 +135,7 @@ pub(crate) fn judge(
         key_header: stored.key_header.as_deref(),
         sig_header: stored.sig_header.as_deref(),
         stored_at: stored.stored_at,
-        realm: &trust.realm,
-        trusted: &trusted,
-        may_allow: &may_allow,
-        voter: &voter,
+        standing: state.for_agent(stored.sequence),
         request: &facts,
     })
 }
@@ -138,10 +153,24 @@ pub(crate) fn claimed_id(payload: &[u8]) -> String {
         .unwrap_or_else(|| "unreadable".to_owned())
 }
 
-fn claimed_origin(payload: &[u8]) -> Option<Origin> {
+/// A state in which every key that the message names counts, in the role that it claims.
+fn believing(realm: Uuid, stored: &StoredMessage) -> Realm {
     #[derive(serde::Deserialize)]
     struct Claim {
         origin: Origin,
+        #[serde(default)]
+        votes: Option<Vec<VoteAttachment>>,
     }
-    read_json(payload).ok().map(|Claim { origin }| origin)
+    let claim: Option<Claim> = read_json(&stored.payload).ok();
+    let role = match claim.as_ref().map(|claim| claim.origin) {
+        Some(Origin::Operator) => "human",
+        _ => "auto",
+    };
+    let voters = claim.iter().flat_map(|claim| claim.votes.iter().flatten());
+    let voters = voters.map(|vote| (vote.key.as_str(), "human"));
+    let signer = stored.key_header.iter().map(|key| (key.as_str(), role));
+    let keys = signer.chain(voters).filter_map(|(key, role)| {
+        SigningKey::read(&json!({ "key": key, "role": role, "proof": "" }))
+    });
+    Realm::of_anybody(realm, keys)
 }

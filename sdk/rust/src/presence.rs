@@ -30,7 +30,8 @@ pub(crate) fn spawn(inner: &Arc<Inner>, introduction: &Introduction) {
                 _ = ticks.tick() => bus.send(subject.clone(), payload.clone()).await,
                 changed = reconnects.changed() => {
                     let (Ok(()), Some(inner)) = (changed, owner.upgrade()) else { return };
-                    inner.keyring.refresh(&inner.bus).await;
+                    // What it has read it asks for from then on.
+                    let _ = inner.looks.refresh().await;
                 }
             }
         }

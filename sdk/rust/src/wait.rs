@@ -18,7 +18,7 @@ use crate::bus::{Bus, BusFault, Placed, unreachable};
 use crate::clock::{Timer, wall_clock};
 use crate::handle::AskHandle;
 use crate::judge::{Asked, FirstSent, StoredMessage, judge};
-use crate::keyring::Keyring;
+use crate::looks::Looks;
 use crate::outbox::{Letter, Outbox};
 use crate::timing::{Pace, Timing};
 use crate::waiting::Waiter;
@@ -46,7 +46,7 @@ pub(crate) enum End {
 pub(crate) struct Wait<'a> {
     pub(crate) bus: &'a Bus,
     pub(crate) outbox: &'a Outbox,
-    pub(crate) keyring: &'a Keyring,
+    pub(crate) looks: &'a Looks,
     pub(crate) timing: &'a Timing,
     pub(crate) asked: &'a Asked,
     pub(crate) waiter: &'a Waiter,
@@ -135,11 +135,16 @@ impl Wait<'_> {
     async fn look(
         &self,
         subject: &str,
-        patience: &mut Option<Instant>,
+        until: &mut Option<Instant>,
         last: bool,
     ) -> Result<Look, GateError> {
-        let limit = if last { LAST_LOOK } else { Duration::MAX };
-        let stored = match timeout(limit, self.bus.decision(subject)).await {
+        // A log that is read from its beginning goes on being read, whoever stops waiting for it.
+        let limit = if last {
+            LAST_LOOK
+        } else {
+            2 * self.timing.exchange
+        };
+        let stored = match timeout(limit, self.looks.decision(self.bus, subject)).await {
             Ok(Ok(Some(stored))) => stored,
             Ok(Ok(None)) => return Ok(Look::Nothing),
             Ok(Err(BusFault::Final(error))) => return Err(error),
@@ -147,26 +152,27 @@ impl Wait<'_> {
             Ok(Err(_)) => return Ok(Look::Unread(self.away())),
             Err(_) => return Ok(Look::Unread(unreachable("no answer in time"))),
         };
-        if hangs_on_the_list(&self.judge(&stored)) {
-            // Its key may have been retired, limited or freed since the list was last read. A list that cannot be
-            // read now leaves the last one in force.
-            let _ = timeout(LAST_LOOK, self.keyring.refresh(self.bus)).await;
-        }
-        let fault = match self.judge(&stored) {
-            Ok(verified) => return Ok(Look::Ends(End::Answered(Box::new(verified), stored))),
-            Err(fault) => fault,
-        };
-        if !may_be_new_key(fault) {
-            return Ok(Look::Ends(End::Faulty(fault, stored)));
-        }
-        let until = *patience.get_or_insert_with(|| Instant::now() + self.timing.unknown_key);
-        self.keyring.refresh(self.bus).await;
-        match self.judge(&stored) {
-            Ok(verified) => Ok(Look::Ends(End::Answered(Box::new(verified), stored))),
-            Err(fault) if may_be_new_key(fault) && !last && Instant::now() < until => {
-                Ok(Look::Again)
+        let lacking = self.looks.fault();
+        let trust = self.looks.trust();
+        match (
+            judge(self.asked, &stored, &trust, self.timer.remaining()),
+            lacking,
+        ) {
+            (Ok(verified), Some(fault)) if is_more_than_no(&verified) => {
+                Ok(Look::Unread(GateError::Log(fault)))
             }
-            Err(fault) => Ok(Look::Ends(End::Faulty(fault, stored))),
+            (Err(fault), Some(lacking)) if may_change(fault) => {
+                Ok(Look::Unread(GateError::Log(lacking)))
+            }
+            (Ok(verified), _) => Ok(Look::Ends(End::Answered(Box::new(verified), stored))),
+            (Err(fault), None) if may_change(fault) && !last => {
+                let patience = self.timing.unknown_key;
+                match *until.get_or_insert_with(|| Instant::now() + patience) > Instant::now() {
+                    true => Ok(Look::Again),
+                    false => Ok(Look::Ends(End::Faulty(fault, stored))),
+                }
+            }
+            (Err(fault), _) => Ok(Look::Ends(End::Faulty(fault, stored))),
         }
     }
 
@@ -175,11 +181,6 @@ impl Wait<'_> {
             true => GateError::LoginRefused,
             false => unreachable("the connection is down"),
         }
-    }
-
-    fn judge(&self, stored: &StoredMessage) -> Result<VerifiedDecision, DecisionFault> {
-        let trust = self.keyring.trust();
-        judge(self.asked, stored, &trust, self.timer.remaining())
     }
 
     /// The bus held the request already. Raw bytes may be from an earlier life of this agent: whether an own attempt
@@ -236,22 +237,17 @@ enum Look {
     Unread(GateError),
 }
 
-/// Whether a newer list of operators could say otherwise.
-fn hangs_on_the_list(judged: &Result<VerifiedDecision, DecisionFault>) -> bool {
-    match judged {
-        Ok(verified) => verified
-            .decision
-            .verdict
-            .operator()
-            .is_some_and(is_bound_by_limits),
-        Err(fault) => *fault == DecisionFault::BeyondLimit,
-    }
+/// What limits bind, and what needs a log in which nothing is missing.
+fn is_more_than_no(verified: &VerifiedDecision) -> bool {
+    let verdict = verified.decision.verdict.operator();
+    verdict.is_some_and(is_bound_by_limits)
 }
 
-fn may_be_new_key(fault: DecisionFault) -> bool {
+/// Whether an entry that is on its way to a replica of the stream could say otherwise.
+fn may_change(fault: DecisionFault) -> bool {
     matches!(
         fault,
-        DecisionFault::UnknownKey | DecisionFault::TooFewVotes
+        DecisionFault::UnknownKey | DecisionFault::TooFewVotes | DecisionFault::BeyondLimit
     )
 }
 

@@ -387,47 +387,68 @@ pub(crate) struct Restore {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Operators {
-    /// List every key: name, role, validity, which are yours, and which wait to be accepted.
-    List,
-    /// Accept a waiting key, or enter a new one. With a person's key, the console's own key is accepted too.
-    Add {
-        /// Public key, `U…`.
+    /// List the keys in force and those that ask to be let in.
+    List {
+        /// Also keys that have ended.
+        #[arg(long)]
+        all: bool,
+    },
+    /// List the entries of the realm log: who changed what of the operators.
+    Log,
+    /// Let in who asked with a key. A key that asks to be another one of your own is added.
+    Accept {
+        /// The key of the ask.
         key: String,
-        /// Name of the operator [default: the name that the key gave itself].
+        /// Name of the operator [default: the name in the ask].
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// What the key signs [default: what it asked for, else human].
-        #[arg(long, value_enum)]
-        role: Option<Role>,
+        /// As an administrator, who may change the operators.
+        #[arg(long)]
+        admin: bool,
         #[command(flatten)]
         limits: Limits,
     },
-    /// Give this console new signing keys; what the old ones decided stays valid.
-    ///
-    /// The console's own key is replaced too, if the operator may change the list.
-    Rotate,
-    /// Retire a key: its decisions from now on are invalid, earlier ones stay valid.
-    ///
-    /// With a person's key, the own key of that person's console is retired too.
+    /// End operators with all their keys, in one step; what they decided before stays valid. Turns an ask away.
     Retire {
-        /// Public key, `U…`.
-        key: String,
-        /// Keep the console's own key active.
+        /// Any key of each.
+        #[arg(required = true)]
+        keys: Vec<String>,
+        /// Only these keys.
         #[arg(long)]
-        keep_console: bool,
+        key_only: bool,
     },
     /// Limit what an operator may allow from now on; without a flag the limits are removed.
     ///
-    /// The limits also bind the automatic answers of that operator's console.
+    /// The limits bind all keys of the operator, and the automatic answers of the operator's console.
     Limit {
-        /// Public key, `U…`.
+        /// Any key of the operator.
         key: String,
         #[command(flatten)]
         limits: Limits,
     },
-    /// Require an operator to accept the keys of new consoles; without `on` or `off`, show the setting.
-    Approval {
-        /// `on`: new keys wait for an operator; `off`: they are active at once.
+    /// Make an operator an administrator, or no longer.
+    Admin {
+        /// Any key of the operator.
+        key: String,
+        /// `on` or `off`.
+        state: Switch,
+    },
+    /// Give an operator another name.
+    Rename {
+        /// Any key of the operator.
+        key: String,
+        /// The name.
+        name: String,
+    },
+    /// Give this console new signing keys; what the old ones decided stays valid.
+    Rotate {
+        /// End the old keys at once: approvals that agents have not read yet are refused.
+        #[arg(long)]
+        now: bool,
+    },
+    /// Let newcomers wait for a person; without `on` or `off`, show the setting.
+    Acceptance {
+        /// `on`: they wait; `off`: a console of an administrator lets them in.
         state: Option<Switch>,
     },
 }
@@ -440,14 +461,6 @@ pub(crate) struct Limits {
     /// The highest risk at which the operator may do more than deny.
     #[arg(long, value_enum, value_name = "R")]
     pub(crate) max_risk: Option<Risk>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Role {
-    /// A person's decisions.
-    Human,
-    /// A console's own answers.
-    Auto,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

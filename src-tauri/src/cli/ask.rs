@@ -369,7 +369,7 @@ fn failed(error: &GateError) -> Failure {
 fn code_of(error: &GateError) -> ErrorCode {
     match error {
         GateError::BadEnrolment { .. }
-        | GateError::NoTrustedKeys
+        | GateError::NoLog
         | GateError::LoginRefused
         | GateError::Forbidden { .. }
         | GateError::Journal { .. }

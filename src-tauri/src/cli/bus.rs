@@ -12,6 +12,7 @@ use countersign_core::bus::{
 };
 use countersign_core::data_dir::DataDir;
 use countersign_core::identity::Identity;
+use countersign_core::ops::realm as operators;
 use countersign_core::ops::recover::check_realm;
 use countersign_core::store::{agents, meta, open_read_only};
 use countersign_wire::ErrorCode;
@@ -53,7 +54,10 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
     // A folder that knows its realm makes no other one: its decisions are signed for that.
     let known = remembered_realm(&data).await?;
     let made = async {
-        let found = made(&bus, known, options.replicas).await?;
+        if let Some(realm) = known {
+            check_realm(&bus.survey().await?, realm)?;
+        }
+        let found = operators::init(&data, &identity, &bus, options.replicas).await?;
         if let Some(most) = options.requests_max_bytes {
             bus.limit_requests(most).await?;
         }
@@ -85,14 +89,6 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
         false => Err(Failure::Printed(ErrorCode::Failed)),
     };
     Failure::answered(reported.map_err(Failure::from), answer)
-}
-
-async fn made(bus: &Bus, known: Option<Uuid>, replicas: usize) -> Result<BusIdentity, Fault> {
-    let Some(realm) = known else {
-        return Ok(bus.ensure(true, replicas).await?);
-    };
-    check_realm(&bus.survey().await?, realm)?;
-    Ok(bus.restore(realm, replicas).await?)
 }
 
 /// Prints what an outside server's configuration needs for this console and its agents.

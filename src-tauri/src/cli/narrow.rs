@@ -8,6 +8,7 @@ use clap::Args;
 use countersign_core::domain::State;
 use countersign_core::domain::history::HistoryFilter;
 use countersign_core::domain::search::TextQuery;
+use countersign_core::ops::realm::keys_of;
 use countersign_core::{App, Fault};
 use countersign_wire::{AgentKey, AgentName, DecisionVerdict, NameError, Origin};
 
@@ -169,15 +170,8 @@ fn one<T>(wanted: Option<T>) -> Option<Vec<T>> {
 }
 
 fn signers(app: &App, name: &str) -> Result<Vec<String>, Failure> {
-    let (listed, _) = app.operators();
-    let mut keys: Vec<String> = listed
-        .iter()
-        .filter(|one| one.key.as_str() == name || one.name == name)
-        .map(|one| one.key.to_string())
-        .collect();
-    keys.sort_unstable();
-    keys.dedup();
-    let is_key = name.parse::<countersign_wire::PublicKey>().is_ok();
+    let keys = keys_of(app, name);
+    let is_key = name.parse::<countersign_wire::Signer>().is_ok();
     match (keys.is_empty(), is_key) {
         (false, _) => Ok(keys),
         (true, true) => Ok(vec![name.to_owned()]),

@@ -2,8 +2,11 @@
 //!
 //! Names are escaped, and a change is reported once it is on the bus.
 
-use countersign_core::ops::operators::{Change, Limits, Listed, ListedState};
-use countersign_wire::{KeyRole, PublicKey};
+use countersign_core::App;
+use countersign_core::domain::Timestamp;
+use countersign_core::ops::realm::{
+    Change, Limits, Listed, ListedDevice, ListedState, LogLine, Written, acceptance, operators_log,
+};
 use serde_json::{Value, json};
 
 use super::args;
@@ -19,65 +22,48 @@ pub(crate) async fn run(
     out: Output,
     command: args::Operators,
 ) -> Result<(), Failure> {
-    match command {
-        args::Operators::List => list(settings, out).await,
-        args::Operators::Add {
+    let change = match command {
+        args::Operators::List { all } => return list(settings, out, all).await,
+        args::Operators::Log => return log(settings, out).await,
+        args::Operators::Rotate { now } => return rotate(settings, out, now).await,
+        args::Operators::Acceptance { state: None } => {
+            let on = reading(settings, true, async |app| Ok(acceptance(app))).await?;
+            return show_acceptance(out, on);
+        }
+        args::Operators::Acceptance { state: Some(state) } => {
+            Change::Acceptance(state == args::Switch::On)
+        }
+        args::Operators::Accept {
             key,
             name,
-            role,
+            admin,
             limits,
-        } => {
-            let key = parse(&key)?;
-            let change = Change::Add {
-                key: key.clone(),
-                name,
-                role: role.map(|role| match role {
-                    args::Role::Human => KeyRole::Human,
-                    args::Role::Auto => KeyRole::Auto,
-                }),
-                limits: parse_limits(limits)?,
-            };
-            change_list(settings, out, (&key, change), "is active from now on").await
-        }
-        args::Operators::Retire { key, keep_console } => {
-            let key = parse(&key)?;
-            let change = match keep_console {
-                true => Change::Retire(key.clone()),
-                false => Change::Leave(key.clone()),
-            };
-            change_list(settings, out, (&key, change), "is retired").await
-        }
-        args::Operators::Rotate => rotate(settings, out).await,
+        } => Change::Accept {
+            key: checked(key)?,
+            name,
+            admin,
+            limits: parse_limits(limits)?,
+        },
+        args::Operators::Retire { keys, key_only } => Change::Retire {
+            keys: keys.into_iter().map(checked).collect::<Result<_, _>>()?,
+            key_only,
+        },
         args::Operators::Limit { key, limits } => {
-            let key = parse(&key)?;
-            let change = Change::Limit(key.clone(), parse_limits(limits)?);
-            change_list(
-                settings,
-                out,
-                (&key, change),
-                "has these limits from now on",
-            )
-            .await
+            Change::Limit(checked(key)?, parse_limits(limits)?)
         }
-        args::Operators::Approval { state: None } => {
-            let on = reading(settings, false, async |app| Ok(app.operators().1)).await?;
-            approval(out, on)
+        args::Operators::Admin { key, state } => {
+            Change::Admin(checked(key)?, state == args::Switch::On)
         }
-        args::Operators::Approval { state: Some(state) } => {
-            let on = state == args::Switch::On;
-            let change = Change::Approval(on);
-            deciding(settings, async |app| {
-                Ok(app.change_operators(&change).await?)
-            })
-            .await?;
-            approval(out, on)
-        }
-    }
+        args::Operators::Rename { key, name } => Change::Rename(checked(key)?, name),
+    };
+    make(settings, out, &change).await
 }
 
-fn parse(key: &str) -> Result<PublicKey, Failure> {
-    key.parse()
-        .map_err(|error| Failure::usage(format!("{key:?}: {error}")))
+fn checked(key: String) -> Result<String, Failure> {
+    match key.parse::<countersign_wire::Signer>() {
+        Ok(_) => Ok(key),
+        Err(error) => Err(Failure::usage(format!("{key:?}: {error}"))),
+    }
 }
 
 fn parse_limits(limits: args::Limits) -> Result<Limits, Failure> {
@@ -94,35 +80,33 @@ fn parse_limits(limits: args::Limits) -> Result<Limits, Failure> {
     })
 }
 
-async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
-    let (listed, _) = reading(settings, false, async |app| Ok(app.operators())).await?;
+async fn list(settings: &Settings, out: Output, all: bool) -> Result<(), Failure> {
+    let listed = reading(settings, true, async |app| Ok(app.operators(all).await?)).await?;
     if out.json {
         for line in &listed {
             out.json_line(&as_json(line))?;
         }
         return Ok(());
     }
-    let mut rows = table(&["KEY", "NAME", "ROLE", "STATE", "FROM", "UNTIL", "LIMITS"]);
+    let mut rows = table(&["KEY", "NAME", "ROLE", "STATE", "SINCE", "LIMITS"]);
     for line in &listed {
         let mine = if line.mine { " (yours)" } else { "" };
-        let until = line.until.map_or_else(|| "-".to_owned(), when::shown);
+        let admin = if line.admin { ", administrator" } else { "" };
+        let name = line.name.as_deref().map_or_else(|| "-".to_owned(), plain);
         rows.add_row([
-            line.key.to_string(),
-            format!("{}{mine}", plain(&line.name)),
+            line.key.clone(),
+            format!("{name}{mine}"),
             line.role.as_str().to_owned(),
-            line.state.as_str().replace('_', " "),
-            when::shown(line.from),
-            until,
+            format!("{}{admin}", line.state.as_str().replace('_', " ")),
+            line.at.map_or_else(|| "-".to_owned(), when::shown),
             limits(line),
         ]);
     }
     out.table(&rows)?;
-    if let Some(waiting) = listed
-        .iter()
-        .find(|line| line.state == ListedState::Waiting)
-    {
+    let mut waiting = listed.iter();
+    if let Some(waiting) = waiting.find(|line| line.state == ListedState::Waiting) {
         out.remark(&format!(
-            "accept a waiting key with `countersign operators add {}`, or reject it with `operators retire`",
+            "let in who waits with `countersign operators accept {0}`, or turn the ask away with `operators retire {0}`",
             waiting.key
         ));
     }
@@ -132,7 +116,7 @@ async fn list(settings: &Settings, out: Output) -> Result<(), Failure> {
 fn limits(line: &Listed) -> String {
     let risk = line.max_risk.map(|risk| format!("up to {}", risk.as_str()));
     let names = line.workspaces.as_ref().map(|all| {
-        let names: Vec<&str> = all.iter().map(AsRef::as_ref).collect();
+        let names: Vec<&str> = all.iter().map(String::as_str).collect();
         format!("only in {}", names.join(", "))
     });
     let both: Vec<String> = risk.into_iter().chain(names).collect();
@@ -143,109 +127,147 @@ fn limits(line: &Listed) -> String {
 }
 
 fn as_json(line: &Listed) -> Value {
+    let device = |device: &ListedDevice| {
+        json!({
+            "name": device.name.as_deref().map(plain),
+            "workspaces": device.workspaces,
+            "max_risk": device.max_risk.map(countersign_wire::Risk::as_str),
+            "until": device.until.as_deref().map(plain),
+        })
+    };
     json!({
         "key": line.key,
-        "name": plain(&line.name),
+        "operator": line.operator,
+        "name": line.name.as_deref().map(plain),
         "role": line.role.as_str(),
-        "from": line.from.rfc3339(),
-        "until": line.until.map(countersign_core::domain::Timestamp::rfc3339),
         "state": line.state.as_str(),
-        "mine": line.mine,
+        "admin": line.admin,
         "workspaces": line.workspaces,
         "max_risk": line.max_risk.map(countersign_wire::Risk::as_str),
-        "console": line.console.as_deref().map(plain),
+        "device": line.device.as_ref().map(device),
+        "since": line.since,
+        "ended": line.ended,
+        "by": line.by,
+        "at": line.at.map(Timestamp::rfc3339),
+        "mine": line.mine,
     })
 }
 
-async fn change_list(
-    settings: &Settings,
-    out: Output,
-    (key, change): (&PublicKey, Change),
-    done: &str,
-) -> Result<(), Failure> {
-    let (changed, listed, approval) = deciding(settings, async |app| {
-        // The console of who retires the own key goes on until another operator ends it.
-        let change = match &change {
-            Change::Leave(key) if *key == app.identity().human_key() => Change::Retire(key.clone()),
-            change => change.clone(),
-        };
-        let changed = app.change_operators(&change).await?;
-        let (listed, approval) = app.operators();
-        Ok((changed, listed, approval))
+async fn log(settings: &Settings, out: Output) -> Result<(), Failure> {
+    let lines = reading(settings, false, async |app| Ok(operators_log(app).await?)).await?;
+    if out.json {
+        for line in &lines {
+            out.json_line(&log_json(line))?;
+        }
+        return Ok(());
+    }
+    let mut rows = table(&["N", "STORED", "BY", "DOES"]);
+    for line in &lines {
+        let name = line.name.as_deref();
+        let name = name.map_or_else(|| "the recovery key".to_owned(), plain);
+        let by_itself = if line.by_itself { " (no person)" } else { "" };
+        rows.add_row([
+            line.n.to_string(),
+            when::shown(line.stored_at),
+            format!("{name}{by_itself}"),
+            match line.does.is_empty() {
+                true => line.word.as_str().replace('_', " "),
+                false => line.does.join(", ").replace('_', " "),
+            },
+        ]);
+    }
+    Ok(out.table(&rows)?)
+}
+
+fn log_json(line: &LogLine) -> Value {
+    json!({
+        "n": line.n,
+        "digest": line.digest,
+        "slot": line.slot,
+        "seq": line.seq,
+        "stored_at": line.stored_at.rfc3339(),
+        "by": line.by,
+        "name": line.name.as_deref().map(plain),
+        "by_itself": line.by_itself,
+        "word": line.word.as_str(),
+        "does": line.does,
+    })
+}
+
+/// Makes a change, and shows the keys that it touched.
+async fn make(settings: &Settings, out: Output, change: &Change) -> Result<(), Failure> {
+    let (written, touched, on) = deciding(settings, async |app| {
+        let written = app.change_operators(change).await?;
+        let touched = touched(app, change).await?;
+        Ok((written, touched, acceptance(app)))
     })
     .await?;
-    let terms: Vec<&Listed> = listed.iter().filter(|line| line.key == *key).collect();
-    let term = terms.last().copied();
-    let own = own_keys(term, &listed);
-    let along: Vec<&&Listed> = own
-        .iter()
-        .filter(|own| changed && term.is_some_and(|term| goes_along(&change, term, own)))
-        .collect();
     if out.json {
-        let with: Vec<&PublicKey> = along.iter().map(|own| &own.key).collect();
-        let term = term.map(as_json);
-        return Ok(
-            out.json_line(&json!({ "changed": changed, "operator": term, "console_keys": with }))?
-        );
-    }
-    match changed {
-        true => out.line(&format!("{key} {done}"))?,
-        false => out.line(&format!("{key}: nothing to change"))?,
-    }
-    for own in &along {
-        out.line(&format!("with its console's own key {}", own.key))?;
-    }
-    let limited = term.is_some_and(|line| line.workspaces.is_some() || line.max_risk.is_some());
-    let ends = matches!(change, Change::Retire(_) | Change::Leave(_));
-    if !approval && (limited || ends) {
-        out.remark("anybody with the bus's credentials can still add a new key of their own; `countersign operators approval on` lets new keys wait for an operator");
-    }
-    if let Some(console) = term
-        .filter(|term| ends && changed && term.role == KeyRole::Human && !term.mine)
-        .and_then(|term| term.console.as_deref())
-        .filter(|_| settings.nats_url.is_some())
-    {
-        out.remark(&format!(
-            "the login of that console still reads everything on the bus: take the user under \"# console of …, {}\" out of the server's configuration",
-            plain(console)
-        ));
-    }
-    for own in own {
-        let key = &own.key;
-        match own.state {
-            ListedState::InForce if ends => out.remark(&format!(
-                "the same console's own key {key} is still active: whoever holds that console's folder can still approve calls as a rule; retire it too if the console is gone",
-            )),
-            ListedState::Waiting if matches!(change, Change::Add { .. }) => out.remark(&format!(
-                "{key} waits and claims to be that console's own key; accept it with `countersign operators add {key}` if it is",
-            )),
-            _ => {}
+        let mut line = changed(&written, &touched);
+        if matches!(change, Change::Acceptance(_)) {
+            line["acceptance"] = json!(on);
         }
+        return Ok(out.json_line(&line)?);
+    }
+    if matches!(change, Change::Acceptance(_)) {
+        return show_acceptance(out, on);
+    }
+    if !written.changed {
+        return Ok(out.line("nothing to change")?);
+    }
+    for line in &touched {
+        let name = line.name.as_deref().map_or_else(String::new, plain);
+        let admin = if line.admin { ", administrator" } else { "" };
+        let state = line.state.as_str().replace('_', " ");
+        out.line(&format!(
+            "{} {name}: {state}{admin}, {}",
+            line.key,
+            limits(line)
+        ))?;
+    }
+    if matches!(change, Change::Retire { .. }) && !on {
+        out.remark("whoever has the bus's credentials can still ask with a new key and is let in; `countersign operators acceptance on` lets newcomers wait for a person");
     }
     Ok(())
 }
 
-/// The keys that say that they are the own ones of the console of a person's key.
-fn own_keys<'l>(person: Option<&Listed>, listed: &'l [Listed]) -> Vec<&'l Listed> {
-    let console = person
-        .filter(|person| person.role == KeyRole::Human)
-        .and_then(|person| person.console.as_ref());
-    let own = listed.iter().filter(|line| {
-        line.role == KeyRole::Auto && console.is_some() && line.console.as_ref() == console
+/// The lines of every key whose operator a change names.
+async fn touched(app: &App, change: &Change) -> Result<Vec<Listed>, Failure> {
+    let keys: Vec<&String> = match change {
+        Change::Accept { key, .. }
+        | Change::Limit(key, _)
+        | Change::Admin(key, _)
+        | Change::Rename(key, _) => vec![key],
+        Change::Retire { keys, .. } => keys.iter().collect(),
+        Change::Acceptance(_) => Vec::new(),
+    };
+    let mut listed = app.operators(true).await?;
+    let named = |line: &&Listed| keys.contains(&&line.key);
+    let operators: Vec<String> = listed
+        .iter()
+        .filter(named)
+        .map(|line| line.operator.clone())
+        .collect();
+    let only = matches!(change, Change::Retire { key_only: true, .. });
+    listed.retain(|line| match only {
+        true => keys.contains(&&line.key),
+        false => operators.contains(&line.operator),
     });
-    own.collect()
+    Ok(listed)
 }
 
-/// Whether the change of a person's term was one of this key's, too.
-fn goes_along(change: &Change, person: &Listed, own: &Listed) -> bool {
-    match change {
-        Change::Retire(_) | Change::Leave(_) => own.until.is_some() && own.until == person.until,
-        _ => own.state == ListedState::InForce && own.from == person.from,
-    }
+fn changed(written: &Written, touched: &[Listed]) -> Value {
+    let lines: Vec<Value> = touched.iter().map(as_json).collect();
+    json!({
+        "changed": written.changed,
+        "n": written.n,
+        "digest": written.digest,
+        "operators": lines,
+    })
 }
 
-async fn rotate(settings: &Settings, out: Output) -> Result<(), Failure> {
-    let rotated = deciding(settings, async |app| Ok(app.rotate_keys().await?)).await?;
+async fn rotate(settings: &Settings, out: Output, now: bool) -> Result<(), Failure> {
+    let rotated = deciding(settings, async |app| Ok(app.rotate_keys(now).await?)).await?;
     if out.json {
         let lines: Vec<Value> = rotated
             .iter()
@@ -261,19 +283,16 @@ async fn rotate(settings: &Settings, out: Output) -> Result<(), Failure> {
             key.old
         ))?;
     }
-    if rotated.iter().all(|key| key.role == KeyRole::Human) {
-        out.remark("the console's own key stays: an operator without limits replaces it");
-    }
     out.remark("older decisions stay valid; a backup with the old keys cannot decide any more, so make a new one");
     Ok(())
 }
 
-fn approval(out: Output, on: bool) -> Result<(), Failure> {
+fn show_acceptance(out: Output, on: bool) -> Result<(), Failure> {
     if out.json {
-        return Ok(out.json_line(&json!({ "operator_approval": on }))?);
+        return Ok(out.json_line(&json!({ "acceptance": on }))?);
     }
     Ok(out.line(match on {
-        true => "new keys wait until an operator accepts them",
-        false => "new keys are active at once",
+        true => "newcomers wait until an administrator accepts them",
+        false => "newcomers are let in by the console of an administrator",
     })?)
 }

@@ -16,7 +16,7 @@ use super::failure::Failure;
 const VARIABLES: &str = "CLAUDECODE GEMINI_CLI CODEX_SANDBOX CURSOR_AGENT OPENCODE";
 /// A new command is refused until it is named here.
 const HARMLESS: &str = "agents, alarms, ask, audit head, audit verify, bridge commonground check, bridge commonground list, \
-bus permissions, completions, doctor, export, feeds failed, feeds list, history, hook, inbox, keys show, man, mcp, mcp-proxy, operators list, \
+bus permissions, completions, doctor, export, feeds failed, feeds list, history, hook, inbox, keys show, man, mcp, mcp-proxy, operators list, operators log, \
 practice report, reader list, rules check, rules import, rules list, rules show, rules simulate, rules suggest, setup list, show, \
 status, trace, watch";
 /// Flags by which one of those decides, changes or reveals something.
@@ -91,6 +91,7 @@ mod tests {
             "alarms",
             "setup list",
             "operators list",
+            "operators log",
             "practice report",
             "reader list",
             "disconnect codex --dry-run",

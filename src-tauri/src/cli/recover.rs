@@ -2,9 +2,9 @@
 //!
 //! A bus counts as recovered once the console has joined it again.
 
-use countersign_core::ops::operators::ListRecovery;
+use countersign_core::ops::realm::LogRecovery;
 use countersign_core::ops::recover::Recovery;
-use countersign_wire::{ErrorCode, PublicKey};
+use countersign_wire::ErrorCode;
 use serde_json::json;
 
 use super::config::Settings;
@@ -48,7 +48,7 @@ fn print_recovery(out: Output, recovery: &Recovery, dry_run: bool) -> Result<(),
             "dry_run": dry_run,
             "created": recovery.created,
             "changed": recovery.changed,
-            "operators": recovery.operators.as_ref().map(ListRecovery::detail),
+            "log": recovery.log.detail(),
             "known": recovery.decisions.known,
             "republished": recovery.decisions.republished,
             "left": recovery.decisions.left,
@@ -89,7 +89,7 @@ fn sentences(recovery: &Recovery, dry_run: bool) -> Vec<String> {
             recovery.changed.join(", ")
         ));
     }
-    lines.extend(recovery.operators.as_ref().map(of_the_list));
+    lines.extend(of_the_log(&recovery.log, will));
     for (kind, count) in [("decisions", recovery.decisions), ("votes", recovery.votes)] {
         if count.known > 0 || kind == "decisions" {
             lines.push(format!(
@@ -113,19 +113,17 @@ fn sentences(recovery: &Recovery, dry_run: bool) -> Vec<String> {
     lines
 }
 
-fn of_the_list(list: &ListRecovery) -> String {
-    let keys: Vec<&str> = list.ended.iter().map(PublicKey::as_str).collect();
-    let keys = keys.join(", ");
-    match (list.may_end, keys.is_empty()) {
-        (true, true) => "the bus had another list of operators; the two are now merged".to_owned(),
-        (true, false) => format!(
-            "the bus had another list of operators with active keys that were retired here; they are retired again: {keys}"
-        ),
-        (false, true) => wrong(
-            "the bus has another list of operators, which this operator may not change; check `countersign operators list`",
-        ),
-        (false, false) => wrong(&format!(
-            "the bus has another list of operators with active keys that were retired here; ask an operator without limits to retire them again: {keys}"
-        )),
-    }
+fn of_the_log(log: &LogRecovery, will: &str) -> Vec<String> {
+    let parted = log.parted.iter().map(|digest| {
+        wrong(&format!(
+            "the realm log on the bus went on without entry {digest}, which only this console knows"
+        ))
+    });
+    let put_back = (log.put_back > 0).then(|| {
+        format!(
+            "{} entries of the realm log known here: {} {will}published again",
+            log.known, log.put_back
+        )
+    });
+    put_back.into_iter().chain(parted).collect()
 }

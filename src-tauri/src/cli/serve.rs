@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use countersign_core::App;
+use countersign_core::ops::realm::log_head;
 use countersign_wire::json_ascii_safe;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -92,6 +93,7 @@ async fn ready_line(app: &App, otlp: &Otlp, metrics: Option<String>) -> Result<V
         "realm": app.realm().map(|realm| realm.to_string()),
         "operator_key": app.identity().human_key().as_str(),
         "trusted_keys": app.trusted_keys(),
+        "log": log_line(app),
         "agent_json": agent_json.map(|path| path.display().to_string()),
         "metrics": metrics,
     });
@@ -100,6 +102,12 @@ async fn ready_line(app: &App, otlp: &Otlp, metrics: Option<String>) -> Result<V
         ready["otlp"] = listening;
     }
     Ok(ready)
+}
+
+/// Root and head of the realm log; before entry 1 number 0.
+fn log_line(app: &App) -> Value {
+    let head = log_head(app);
+    json!({ "root": head.root, "n": head.n, "digest": head.digest })
 }
 
 /// The signals that end a program in an orderly way. The end of its terminal is one of them, unless

@@ -19,7 +19,8 @@ pub(super) const PAGE: i64 = 1_000;
 /// The first thing that is not as it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstBad {
-    /// `audit`, `anchors`, `requests`, `decisions`, `votes`, `policy` or `policy_versions`.
+    /// `audit`, `anchors`, `requests`, `decisions`, `votes`, `policy`, `realm_log` or
+    /// `policy_versions`.
     pub table: &'static str,
     /// Row number of `audit` and `anchors`, `WS/AGENT/ID` (of a vote `WS/AGENT/ID/KEY`), the policy's key or
     /// the digest of a rule set otherwise.
@@ -91,7 +92,8 @@ impl App {
             }
             self.check_named(&mut check, &emptied).await?;
         }
-        let former = self.check_policy(&mut check).await?;
+        self.check_policy(&mut check).await?;
+        self.check_entries(&mut check).await?;
         if let Some((table, id)) = proofs::unaudited(self.reader()).await? {
             check.bad(table, id, "no audit row names it");
         }
@@ -106,7 +108,7 @@ impl App {
         }
         let restored_anchors =
             check.restored_anchors(anchors.on_bus.as_deref().unwrap_or_default());
-        let signer = self.anchor_signer(former);
+        let signer = self.anchor_signer();
         let (anchored_seq, wrong) =
             anchors.check(&signer, &check.hashes, check.rows, &restored_anchors);
         for bad in wrong {
@@ -143,10 +145,12 @@ impl App {
     }
 
     /// Who signs the anchors of this console.
-    fn anchor_signer(&self, former: Vec<String>) -> Signer {
+    fn anchor_signer(&self) -> Signer {
         let id = ConsoleId::from(self.identity().console_id);
         let mut keys = vec![self.identity().auto_key().to_string()];
-        keys.extend(former);
+        let log = self.inner.shared.trusted.log();
+        let former = lost_anchors::console_keys(&log, &self.identity().console_id.to_string());
+        keys.extend(former.iter().map(ToString::to_string));
         Signer {
             realm: self.realm(),
             subject: audit_subject(&id),
@@ -166,6 +170,8 @@ pub(super) struct Check {
     hashes: HashMap<i64, String>,
     /// Policy keys and the digests that rows name, in their order.
     pub(super) policy: Vec<(String, String)>,
+    /// Entries of the realm log that rows name: numbers and digests.
+    pub(super) entries: Vec<(i64, String)>,
     /// Digests of the rule sets by which this console decided.
     pub(super) versions: BTreeSet<String>,
     named: Vec<Named>,
@@ -247,6 +253,10 @@ impl Check {
                 self.named.extend(named);
             }
             "decide" | "hold" => self.versions.extend(text("policy_digest")),
+            "operators" => {
+                let entry = row.subject.parse().ok().zip(text("digest"));
+                self.entries.extend(entry);
+            }
             "policy" => {
                 self.policy
                     .extend(text("payload_digest").map(|digest| (subject, digest)));

@@ -5,27 +5,24 @@
 use std::collections::{BTreeMap, HashSet};
 
 use countersign_wire::Sha256Digest;
-use serde_json::Value;
+use countersign_wire::realm::{Entry, Word};
 
 use super::audit_verify::{Check, OTHER_BYTES, PAGE};
 use crate::Fault;
 use crate::runtime::App;
-use crate::store::policy::PolicyRow;
-use crate::store::{policy_history, policy_versions, proofs};
+use crate::store::{policy_history, policy_versions, proofs, realm_log};
 
 impl App {
-    /// Checks the shared policy's values against the rows that name them. Returns the keys that signed for
-    /// this console before.
-    pub(super) async fn check_policy(&self, check: &mut Check) -> Result<Vec<String>, Fault> {
+    /// Checks the shared policy's values against the rows that name them.
+    pub(super) async fn check_policy(&self, check: &mut Check) -> Result<(), Fault> {
         let mut kept: HashSet<(String, String)> = HashSet::new();
-        let (mut after, mut former) = (0, Vec::new());
+        let mut after = 0;
         loop {
             let rows = policy_history::after(self.reader(), after, PAGE).await?;
             let Some((last, _)) = rows.last() else { break };
             after = *last;
             for (_, row) in rows {
                 let digest = Sha256Digest::of_bytes(&row.payload).to_string();
-                former.extend(self.former_keys(&row));
                 kept.insert((row.key, digest));
             }
         }
@@ -45,8 +42,7 @@ impl App {
         if let Some((key, _)) = kept.iter().find(|value| !named.contains(value)) {
             check.bad("policy", key.clone(), "no audit row names it");
         }
-        self.check_versions(check).await?;
-        Ok(former)
+        self.check_versions(check).await
     }
 
     /// Checks the words of the rule sets by which this console decided.
@@ -70,19 +66,27 @@ impl App {
         Ok(())
     }
 
-    /// Keys that a list of operators gives to this console.
-    fn former_keys(&self, row: &PolicyRow) -> Vec<String> {
-        if row.key != "operators" {
-            return Vec::new();
+    /// Checks the entries of the realm log against the rows that name them.
+    pub(super) async fn check_entries(&self, check: &mut Check) -> Result<(), Fault> {
+        let named = std::mem::take(&mut check.entries);
+        let mut kept: HashSet<(i64, String)> = HashSet::new();
+        for row in realm_log::entries(self.reader()).await? {
+            let (Some(n), Some(digest)) = (row.n, row.digest) else {
+                continue;
+            };
+            let bytes = row.message.unwrap_or_default();
+            let of_bytes = Entry::read(&bytes).map(|entry| entry.digest.to_string());
+            let effect = row.word == Word::Ok.as_str();
+            if of_bytes.as_ref() != Some(&digest) {
+                check.bad("realm_log", n.to_string(), OTHER_BYTES);
+            } else if effect && !named.contains(&(n, digest.clone())) {
+                check.bad("realm_log", n.to_string(), "no audit row names it");
+            }
+            kept.insert((n, digest));
         }
-        let list: Value = serde_json::from_slice(&row.payload).unwrap_or_default();
-        let console = self.identity().console_id.to_string();
-        let entries = list["operators"].as_array();
-        entries
-            .into_iter()
-            .flatten()
-            .filter(|entry| entry["role"] == "auto" && entry["console"] == *console)
-            .filter_map(|entry| entry["key"].as_str().map(str::to_owned))
-            .collect()
+        if let Some((n, _)) = named.iter().find(|entry| !kept.contains(entry)) {
+            check.bad("realm_log", n.to_string(), OTHER_BYTES);
+        }
+        Ok(())
     }
 }

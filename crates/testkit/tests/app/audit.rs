@@ -25,7 +25,7 @@ async fn a_changed_byte_is_found_and_named() {
             "decisions",
             "acme/bot/r1",
         ),
-        ("UPDATE policy SET payload = x'7b7d'", "policy", "operators"),
+        ("UPDATE realm_log SET message = x'7b7d'", "realm_log", "1"),
         (
             "INSERT INTO decisions(ws, agent, request_id, payload, stream_epoch, stream_seq, stored_at)
              VALUES ('acme', 'bot', 'r9', x'7b7d', 'e', 99, 0)",

@@ -274,7 +274,7 @@ async fn what_agents_and_people_do_is_written_under_its_own_word() {
         ("enroll", "acme/other"),
         ("revoke", "acme/other"),
         ("quarantine", "CS_AGENTS/2"),
-        ("policy", "operators"),
+        ("operators", "1"),
     ] {
         assert!(written(action, subject), "{action} {subject}: {log:?}");
     }
@@ -379,10 +379,12 @@ async fn a_decision_of_a_colleague_that_came_first_is_audited_as_lost_or_refused
     let second = App::start(Options {
         nats_url: Some(desk.app.embedded_server().unwrap().url()),
         credentials: Credentials::NkeySeed(seed),
+        operator: "Grace".into(),
         ..options(&data)
     })
     .await
     .unwrap();
+    second.ready(LIMIT).await;
     caught_up(&second).await;
     for round in 0..20 {
         let id = format!("r{round}");
@@ -399,11 +401,11 @@ async fn a_decision_of_a_colleague_that_came_first_is_audited_as_lost_or_refused
     let log = log_of(&data).await;
     let missing = unexplained(&log);
     assert!(missing.is_empty(), "{missing:#?}");
-    let arrived = |row: &&Logged| row.1.as_deref() == Some("operator_arrived");
+    let entry = |row: &&Logged| row.1.as_deref() == Some("operators");
     assert_eq!(
-        log.iter().filter(arrived).count(),
-        2,
-        "both keys of the colleague"
+        log.iter().filter(entry).count(),
+        3,
+        "the founding, the colleague, and the key of her console"
     );
     desk.app.shutdown().await;
 }

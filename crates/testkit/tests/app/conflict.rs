@@ -7,7 +7,7 @@ use countersign_wire::Verdict;
 use serde_json::{Value, json};
 
 use crate::agent::{Desk, caught_up, colleague, in_state, listed, options, until, verdict};
-use crate::operators::remade;
+use crate::operators::{admit, remade_with, slots_of};
 use crate::recover::{counts, loses, recovered};
 
 /// Somebody denied on the bus that was made anew what this console had approved before: both can be read here, and the
@@ -22,11 +22,11 @@ async fn after_a_conflict_the_decision_that_agents_read_is_shown_beside_the_one_
     let approve = verdict(&key, Verdict::Approve);
     desk.app.decide(approve).await.unwrap();
     in_state(&desk.app, "r1", "decided").await;
-    let Desk { data, app } = loses(desk, "CS_DECISIONS").await;
-    let (bus, realm) = (app.bus().unwrap(), app.realm().unwrap());
-    remade(&bus, &app, realm).await;
-    let desk = Desk { data, app };
     let more = TempData::new();
+    admit(&desk.app, &more, "Grace").await;
+    let slots = slots_of(&desk.app).await;
+    let desk = loses(desk, "CS_DECISIONS").await;
+    remade_with(&desk.app.bus().unwrap(), &desk.app, slots).await;
     let late = colleague(&desk, &more, "Grace").await;
     listed(&late, "r1").await;
     late.decide(verdict(&key, Verdict::Deny)).await.unwrap();

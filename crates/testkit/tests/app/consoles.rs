@@ -132,7 +132,8 @@ async fn two_consoles_race_on_a_thousand_requests_and_agree_within_a_second() {
         sleep(Duration::from_millis(10)).await;
     }
     let stored = desk.app.bus().unwrap().last_sequence("CS_DECISIONS").await;
-    assert_eq!(stored.unwrap(), 1_000);
+    // Behind the three entries by which both are in the realm.
+    assert_eq!(stored.unwrap(), 1_003);
     second.shutdown().await;
     desk.app.shutdown().await;
 }

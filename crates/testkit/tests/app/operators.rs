@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::bus::{Bus, Founding, Publication};
+use countersign_core::data_dir::DataDir;
+use countersign_core::identity::{Identity, KeyChoice};
 use countersign_core::ops::realm::{Change, Limits, ListedState, operators_log};
 use countersign_testkit::TempData;
 use countersign_wire::realm::{Entry, Realm, SigningKey};
@@ -81,6 +83,14 @@ pub(crate) async fn remade(bus: &Bus, app: &App, realm: Uuid) {
         .unwrap();
 }
 
+/// The same, with these slots of the log.
+pub(crate) async fn remade_with(bus: &Bus, app: &App, slots: Vec<Vec<u8>>) {
+    remade(bus, app, app.realm().unwrap()).await;
+    for (bytes, slot) in slots.into_iter().zip(1..) {
+        put_slot(app, slot, bytes).await;
+    }
+}
+
 /// The log as it is on the bus.
 pub(crate) async fn log_of(app: &App) -> Realm {
     let bus = app.bus().unwrap();
@@ -139,6 +149,38 @@ pub(crate) async fn console_key(app: &App, console: Option<&str>) -> KeyPair {
         if log_of(app).await.term(key.as_str(), None).is_some() {
             sees(app, &key, ListedState::InForce).await;
             return pair;
+        }
+    }
+}
+
+/// Lets in whose console has this folder and was never started: nobody asks.
+pub(crate) async fn admit(app: &App, data: &TempData, name: &str) {
+    let identity = {
+        let data = DataDir::open(data.path()).unwrap();
+        Identity::open(&data, name, KeyChoice::File).unwrap()
+    };
+    let (log, keys) = (log_of(app).await, identity.signing());
+    let own = &keys.human_key;
+    let key = SigningKey::of_pair(&keys.human, log.realm(), own, "human", None).unwrap();
+    let record = json!({"id": own, "name": name, "keys": [key]});
+    let entry = signed_entry(
+        &log,
+        &app.identity().signing().human,
+        &json!({"operators": [record]}),
+    );
+    put_slot(app, log.next_slot, entry).await;
+    sees(app, own, ListedState::InForce).await;
+}
+
+/// The slots of the log, to be stored again on a stream that was made anew.
+pub(crate) async fn slots_of(app: &App) -> Vec<Vec<u8>> {
+    let bus = app.bus().unwrap();
+    let mut slots = Vec::new();
+    loop {
+        let subject = realm_subject(slots.len() as u64 + 1);
+        match bus.read_last("CS_DECISIONS", &subject).await.unwrap() {
+            Some(message) => slots.push(message.payload.to_vec()),
+            None => return slots,
         }
     }
 }

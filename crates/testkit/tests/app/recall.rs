@@ -89,7 +89,7 @@ async fn an_approval_of_a_rule_that_meets_panic_before_the_bus_goes_back_to_peop
         "what was taken back is not a use of the rule"
     );
     let bus = desk.app.bus().unwrap();
-    assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 4);
+    assert_eq!(bus.last_sequence("CS_DECISIONS").await.unwrap(), 1 + 4);
     assert_eq!(desk.app.status().await.unwrap().outbox, 0);
     assert_eq!(desk.app.audit_verify(None).await.unwrap().first_bad, None);
     desk.app.shutdown().await;
@@ -247,12 +247,14 @@ async fn what_an_operator_signed_who_is_limited_meanwhile_waits_for_people_again
         asked.push(agent.ask(&request).await);
         listed(&desk.app, id).await;
     }
-    room(&desk, "CS_DECISIONS", Some(100)).await;
+    // Enough for entries of the realm log, and not for these decisions.
+    room(&desk, "CS_DECISIONS", Some(5_000)).await;
     for (key, given) in asked
         .iter()
         .zip([Verdict::Approve, Verdict::Approve, Verdict::Deny])
     {
-        let (app, verdict) = (desk.app.clone(), verdict(key, given));
+        let (app, mut verdict) = (desk.app.clone(), verdict(key, given));
+        verdict.message = Some("x".repeat(6_000));
         tokio::spawn(async move { app.decide(verdict).await });
     }
     until("all wait for the bus", || async {
@@ -264,10 +266,12 @@ async fn what_an_operator_signed_who_is_limited_meanwhile_waits_for_people_again
         ..Limits::default()
     };
     let own = desk.app.identity().human_key().clone();
-    second
-        .change_operators(&Change::Limit(own.to_string(), limits))
-        .await
-        .unwrap();
+    for change in [
+        Change::Admin(own.to_string(), false),
+        Change::Limit(own.to_string(), limits),
+    ] {
+        second.change_operators(&change).await.unwrap();
+    }
     let line = line_when(&desk.app, "beyond", |line| line.state == "pending").await;
     assert_eq!((line.verdict, line.origin), (None, None));
     assert_eq!(
@@ -303,10 +307,15 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
     critical["risk"] = json!("critical");
     let person = agent.ask(&critical).await;
     listed(&desk.app, "person").await;
-    room(&desk, "CS_DECISIONS", Some(100)).await;
+    // Enough for an entry of the realm log, and not for these decisions.
+    room(&desk, "CS_DECISIONS", Some(950)).await;
     let app = desk.app.clone();
-    let given = tokio::spawn(async move { app.decide(verdict(&person, Verdict::Approve)).await });
-    agent.ask(&agent.request("rule")).await;
+    let mut approve = verdict(&person, Verdict::Approve);
+    approve.message = Some("x".repeat(1_000));
+    let given = tokio::spawn(async move { app.decide(approve).await });
+    let rule = format!("rule-{}", "x".repeat(59));
+    let rule = rule.as_str();
+    agent.ask(&agent.request(rule)).await;
     until("both wait for the bus", || async {
         desk.app.status().await.unwrap().outbox == 2
     })
@@ -315,7 +324,7 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
     for key in [&own.auto_key, &own.human_key] {
         second.change_operators(&retirement(key)).await.unwrap();
     }
-    for id in ["person", "rule"] {
+    for id in ["person", rule] {
         let line = line_when(&desk.app, id, |line| line.state == "pending").await;
         assert_eq!((line.verdict, line.origin), (None, None), "{id}");
         assert_eq!(taken_back(&desk, id).await, ["its key is retired"]);
@@ -326,7 +335,7 @@ async fn what_a_key_signed_that_is_retired_meanwhile_waits_for_people_again() {
         "{reported}"
     );
     room(&desk, "CS_DECISIONS", None).await;
-    for id in ["person", "rule"] {
+    for id in ["person", rule] {
         let decide = || second.decide(verdict(&agent.key(id), Verdict::Deny));
         match decide().await {
             Ok(_) => {}
@@ -364,8 +373,8 @@ async fn a_decision_whose_voter_is_retired_before_the_bus_has_it_waits_for_anoth
     let retired = dan.identity().human_key();
     // He is gone, and this console makes the decision.
     dan.shutdown().await;
-    // Enough for a vote, and not for the decision with two of them.
-    room(&desk, "CS_DECISIONS", Some(1_500)).await;
+    // Enough for a vote and an entry, and not for the decision with two votes.
+    room(&desk, "CS_DECISIONS", Some(2_400)).await;
     let (app, command) = (desk.app.clone(), verdict(&key, Verdict::Approve));
     let given = tokio::spawn(async move { app.decide(command).await });
     line_when(&desk.app, "r1", |line| line.state == "queued").await;

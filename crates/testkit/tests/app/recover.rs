@@ -13,7 +13,7 @@ use crate::agent::{
     Agent, Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, line_when, listed, options,
     troubles, verdict,
 };
-use crate::operators::{remade, root_of};
+use crate::operators::{remade, remade_with, root_of, slots_of};
 
 pub(crate) async fn recovered(app: &App) -> Recovery {
     app.recover(false, |_| {}).await.unwrap()
@@ -351,9 +351,10 @@ async fn a_console_that_says_another_stamp_than_was_seen_is_noted_and_changes_no
     let bus = desk.app.bus().unwrap();
     let stored = bus.read_last("CS_DECISIONS", &subject).await.unwrap();
     let stored = stored.unwrap();
+    let slots = slots_of(&desk.app).await;
     let desk = loses(desk, "CS_DECISIONS").await;
     let (bus, realm) = (desk.app.bus().unwrap(), desk.app.realm().unwrap());
-    remade(&bus, &desk.app, realm).await;
+    remade_with(&bus, &desk.app, slots).await;
     let said = Attestation {
         v: 1,
         payload_digest: Sha256Digest::of_bytes(&stored.payload),

@@ -15,9 +15,9 @@ use countersign_testkit::TempData;
 use countersign_wire::{Risk, SignedEnvelope, Verdict};
 
 use crate::agent::{
-    Agent, Desk, caught_up, colleague, in_state, inbox_ids, listed, options, until, verdict,
+    Agent, Desk, LIMIT, caught_up, colleague, in_state, inbox_ids, listed, options, until, verdict,
 };
-use crate::operators::{retirement, sees};
+use crate::operators::{admit, retirement, sees};
 use crate::policy::{INVOICES, acme, apply};
 use crate::recover::{becomes_read_only, copy_all, loses, recovered};
 use crate::redefined::{introduce, tool};
@@ -25,6 +25,8 @@ use crate::redefined::{introduce, tool};
 /// The bus as it was once, and who may use it.
 pub(crate) struct Older {
     data: TempData,
+    /// The folder of a colleague whom its founder has let in.
+    grace: TempData,
     pub(crate) login: nkeys::KeyPair,
 }
 
@@ -32,12 +34,13 @@ impl Older {
     /// Copies the folder of a console, which ends with it.
     pub(crate) async fn of(desk: Desk) -> (Self, TempData) {
         let login = desk.app.identity().login.seed().unwrap();
+        let (data, grace) = (TempData::new(), TempData::new());
+        admit(&desk.app, &grace, "Grace").await;
         desk.app.shutdown().await;
-        let data = TempData::new();
         std::fs::remove_dir(data.path()).unwrap();
         copy_all(desk.data.path(), data.path());
         let login = nkeys::KeyPair::from_seed(&login).unwrap();
-        (Self { data, login }, desk.data)
+        (Self { data, grace, login }, desk.data)
     }
 
     pub(crate) async fn server(&self, agents: &[&Agent]) -> EmbeddedServer {
@@ -71,14 +74,15 @@ impl Older {
             ..options(data)
         });
         let app = app.await.unwrap();
+        app.ready(LIMIT).await;
         caught_up(&app).await;
         app
     }
 
     /// Runs its server, and another console on it.
     pub(crate) async fn goes_on(&self, agents: &[&Agent], work: impl AsyncFnOnce(&App)) {
-        let (server, data) = (self.server(agents).await, TempData::new());
-        let app = self.console(&server, &data, "Grace").await;
+        let server = self.server(agents).await;
+        let app = self.console(&server, &self.grace, "Grace").await;
         work(&app).await;
         app.shutdown().await;
         server.stop().await;

@@ -245,6 +245,13 @@ const KINDS: &[Kind] = &[
         "key",
         &["enroll", "revoke"],
     ),
+    (
+        "realm_log",
+        "INSERT WHEN NEW.word = 'ok'",
+        "CAST(NEW.n AS TEXT)",
+        "entry",
+        &["operators"],
+    ),
     ("policy", "INSERT", "NEW.key", "policy", &["policy"]),
     (
         "policy",

@@ -4,7 +4,7 @@ use crate::server::publication;
 use crate::wiretap::Wiretap;
 use bytes::Bytes;
 use countersign_core::bus::{
-    Bus, BusEvent, BusOptions, Credentials, Insecure, PublishOutcome, STREAMS,
+    Bus, BusEvent, BusOptions, Credentials, Insecure, Publication, PublishOutcome, STREAMS,
 };
 use countersign_testkit::{AgentCredentials, PlainServer, TestServer, UserKey, made};
 use futures::StreamExt;
@@ -99,30 +99,39 @@ async fn an_allowed_agent_gets_acknowledgement_decision_and_direct_get() {
 }
 
 #[tokio::test]
-async fn an_agent_reads_the_operators_and_no_other_policy() {
+async fn an_agent_reads_the_realm_log_and_nothing_of_the_policy() {
     let Scene {
         server: _server,
         bus,
         mut wire,
         ..
     } = scene().await;
-    for key in ["operators", "rules.acme", "setup.acme.bot", "panic"] {
-        bus.policy_put(key, 0, "secret".into()).await.unwrap();
-    }
-    let operators = wire
+    let slot = "countersign.v1.realm.1";
+    let stored = bus.publish_once(Publication {
+        subject: slot.into(),
+        payload: "entry".into(),
+        key: None,
+        sig: None,
+    });
+    assert!(matches!(stored.await, PublishOutcome::Stored { .. }));
+    let read = wire
         .client
-        .request(format!("{GET_POLICY}operators"), Bytes::new())
+        .request(format!("{GET}{slot}"), Bytes::new())
         .await
         .unwrap();
-    assert_eq!(&operators.payload[..], b"secret");
-    for key in ["rules.acme", "setup.acme.bot", "panic", ">"] {
+    assert_eq!(&read.payload[..], b"entry");
+    wire.publish_refused("countersign.v1.realm.2").await;
+    let ask = "ask.UCFIRY65OQE7DFP5KLNS2PF2LVZMUZYJX4OZIEQ36N2IQANUB5XVZ45L";
+    for key in ["rules.acme", "setup.acme.bot", "panic", "operators", ask] {
+        bus.policy_put(key, 0, "secret".into()).await.unwrap();
         wire.publish_refused(&format!("{GET_POLICY}{key}")).await;
+        wire.publish_refused(&format!("$KV.CS_POLICY.{key}")).await;
     }
+    wire.publish_refused(&format!("{GET_POLICY}>")).await;
     wire.publish_refused("$JS.API.DIRECT.GET.KV_CS_POLICY")
         .await;
     wire.publish_refused("$JS.API.STREAM.MSG.GET.KV_CS_POLICY")
         .await;
-    wire.publish_refused("$KV.CS_POLICY.operators").await;
     wire.subscribe_refused("$KV.CS_POLICY.>").await;
 }
 

@@ -147,6 +147,21 @@ impl Realm {
         }
     }
 
+    /// A state in which these keys count everywhere, each for an operator of its own: for an agent that was told to
+    /// believe anybody (`insecure`).
+    pub fn of_anybody(realm: Uuid, keys: impl IntoIterator<Item = SigningKey>) -> Self {
+        let mut state = Self::new(realm, Sha256Digest::of_bytes(b""));
+        for key in keys {
+            let operator = key.key.clone();
+            let term = Term {
+                operator: operator.clone(),
+                ..Term::of_device(key)
+            };
+            state.terms.entry(operator).or_default().push(term);
+        }
+        state
+    }
+
     /// Takes the next message of a slot: in the order of the stream, or in the order of the slots. Both come to the
     /// same state.
     pub fn apply(&mut self, slot: u64, sequence: u64, message: &[u8]) -> Word {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use async_nats::{Client, HeaderMap, Subscriber};
 use countersign_sdk::wire::{
-    Context, DecidedBy, KeyRole, NkeySeed, OperatorEntry, OperatorList, PublicKey, Receipt,
-    Sha256Digest, SignedEnvelope, Timestamp, TrustedKey, Vote, VoteAttachment, args_digest,
-    decision_subject, parse_receipt, parse_request, policy_subject, receipt_subject, sign,
-    vote_subject,
+    Context, DecidedBy, LogHead, NkeySeed, PublicKey, Receipt, Sha256Digest, Timestamp, Vote,
+    VoteAttachment, args_digest, decision_subject, parse_receipt, parse_request,
+    realm::{Entry, SigningKey},
+    realm_subject, receipt_subject, sign, vote_subject,
 };
 use countersign_sdk::{Ask, Enrolment, Gate, GateBuilder, Timing};
 use countersign_testkit::{AgentCredentials, TestServer};
@@ -27,6 +27,10 @@ pub(crate) struct Console {
     pub(crate) auto: KeyPair,
     pub(crate) agent: AgentCredentials,
     pub(crate) requests: Subscriber,
+    /// The last entry of the log.
+    pub(crate) head: LogHead,
+    /// The slot that is free.
+    pub(crate) free: u64,
 }
 
 /// A request as the console sees it.
@@ -69,6 +73,15 @@ pub(crate) fn delete_invoice() -> Ask {
         .timeout(Duration::from_secs(20))
 }
 
+pub(crate) fn copy(pair: &KeyPair) -> KeyPair {
+    KeyPair::from_seed(&pair.seed().unwrap()).unwrap()
+}
+
+fn merge(into: &mut Value, more: Value) {
+    let more = more.as_object().cloned().unwrap_or_default();
+    into.as_object_mut().unwrap().extend(more);
+}
+
 impl Console {
     pub(crate) async fn start() -> Self {
         let mut server = TestServer::start().await;
@@ -80,7 +93,8 @@ impl Console {
             .unwrap();
         let requests = client.subscribe("countersign.v1.request.>").await.unwrap();
         client.flush().await.unwrap();
-        Self {
+        let nothing = Sha256Digest::of_bytes(b"");
+        let mut made = Self {
             server,
             client,
             realm: Uuid::new_v4(),
@@ -88,15 +102,87 @@ impl Console {
             auto: KeyPair::new_user(),
             agent,
             requests,
-        }
+            head: LogHead {
+                root: nothing,
+                n: 0,
+                digest: nothing,
+            },
+            free: 1,
+        };
+        let founding = json!({ "operators": [made.founder()], "realm": { "acceptance": false } });
+        let human = copy(&made.human);
+        made.write(&human, founding).await;
+        made
+    }
+
+    /// The record of the console's own person.
+    pub(crate) fn founder(&self) -> Value {
+        let id = public(&self.human);
+        let auto = SigningKey::of_pair(&self.auto, &self.realm, &id, "auto", None).unwrap();
+        let mut record = self.record(&self.human, json!({ "admin": true }));
+        record["keys"].as_array_mut().unwrap().push(auto);
+        record
+    }
+
+    /// An operator's record with one key.
+    pub(crate) fn record(&self, pair: &KeyPair, more: Value) -> Value {
+        let id = public(pair);
+        let key = SigningKey::of_pair(pair, &self.realm, &id, "human", None).unwrap();
+        let mut record = json!({ "id": id, "name": "operator", "keys": [key] });
+        merge(&mut record, more);
+        record
+    }
+
+    /// The next entry, which nobody has stored.
+    pub(crate) fn entry(&self, by: &KeyPair, change: Value) -> Vec<u8> {
+        let prev = (self.head.n > 0).then_some(self.head.digest);
+        let mut payload = Entry::frame(self.head.n + 1, prev, "now", &public(by));
+        merge(&mut payload, change);
+        Entry::seal(by, &self.realm, &payload).unwrap()
+    }
+
+    /// Signs the next entry and stores it.
+    pub(crate) async fn write(&mut self, by: &KeyPair, change: Value) {
+        let message = self.entry(by, change);
+        let digest = Entry::read(&message).unwrap().digest;
+        let n = self.head.n + 1;
+        let root = if n == 1 { digest } else { self.head.root };
+        self.head = LogHead { root, n, digest };
+        self.fill(message, HeaderMap::new()).await;
+    }
+
+    /// Anything at all in the free slot.
+    pub(crate) async fn fill(&mut self, message: Vec<u8>, headers: HeaderMap) {
+        let subject = realm_subject(self.free);
+        self.free += 1;
+        let reply = self
+            .client
+            .request_with_headers(subject, headers, message.into());
+        let ack: Value = serde_json::from_slice(&reply.await.unwrap().payload).unwrap();
+        assert!(ack.get("error").is_none(), "{ack}");
+    }
+
+    /// What the console's own person changes.
+    pub(crate) async fn change(&mut self, records: &[Value]) {
+        let human = copy(&self.human);
+        self.write(&human, json!({ "operators": records })).await;
+    }
+
+    /// A new operator with these limits and the like.
+    pub(crate) async fn let_in(&mut self, more: Value) -> KeyPair {
+        let pair = KeyPair::new_user();
+        let record = self.record(&pair, more);
+        self.change(&[record]).await;
+        pair
+    }
+
+    /// An operator ends.
+    pub(crate) async fn end(&mut self, pair: &KeyPair) {
+        self.change(&[json!({ "id": public(pair), "keys": [] })])
+            .await;
     }
 
     pub(crate) fn enrolment(&self) -> Enrolment {
-        let trusted = |pair: &KeyPair, name: &str, role| TrustedKey {
-            key: public(pair),
-            name: name.into(),
-            role,
-        };
         Enrolment {
             nats_url: self.server.url(),
             workspace: self.agent.workspace.parse().unwrap(),
@@ -104,10 +190,7 @@ impl Console {
             nkey_seed: NkeySeed::new(&self.agent.key.seed),
             inbox_prefix: self.agent.inbox_prefix(),
             realm: self.realm,
-            trusted_keys: vec![
-                trusted(&self.human, "Ada", KeyRole::Human),
-                trusted(&self.auto, "console", KeyRole::Auto),
-            ],
+            log: Some(self.head.clone()),
             tls: Default::default(),
             nats_creds: None,
         }
@@ -154,9 +237,7 @@ impl Console {
             "request_digest": seen.digest, "verdict": verdict, "origin": "operator",
             "decided_by": { "name": "Ada", "key": public(pair) }, "decided_at": stamp(),
         });
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().cloned().unwrap_or_default());
+        merge(&mut body, more);
         let subject = decision_subject(&seen.key);
         let payload = serde_json::to_vec(&body).unwrap();
         let sig = sign(pair, Context::Decision, &realm, &subject, &payload).unwrap();
@@ -202,34 +283,14 @@ impl Console {
             edited_args: None,
             decided_by: DecidedBy {
                 name: "operator".into(),
-                key: public(pair),
+                key: public(pair).into(),
             },
             decided_at: stamp(),
         };
         let payload = serde_json::to_vec(&vote).unwrap();
-        let subject = vote_subject(&seen.key, &public(pair));
+        let subject = vote_subject(&seen.key, &public(pair).into());
         let sig = sign(pair, Context::Vote, &self.realm, &subject, &payload).unwrap();
-        VoteAttachment::new(public(pair), subject, &payload, sig)
-    }
-
-    /// Stores the list of operators, signed by `signer`.
-    pub(crate) async fn list_operators(&self, signer: &KeyPair, listed: &[(&KeyPair, KeyRole)]) {
-        let from: Timestamp = "2020-01-01T00:00:00Z".parse().unwrap();
-        let entries = listed
-            .iter()
-            .map(|(pair, role)| OperatorEntry::new(public(pair), "operator".into(), *role, from));
-        self.list_terms(signer, entries.collect()).await;
-    }
-
-    /// The same with terms of any kind.
-    pub(crate) async fn list_terms(&self, signer: &KeyPair, terms: Vec<OperatorEntry>) {
-        let list = OperatorList::new(terms);
-        let subject = policy_subject("operators");
-        let payload = serde_json::to_vec(&list).unwrap();
-        let sealed =
-            SignedEnvelope::seal(signer, Context::Policy, &self.realm, &subject, &payload).unwrap();
-        let value = sealed.to_bytes().unwrap();
-        self.client.request(subject, value.into()).await.unwrap();
+        VoteAttachment::new(public(pair).into(), subject, &payload, sig)
     }
 
     /// Every receipt of the request that is stored, once there are so many.

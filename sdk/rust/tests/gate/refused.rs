@@ -224,21 +224,8 @@ async fn an_unknown_verdict_denies() {
 #[tokio::test]
 async fn two_operators_must_agree_where_the_request_asks_for_two() {
     let mut console = Console::start().await;
-    let second = KeyPair::new_user();
-    let mut enrolment = console.enrolment();
-    let mut trusted = enrolment.trusted_keys[0].clone();
-    trusted.key = crate::console::public(&second);
-    enrolment.trusted_keys.push(trusted);
-    assert!(
-        enrolment
-            .trusted_keys
-            .iter()
-            .filter(|key| key.role == KeyRole::Human)
-            .count()
-            == 2
-    );
-    let gate = countersign_sdk::Gate::builder(enrolment).timing(crate::console::quick());
-    let gate = gate.connect().await.unwrap();
+    let second = console.let_in(json!({})).await;
+    let gate = console.gate().await;
     let stranger = KeyPair::new_user();
     let human = KeyPair::from_seed(&console.human.seed().unwrap()).unwrap();
     for (what, voters, fault) in [

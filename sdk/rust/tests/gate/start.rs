@@ -17,12 +17,12 @@ fn hurried() -> Timing {
 }
 
 #[tokio::test]
-async fn an_enrolment_without_trusted_keys_opens_only_when_told_insecure() {
+async fn an_enrolment_without_a_log_opens_only_when_told_insecure() {
     let mut console = Console::start().await;
     let mut enrolment = console.enrolment();
-    enrolment.trusted_keys.clear();
+    enrolment.log = None;
     let refused = Gate::connect(enrolment.clone()).await;
-    assert_eq!(refused.err().unwrap().code(), "no_trusted_keys");
+    assert_eq!(refused.err().unwrap().code(), "no_log");
     let gate = Gate::builder(enrolment)
         .insecure(true)
         .connect()

@@ -247,7 +247,7 @@ fn way_out(insecure: Insecure) -> &'static str {
 
 /// Whether the streams are as the protocol wants them, and all of one epoch; which are `missing`.
 pub(super) async fn streams(bus: &Bus, missing: &mut Vec<&'static str>) -> Vec<Check> {
-    let found = match bus.ensure(false, 1).await {
+    let found = match bus.ensure(None, 1).await {
         Ok(found) => found,
         Err(error @ BusError::StreamsMissing { .. }) => {
             let why = error.to_string();

@@ -169,7 +169,7 @@ fn way_out(weakness: Weakness) -> &'static str {
         Weakness::SpeakForOthers => {
             "Name its workspace and agent in every subject it may publish on"
         }
-        Weakness::ReadPolicy => "Let it direct-get only $KV.CS_POLICY.operators of KV_CS_POLICY",
+        Weakness::ReadPolicy => "Let it read nothing of KV_CS_POLICY",
         Weakness::WritePolicy => "Remove $KV.> from its publish permissions",
         Weakness::AdministerStreams => "Remove $JS.API.> from its publish permissions",
     }

@@ -8,7 +8,7 @@ use crate::gui::view::alarm_item;
 
 pub(crate) async fn alarms_list(desk: &Desk, _: Nothing) -> Result<AlarmsView, IpcError> {
     let alarms = desk.app.alarms().await.map_err(fault)?;
-    let (operators, _) = desk.app.operators();
+    let operators = desk.app.operators(true).await.map_err(fault)?;
     let item = |alarm| alarm_item(alarm, &operators);
     Ok(AlarmsView {
         alarms: alarms.iter().map(item).collect(),
@@ -20,5 +20,6 @@ pub(crate) async fn acknowledge_alarm(
     args: AcknowledgeArgs,
 ) -> Result<AlarmItem, IpcError> {
     let alarm = desk.app.acknowledge_alarm(args.id).await.map_err(fault)?;
-    Ok(alarm_item(&alarm, &desk.app.operators().0))
+    let operators = desk.app.operators(true).await.map_err(fault)?;
+    Ok(alarm_item(&alarm, &operators))
 }

@@ -170,7 +170,7 @@ pub(crate) async fn history_filter_values(
         label: escape(&value),
         value,
     };
-    let names = operator_names(desk);
+    let names = operator_names(desk).await?;
     let mut operators: Vec<FilterValue> = found
         .signers
         .into_iter()

@@ -1,5 +1,6 @@
 //! The Operators screen.
 
+use countersign_core::ops::realm::acceptance;
 use countersign_view::{IpcError, Nothing, OperatorsView};
 
 use crate::gui::desk::Desk;
@@ -7,10 +8,14 @@ use crate::gui::fault::fault;
 use crate::gui::view::operator_line;
 
 pub(crate) async fn operators_list(desk: &Desk, _: Nothing) -> Result<OperatorsView, IpcError> {
-    let all = desk.app.operator_origins().await.map_err(fault)?;
+    let all = desk.app.operators(true).await.map_err(fault)?;
+    let consoles = desk.app.consoles().await;
     Ok(OperatorsView {
-        operators: all.iter().map(|of| operator_line(of, &all)).collect(),
-        approval: desk.app.operators().1,
+        operators: all
+            .iter()
+            .map(|line| operator_line(line, &consoles))
+            .collect(),
+        approval: acceptance(&desk.app),
         server_ms: desk.app.now().0,
     })
 }

@@ -74,7 +74,7 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
 }
 
 fn of_people(desk: &Desk, weeks: Vec<PersonWeek>) -> Vec<PersonWeekView> {
-    let names = operator_names(desk);
+    let names = operator_names(desk).await?;
     let own = desk.app.identity().human_key();
     let view = |week: PersonWeek| PersonWeekView {
         name: escape(names.get(&week.key).unwrap_or(&week.key)),

@@ -16,7 +16,7 @@ pub(crate) async fn rule_changes(desk: &Desk, args: RuleArgs) -> Result<RuleChan
     let workspace = workspace(&args.workspace)?;
     let found = desk.app.rule_changes(&workspace, &args.id).await;
     let found = found.map_err(fault)?;
-    let names = operator_names(desk);
+    let names = operator_names(desk).await?;
     Ok(RuleChangesView {
         changes: found.changes.iter().map(|of| view(of, &names)).collect(),
         more: found.more,

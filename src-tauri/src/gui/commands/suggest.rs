@@ -44,7 +44,7 @@ pub(crate) async fn suggestions(
         Some(Err(why)) => view.trouble = Some(hiding().escape_lines(&why).plain()),
         Some(Ok(found)) => {
             let dismissed = dismissed(desk).await?;
-            let names = operator_names(desk);
+            let names = operator_names(desk).await?;
             let gone = dismissed.get(workspace.as_ref());
             for of in found.iter() {
                 let known = gone.is_some_and(|ids| ids.contains(&of.rule.id));
@@ -67,12 +67,12 @@ fn one(
 }
 
 /// Names on the realm's list by key.
-pub(super) fn operator_names(desk: &Desk) -> BTreeMap<String, String> {
-    let (listed, _) = desk.app.operators();
+pub(super) async fn operator_names(desk: &Desk) -> Result<BTreeMap<String, String>, IpcError> {
+    let listed = desk.app.operators(true).await.map_err(fault)?;
     let named = listed
         .into_iter()
-        .map(|one| (one.key.to_string(), one.name));
-    named.collect()
+        .filter_map(|one| Some((one.key, one.name?)));
+    Ok(named.collect())
 }
 
 async fn dismissed(desk: &Desk) -> Result<Dismissed, IpcError> {

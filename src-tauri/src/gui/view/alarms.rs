@@ -2,7 +2,7 @@
 
 use countersign_core::domain::AlarmCode;
 use countersign_core::domain::alarm::words;
-use countersign_core::ops::operators::Listed;
+use countersign_core::ops::realm::Listed;
 use countersign_core::store::alarms::Alarm;
 use countersign_view::{AlarmItem, AlarmSeen, JoinedView};
 use countersign_wire::RequestKey;
@@ -17,8 +17,8 @@ pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {
         at_ms,
         by: operators
             .iter()
-            .find(|listed| listed.key.as_str() == key)
-            .map(|listed| escape(&listed.name)),
+            .find(|listed| listed.key == key)
+            .and_then(|listed| listed.name.as_deref().map(escape)),
         key_tail: key_tail(key),
     };
     AlarmItem {
@@ -45,12 +45,12 @@ pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {
 /// Whoever joined last with the key that the alarm is about.
 fn joined(alarm: &Alarm, operators: &[Listed]) -> Option<JoinedView> {
     let is_its = |line: &&Listed| {
-        alarm.code == AlarmCode::OperatorJoined.as_str() && line.key.as_str() == alarm.subject
+        alarm.code == AlarmCode::OperatorJoined.as_str() && line.key == alarm.subject
     };
     let line = operators.iter().rfind(is_its)?;
     Some(JoinedView {
-        name: escape(&line.name),
-        from_ms: line.from.0,
+        name: escape(line.name.as_deref()?),
+        from_ms: line.at?.0,
     })
 }
 

@@ -1,128 +1,103 @@
-//! One line of the list of operators.
+//! One line of the operators.
 
-use countersign_core::ops::operators::{Listed, Origin};
+use countersign_core::ops::presence::LiveConsole;
+use countersign_core::ops::realm::Listed;
 use countersign_view::OperatorLine;
-use countersign_wire::PublicKey;
 
 use super::hidden::escape;
 use super::progress::key_tail;
 
-/// As the screen shows it; `all` gives the keys of signers their names.
-pub(crate) fn operator_line(of: &Origin, all: &[Origin]) -> OperatorLine {
-    let line = &of.line;
-    let is_own = |signer: &PublicKey| {
-        let console = |key: &PublicKey| {
-            let found = all.iter().find(|other| other.line.key == *key);
-            found.and_then(|found| found.line.console.as_ref())
-        };
-        *signer == line.key || (line.console.is_some() && console(signer) == line.console.as_ref())
-    };
-    // The realm began with it: there was nobody to endorse it, nor its console's own key.
-    let founder = all.first().map(|first| &first.line.key);
-    let by = of
-        .by
-        .as_ref()
-        .map(|key| match Some(key) == founder && *key == line.key {
-            true => escape("founder of the realm"),
-            false => escape(&named(all.iter().map(|other| &other.line), key.as_str())),
-        });
+/// As the screen shows it; `consoles` are those that are there now.
+pub(crate) fn operator_line(line: &Listed, consoles: &[LiveConsole]) -> OperatorLine {
+    let founded = line.since == Some(1) && line.by.is_some();
+    let by = line.by.as_ref().map(|key| match (founded, &line.by_name) {
+        (true, _) => escape("founder of the realm"),
+        (false, Some(name)) => escape(name),
+        (false, None) => escape(&format!("…{}", key_tail(key))),
+    });
+    let mut live = consoles.iter();
+    let live = live.find(|console| line.console.as_deref() == Some(console.id.as_str()));
     OperatorLine {
-        name: escape(&line.name),
-        key: line.key.to_string(),
+        name: escape(line.name.as_deref().unwrap_or_default()),
+        key: line.key.clone(),
         role: line.role,
         state: line.state.as_str().to_owned(),
-        from_ms: line.from.0,
-        until_ms: line.until.map(|until| until.0),
+        admin: line.admin,
+        from_ms: line.at.map(|at| at.0),
+        until_ms: line.ended_at.map(|at| at.0),
         mine: line.mine,
         workspaces: line
             .workspaces
             .as_ref()
-            .map(|all| all.iter().map(ToString::to_string).collect()),
+            .map(|all| all.iter().cloned().collect()),
         max_risk: line.max_risk,
         by,
-        joined: (of.by.as_ref()).is_some_and(|key| is_own(key) && Some(key) != founder),
-        seen_ms: of.last_seen.map(|at| at.0),
+        joined: line.by_itself,
+        seen_ms: live.map(|console| console.heard_at.0),
     }
-}
-
-/// The name that the list has for a key, or the key's last characters.
-fn named<'l>(mut lines: impl Iterator<Item = &'l Listed>, key: &str) -> String {
-    let line = lines.find(|line| line.key.as_str() == key);
-    line.map_or_else(|| format!("…{}", key_tail(key)), |line| line.name.clone())
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use countersign_core::domain::Timestamp;
-    use countersign_core::ops::operators::ListedState;
+    use countersign_core::ops::realm::ListedState;
     use countersign_wire::{KeyRole, Risk};
-    use nkeys::KeyPair;
 
     use super::*;
 
-    fn key() -> PublicKey {
-        PublicKey::of(&KeyPair::new_user()).unwrap()
-    }
-
-    fn origin(name: &str, key: &PublicKey, by: Option<&PublicKey>) -> Origin {
-        Origin {
-            line: Listed {
-                key: key.clone(),
-                name: name.to_owned(),
-                role: KeyRole::Human,
-                from: Timestamp(5),
-                until: None,
-                state: ListedState::InForce,
-                mine: false,
-                workspaces: Some(vec!["acme".parse().unwrap()]),
-                max_risk: Some(Risk::Low),
-                console: Some(format!("of {name}")),
-            },
-            by: by.cloned(),
-            last_seen: Some(Timestamp(7)),
+    fn listed(by: Option<(&str, Option<&str>)>, since: u64) -> Listed {
+        Listed {
+            key: "UAAAAABCDE".to_owned(),
+            operator: "UAAAAABCDE".to_owned(),
+            name: Some("lena\u{202e}".to_owned()),
+            role: KeyRole::Human,
+            state: ListedState::InForce,
+            admin: false,
+            workspaces: Some(["acme".to_owned()].into()),
+            max_risk: Some(Risk::Low),
+            device: None,
+            since: Some(since),
+            ended: None,
+            by: by.map(|(key, _)| key.to_owned()),
+            by_name: by.and_then(|(_, name)| name.map(str::to_owned)),
+            by_itself: since == 3,
+            ended_at: None,
+            at: Some(Timestamp(5)),
+            mine: false,
+            console: Some("c1".to_owned()),
         }
     }
 
     #[test]
-    fn who_entered_a_key_is_named_and_one_of_its_own_accord_is_marked() {
-        let [maria, lena, gone] = [key(), key(), key()];
+    fn who_let_a_key_in_is_named_and_whether_a_person_did() {
+        let console = LiveConsole {
+            id: "c1".parse().unwrap(),
+            operator: "lena".to_owned(),
+            heard_at: Timestamp(7),
+            is_this: false,
+        };
         let table = [
-            (origin("lena\u{202e}", &lena, None), None, false),
+            (listed(None, 2), None, false),
             (
-                origin("lena\u{202e}", &lena, Some(&lena)),
-                Some("lena⟨U+202E⟩".to_owned()),
-                true,
-            ),
-            (
-                origin("lena", &lena, Some(&maria)),
-                Some("maria".to_owned()),
+                listed(Some(("UKEY", Some("ada\u{202e}"))), 2),
+                Some("ada⟨U+202E⟩"),
                 false,
             ),
+            (listed(Some(("UKEY", Some("ada"))), 3), Some("ada"), true),
+            (listed(Some(("U7654321", None)), 2), Some("…54321"), false),
             (
-                origin("lena", &lena, Some(&gone)),
-                Some(format!("…{}", key_tail(gone.as_str()))),
-                false,
-            ),
-            // The own key of the founder's console, entered by its operator's.
-            (
-                origin("maria", &key(), Some(&maria)),
-                Some("maria".to_owned()),
+                listed(Some(("UKEY", Some("ada"))), 1),
+                Some("founder of the realm"),
                 false,
             ),
         ];
-        for (of, by, joined) in table {
-            let all = [origin("maria", &maria, Some(&maria)), of.clone()];
-            let line = operator_line(&of, &all);
-            let reported = (line.by.map(|by| by.plain()), line.joined);
-            assert_eq!(reported, (by, joined));
-            assert_eq!((line.from_ms, line.seen_ms), (5, Some(7)));
-            let first = operator_line(&all[0], &all);
-            let by = first.by.map(|by| by.plain());
-            assert_eq!(
-                (by.as_deref(), first.joined),
-                (Some("founder of the realm"), false)
-            );
+        for (line, by, joined) in table {
+            let shown = operator_line(&line, std::slice::from_ref(&console));
+            assert_eq!(shown.by.map(|by| by.plain()).as_deref(), by);
+            assert_eq!(shown.joined, joined);
+            assert_eq!((shown.from_ms, shown.seen_ms), (Some(5), Some(7)));
+            assert_eq!(shown.name.plain(), "lena⟨U+202E⟩");
         }
     }
 }

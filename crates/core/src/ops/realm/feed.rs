@@ -59,13 +59,17 @@ pub(in crate::ops) fn apply<'m>(
         let rows = realm_log::of_epoch(batch.tx, epoch)?;
         log = fold(Realm::new(*log.realm(), *log.root()), &rows);
     }
-    let mut junk = 0;
+    let (mut junk, own) = (0, writer.identity.human_key());
     for (slot, message) in slots {
         let seq = unsigned(message.at.seq);
         if seq <= log.sequence() {
             continue;
         }
-        let recovery = log.recovery.clone();
+        let before = Before {
+            recovery: log.recovery.clone(),
+            // Who comes in reads what was before, and is told nothing of it.
+            there: log.term(own.as_str(), None).is_some(),
+        };
         let (length, word) = (log.chain.len(), log.apply(slot, seq, &message.raw));
         let linked = log.chain.get(length);
         let row = SlotRow {
@@ -77,16 +81,18 @@ pub(in crate::ops) fn apply<'m>(
             word: word.as_str().to_owned(),
             message: linked.map(|_| message.raw.clone()),
         };
+        // On a stream that was made anew it is known.
+        let known = realm_log::knows(batch.tx, &row)?;
         realm_log::add(batch.tx, epoch, &row)?;
         match linked {
             None => junk += 1,
-            Some(entry) if word == Word::Ok => {
+            Some(entry) if word == Word::Ok && !known => {
                 let (n, by, does) = (entry.n, entry.by.clone(), entry.does.clone());
                 let detail = json!({
                     "digest": row.digest, "by": by, "does": words(&does), "keys": keys(&message.raw),
                 });
                 batch.record(by.to_string(), "operators", n.to_string(), detail);
-                report(writer, batch, (&by, &does, recovery.as_ref()), &message.raw)?;
+                report(writer, batch, (&by, &does, &before), &message.raw)?;
             }
             Some(_) => {}
         }
@@ -123,11 +129,18 @@ fn keys(message: &[u8]) -> Vec<String> {
     named
 }
 
+/// What was so before an entry.
+struct Before {
+    recovery: Option<PublicKey>,
+    /// Whether this console's operator was in force.
+    there: bool,
+}
+
 /// Alarms of an entry that took effect, and the end of those about keys that wait no longer.
 fn report(
     writer: &WriterState,
     batch: &mut Tx<'_>,
-    (by, does, recovery): (&PublicKey, &[Does], Option<&PublicKey>),
+    (by, does, before): (&PublicKey, &[Does], &Before),
     message: &[u8],
 ) -> Result<(), StoreError> {
     let actor = by.to_string();
@@ -135,14 +148,14 @@ fn report(
         .is_some_and(|entry| entry.fields.get("by_itself").is_some_and(|is| is == true));
     for key in keys(message) {
         batch.clear_alarm(&actor, AlarmCode::OperatorWaits, &key)?;
-        if automatic && does.contains(&Does::LetIn) {
+        if before.there && automatic && does.contains(&Does::LetIn) {
             batch.alarm_unseen(&actor, AlarmCode::OperatorJoined, &key)?;
         }
     }
     if does.contains(&Does::RecoverySet) {
         batch.alarm(&actor, AlarmCode::RecoverySet, "realm")?;
     }
-    if recovery == Some(by) {
+    if before.recovery.as_ref() == Some(by) {
         let auto = writer.identity.auto_key().to_string();
         batch.alarm(&auto, AlarmCode::RecoveryUsed, &actor)?;
     }

@@ -13,12 +13,14 @@ use super::asks::{self, Asked, listed};
 use super::write::{self, Fields, Pen};
 use crate::Fault;
 use crate::bus::{Bus, BusError, BusIdentity, Founding};
-use crate::domain::AlarmCode;
+use crate::clock::{BusClock, Clock};
+use crate::data_dir::DataDir;
+use crate::domain::{AlarmCode, Timestamp};
 use crate::identity::Identity;
 use crate::ops::KeyStatus;
 use crate::ops::job::Job;
 use crate::runtime::{Shared, stopped};
-use crate::store::{meta, realm_log};
+use crate::store::{self, Reader, meta, realm_log};
 
 /// How often what is to be done is looked at, where nothing changed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -79,15 +81,14 @@ async fn kept(shared: &Shared) -> Result<Option<Kept>, Fault> {
     Ok(text.as_deref().and_then(Kept::read))
 }
 
-/// Signs an entry 1 for a realm and keeps it before anything names it.
-async fn sign(shared: &Shared, realm: Uuid) -> Result<Kept, Fault> {
-    let at = countersign_wire::Timestamp::new(shared.clock.now().into()).to_string();
-    let entry = entry_one(&shared.identity, &realm, &at)?;
+/// An entry 1 for a realm, and the text that keeps it.
+fn signed(identity: &Identity, realm: Uuid, now: Timestamp) -> Result<(Kept, String), Fault> {
+    let at = countersign_wire::Timestamp::new(now.into()).to_string();
+    let entry = entry_one(identity, &realm, &at)?;
     let text = format!("{realm}\n{}", String::from_utf8_lossy(&entry));
-    let kept =
-        Kept::read(&text).ok_or_else(|| Fault::failed("the realm's first entry cannot be read"))?;
-    put(shared, text).await?;
-    Ok(kept)
+    let kept = Kept::read(&text);
+    let kept = kept.ok_or_else(|| Fault::failed("the realm's first entry cannot be read"))?;
+    Ok((kept, text))
 }
 
 async fn put(shared: &Shared, text: String) -> Result<(), Fault> {
@@ -114,6 +115,98 @@ pub(in crate::ops) async fn ensure(
         match bus.ensure(Some(&kept.founding), shared.replicas).await {
             Err(BusError::AnotherRealm { realm }) => kept = sign(shared, realm).await?,
             found => return Ok(found?),
+        }
+    }
+}
+
+/// Signs an entry 1, and keeps it before anything names it.
+async fn sign(shared: &Shared, realm: Uuid) -> Result<Kept, Fault> {
+    let (kept, text) = signed(&shared.identity, realm, shared.clock.now())?;
+    put(shared, text).await?;
+    Ok(kept)
+}
+
+/// Makes the stores of an outside server for a folder that no console runs in: with the realm and root that the folder
+/// knows, or with its own as the founder.
+///
+/// # Errors
+/// `ErrorCode::Environment`, `ErrorCode::BusUnreachable`.
+pub async fn init(
+    data: &DataDir,
+    identity: &Identity,
+    bus: &Bus,
+    replicas: usize,
+) -> Result<BusIdentity, Fault> {
+    let (mut writer, reader) = store::open(&data.database()).await?;
+    let made = async {
+        let known = known(&reader).await?;
+        if let Some(founding) = known {
+            return Ok(bus.ensure(Some(&founding), replicas).await?);
+        }
+        let text = meta::get(&reader, meta::FOUNDING).await?;
+        let clock = BusClock::new();
+        clock.follow(bus.clock().clone());
+        let now = clock.now();
+        let mut keep = |text: &str| {
+            let tx = writer.begin()?;
+            meta::put(&tx, meta::FOUNDING, text)?;
+            tx.commit()
+        };
+        let mut kept = match text.as_deref().and_then(Kept::read) {
+            Some(kept) => kept,
+            None => {
+                let (kept, text) = signed(identity, Uuid::new_v4(), now)?;
+                keep(&text)?;
+                kept
+            }
+        };
+        let identity = loop {
+            match bus.ensure(Some(&kept.founding), replicas).await {
+                Err(BusError::AnotherRealm { realm }) => {
+                    let (other, text) = signed(identity, realm, now)?;
+                    keep(&text)?;
+                    kept = other;
+                }
+                found => break found?,
+            }
+        };
+        if identity.root == Some(kept.founding.root) {
+            let mut log = Realm::new(kept.founding.realm, kept.founding.root);
+            first(bus, &mut log, &kept.entry).await?;
+        }
+        Ok(identity)
+    };
+    let made = made.await;
+    reader.close().await;
+    writer.close()?;
+    made
+}
+
+/// The realm and root that a folder knows.
+async fn known(reader: &Reader) -> Result<Option<Founding>, Fault> {
+    let realm = meta::get(reader, meta::REALM).await?;
+    let root = meta::get(reader, meta::ROOT).await?;
+    let both = realm.zip(root);
+    Ok(both.and_then(|(realm, root)| {
+        Some(Founding {
+            realm: realm.parse().ok()?,
+            root: root.parse().ok()?,
+        })
+    }))
+}
+
+/// Publishes entry 1, unless the log has begun.
+async fn first(bus: &Bus, log: &mut Realm, entry: &[u8]) -> Result<(), Fault> {
+    let give_up = tokio::time::Instant::now() + FOUND_LIMIT;
+    loop {
+        write::look(bus, log).await?;
+        if !log.chain.is_empty() || write::publish(bus, log, entry).await? {
+            return Ok(());
+        }
+        if tokio::time::Instant::now() >= give_up {
+            return Err(Fault::bus_unreachable(
+                "the realm's first entry could not be stored; check that this console may write CS_DECISIONS",
+            ));
         }
     }
 }
@@ -162,18 +255,7 @@ pub(in crate::ops) async fn publish_founding(
     };
     if kept.founding.root == *root {
         let mut log = Realm::new(kept.founding.realm, *root);
-        let give_up = tokio::time::Instant::now() + FOUND_LIMIT;
-        loop {
-            write::look(bus, &mut log).await?;
-            if !log.chain.is_empty() || write::publish(bus, &mut log, &kept.entry).await? {
-                break;
-            }
-            if tokio::time::Instant::now() >= give_up {
-                return Err(Fault::bus_unreachable(
-                    "the realm's first entry could not be stored; check that this console may write CS_DECISIONS",
-                ));
-            }
-        }
+        first(bus, &mut log, &kept.entry).await?;
         let mut changes = shared.trusted.changes();
         let read = changes.wait_for(|log| !log.chain.is_empty());
         if tokio::time::timeout(FOUND_LIMIT, read).await.is_err() {

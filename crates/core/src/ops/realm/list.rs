@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use countersign_wire::realm::{Entry, Limits, Realm, SigningKey, Word};
-use countersign_wire::{KeyRole, Risk, Stream};
+use countersign_wire::{KeyRole, Risk, Sha256Digest, Stream};
 
 use super::asks::{self, Asked};
 use super::feed::{fold, words};
@@ -70,6 +70,12 @@ pub struct Listed {
     pub by: Option<String>,
     /// When that entry was stored; of an ask when it asked, by its own clock.
     pub at: Option<Timestamp>,
+    /// The last name of who signed it; not escaped.
+    pub by_name: Option<String>,
+    /// No person accepted it.
+    pub by_itself: bool,
+    /// When the entry with which it ended was stored.
+    pub ended_at: Option<Timestamp>,
     /// Whether it is this console's.
     pub mine: bool,
     /// The console that it is of, by its record.
@@ -130,11 +136,6 @@ pub async fn operators_log(app: &App) -> Result<Vec<LogLine>, Fault> {
             0 => &log,
             _ => &before,
         };
-        let fields = row.message.as_deref().and_then(Entry::read);
-        let automatic = fields.is_some_and(|entry| {
-            let by_itself = entry.fields.get("by_itself");
-            by_itself.is_some_and(|is| is == true)
-        });
         lines.push(LogLine {
             n: entry.n,
             digest: entry.digest.to_string(),
@@ -143,12 +144,21 @@ pub async fn operators_log(app: &App) -> Result<Vec<LogLine>, Fault> {
             stored_at: Timestamp(row.stored_at),
             by: entry.by.to_string(),
             name: signer.name(entry.by.as_str()).map(str::to_owned),
-            by_itself: automatic,
+            by_itself: by_itself(row),
             word: entry.word,
             does: words(&entry.does),
         });
     }
     Ok(lines)
+}
+
+/// Whether no person accepted what an entry does.
+fn by_itself(row: &SlotRow) -> bool {
+    let entry = row.message.as_deref().and_then(Entry::read);
+    entry.is_some_and(|entry| {
+        let by_itself = entry.fields.get("by_itself");
+        by_itself.is_some_and(|is| is == true)
+    })
 }
 
 /// What a line says of a key of the log.
@@ -159,10 +169,13 @@ struct Of<'a> {
 }
 
 impl Of<'_> {
-    fn stamp(&self, n: u64) -> Option<Timestamp> {
+    fn row(&self, n: u64) -> Option<&SlotRow> {
         let n = i64::try_from(n).ok();
-        let row = self.rows.iter().find(|row| row.n == n)?;
-        Some(Timestamp(row.stored_at))
+        self.rows.iter().find(|row| row.n == n)
+    }
+
+    fn stamp(&self, n: u64) -> Option<Timestamp> {
+        Some(Timestamp(self.row(n)?.stored_at))
     }
 
     fn line(&self, key: &str) -> Option<Listed> {
@@ -173,6 +186,8 @@ impl Of<'_> {
         let record = self.log.operators.get(&last.operator);
         let record = record.filter(|_| last.ended.is_none());
         let limits = record.and_then(|record| record.limits.as_ref());
+        let by = self.log.chain.get(at).map(|entry| entry.by.to_string());
+        let ended = last.ended.as_ref().map(|ended| ended.n);
         Some(Listed {
             key: key.to_owned(),
             operator: last.operator.clone(),
@@ -187,8 +202,14 @@ impl Of<'_> {
             max_risk: limits.and_then(|limits| limits.max_risk),
             device: record.and_then(|_| device(&last.key)),
             since: Some(since),
-            ended: last.ended.as_ref().map(|ended| ended.n),
-            by: self.log.chain.get(at).map(|entry| entry.by.to_string()),
+            ended,
+            by_name: by
+                .as_deref()
+                .and_then(|by| self.log.name(by))
+                .map(str::to_owned),
+            by,
+            by_itself: self.row(since).is_some_and(by_itself),
+            ended_at: ended.and_then(|n| self.stamp(n)),
             at: self.stamp(since),
             mine: self.mine.iter().any(|mine| mine == key),
             console: last.key.device.clone(),
@@ -209,6 +230,9 @@ impl Of<'_> {
             since: None,
             ended: Some(n),
             by: None,
+            by_name: None,
+            by_itself: false,
+            ended_at: self.stamp(n),
             at: None,
             mine: self.mine.iter().any(|mine| mine == key),
             console: None,
@@ -230,6 +254,9 @@ impl Of<'_> {
             since: None,
             ended: None,
             by: None,
+            by_name: None,
+            by_itself: false,
+            ended_at: None,
             at: Timestamp::parse(&ask.at),
             mine: self.mine.contains(&ask.key.key),
             console: ask.key.device.clone(),
@@ -302,4 +329,37 @@ impl App {
 #[must_use]
 pub fn acceptance(app: &App) -> bool {
     app.inner.shared.trusted.log().acceptance
+}
+
+/// Root and head of the realm log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// Digest of entry 1.
+    pub root: Sha256Digest,
+    /// Number of the last entry; 0 before entry 1.
+    pub n: u64,
+    /// Its digest; none before entry 1.
+    pub digest: Option<Sha256Digest>,
+}
+
+/// Root and head of the realm log as this process knows it.
+#[must_use]
+pub fn log_head(app: &App) -> Head {
+    let log = app.inner.shared.trusted.log();
+    let head = log.chain.last();
+    Head {
+        root: *log.root(),
+        n: head.map_or(0, |head| head.n),
+        digest: head.map(|head| head.digest),
+    }
+}
+
+/// Every key, also one that has ended, that is this or is of an operator with this name.
+#[must_use]
+pub fn keys_of(app: &App, name: &str) -> Vec<String> {
+    let log = app.inner.shared.trusted.log();
+    let keys = log.all_terms().map(|term| term.key.key.as_str());
+    let named = keys.filter(|key| *key == name || log.name(key) == Some(name));
+    let keys: BTreeSet<&str> = named.collect();
+    keys.into_iter().map(str::to_owned).collect()
 }

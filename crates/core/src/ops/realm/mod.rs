@@ -14,9 +14,12 @@ mod watch;
 pub(crate) mod write;
 
 pub use change::{Change, Limits};
+pub use join::init;
 pub use keys::{KeyStatus, TrustedKeys};
 pub(crate) use keys::{known_log, why_not};
-pub use list::{Listed, ListedDevice, ListedState, LogLine, acceptance, operators_log};
+pub use list::{
+    Head, Listed, ListedDevice, ListedState, LogLine, acceptance, keys_of, log_head, operators_log,
+};
 pub use put_back::LogRecovery;
 pub(super) use put_back::put_back;
 pub use rotate::Rotated;
