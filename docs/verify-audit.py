@@ -1,32 +1,28 @@
 #!/usr/bin/env python3
 """Checks a bundle of `countersign audit export` with nothing of Countersign.
 
-    verify-audit.py BUNDLE [--head HASH] [--trust KEY ...]
+    verify-audit.py BUNDLE [--head HASH] [--root DIGEST]
 
-Needs Python 3.11 and PyNaCl (ed25519). Exit 0: all is as it was written. Exit 1: the first thing that is not, named.
+Needs Python 3.11 and PyNaCl (ed25519), and `signed_json.py` and `realm_fold.py` beside it; for signatures of devices
+also the package `cryptography`. Exit 0: all is as it was written. Exit 1: the first thing that is not, named.
 That holds up to the last anchor in the bundle. Whoever made the bundle can have left anchors out and rewritten what
 they covered: read CS_AUDIT on the bus yourself, or have a head.
---head: a head that was noted earlier; the chain must contain it. --trust: public keys known from elsewhere; one of
-them must have signed the first list of operators. Without it the first list is taken on trust.
+--head: a head that was noted earlier; the chain must contain it. --root: the digest of the realm log's first entry,
+as in an agent's agent.json. Without it the first entry is taken on trust.
 
 The rules are those of docs/audit.md and of the protocol, sections 4, 5 and 8.
 """
 
 import argparse
-import base64
-import contextlib
 import hashlib
 import json
-import math
 import sys
 from collections import Counter
-from datetime import datetime, timedelta
-from decimal import Decimal
+from datetime import datetime
 
-from nacl.exceptions import BadSignatureError
-from nacl.signing import VerifyKey
-
-SLACK = timedelta(seconds=5)  # `from` of a key is an estimate of the server's time
+import realm_fold
+import signed_json
+from signed_json import canonical, digest, unbase64
 
 
 class Bad(Exception):  # noqa: N818
@@ -38,14 +34,6 @@ def need(holds, what):
         raise Bad(what)
 
 
-def unbase64(text):
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def digest(data):
-    return "sha256:" + hashlib.sha256(data).hexdigest()
-
-
 def parsed(raw):
     """What was sent. `native` and `metadata` may hold whole numbers of more digits than Python reads."""
     return json.loads(raw, parse_int=lambda digits: int(digits) if len(digits) < 400 else float(digits))
@@ -55,70 +43,31 @@ def moment(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def number(value):
-    """A double as RFC 8785 (ECMAScript) writes it."""
-    need(math.isfinite(value), "a number that is none")
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    zeros = int(exponent)  # a letter is there only for what is not a number
-    text, point = "".join(map(str, digits)), len(digits) + zeros
-    if len(digits) <= point <= 21:
-        text = text + "0" * zeros
-    elif 0 < point <= 21:
-        text = text[:point] + "." + text[point:]
-    elif -6 < point <= 0:
-        text = "0." + "0" * -point + text
-    else:
-        text = f"{text[0]}{'.' if text[1:] else ''}{text[1:]}e{point - 1:+d}"
-    return "-" + text if sign and value else text
-
-
-def canonical(value):
-    """RFC 8785."""
-    if isinstance(value, dict):
-        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-        return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in names) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(canonical, value)) + "]"
-    return number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-
-
-def public_key(nkey):
-    """An nkey of a user: base 32 of one prefix byte, 32 bytes of the key, two of a checksum."""
-    raw = base64.b32decode(nkey + "=" * (-len(nkey) % 8))
-    need(len(raw) == 35 and nkey.startswith("U"), f"{nkey} is not a public key")
-    return VerifyKey(raw[1:33])
-
-
 class Bundle:
-    def __init__(self, trust):
-        self.trust = set(trust)
+    def __init__(self, root=None):
+        self.root = root
         self.realm = self.console = None
         self.rows, self.prev, self.hashes = 0, bytes(32), {}
-        self.named = {}  # ("requests" | "decisions" | "policy", subject) -> digests that audit rows name, in order
+        self.named = {}  # ("request" | "decision" | "policy", subject) -> digests that audit rows name, in order
         self.effective = {}  # subject -> how its decision reads by the last audit row
-        self.operators = []  # entries of the newest list; earlier ones stay in it
+        self.attested = set()  # subjects of decisions that a recovered bus has anew
+        self.logs = []  # the realm log; another one for each time that it parted
+        self.places = {}  # epoch -> [(sequence, digest)] of its entries
+        self.changes = set()  # (number, digest, signer) of the entries that audit rows name
         self.requests, self.seen = {}, set()
         self.counts: Counter[str] = Counter()
         self.anchored, self.restored, self.lost = 0, 0, []
         self.strangers = {}  # anchors that are not of this chain: (stream_seq, digest of the payload) -> row
         self.removed = set()  # requests whose bytes retention removed
 
-    def holds(self, key, context, subject, payload, sig):
-        what = f"countersign-v1\n{context}\n{self.realm}\n{subject}\n{hashlib.sha256(payload).hexdigest()}"
-        try:
-            public_key(key).verify(what.encode(), unbase64(sig))
-        except (Bad, BadSignatureError, ValueError, TypeError, AttributeError):
-            return False
-        return True
+    def holds(self, key, context, subject, payload, sig, term=None):
+        if term is not None and term[4]["role"] == "device":
+            return signed_json.device_holds(term[4], term[2], context, self.realm, subject, payload, sig)
+        return signed_json.holds(key, context, self.realm, subject, payload, sig)
 
-    def signed(self, key, context, subject, payload, sig):
-        need(self.holds(key, context, subject, payload, sig), f"the signature of {key} on {subject} is not valid")
-
-    def role(self, key, at):
-        terms = [entry for entry in self.operators if entry["key"] == key and moment(entry["from"]) - SLACK <= at]
-        roles = {term["role"] for term in terms if term.get("until") is None or at < moment(term["until"])}
-        need(len(roles) == 1, f"{key} was not trusted at {at.isoformat()}")
-        return roles.pop()
+    def signed(self, key, context, subject, payload, sig, term=None):
+        held = self.holds(key, context, subject, payload, sig, term)
+        need(held, f"the signature of {key} on {subject} is not valid")
 
     def header(self, line):
         need(
@@ -127,6 +76,37 @@ class Bundle:
         )
         self.realm, self.console, self.head = line["realm"], line["console"], line["head"]
         self.from_bus = line["anchors_from_bus"]
+        need(self.root in (None, line["root"]), f"the realm log begins with {line['root']}")
+        self.root = line["root"]
+
+    def entry(self, line):
+        message, name = unbase64(line["message"]), f"entry in slot {line['slot']}"
+        body = signed_json.strict(unbase64(signed_json.strict(message)["payload"]))
+        value = digest(unbase64(signed_json.strict(message)["payload"]))
+        places = self.places.setdefault(line["epoch"], [])
+        need(not places or places[-1][0] < line["sequence"], f"{name}: not in the order of the stream")
+        places.append((line["sequence"], value))
+        if any(value in log.chain for log in self.logs):
+            return
+        if not any(self.links(log, message, value) for log in self.logs):
+            begun = [log.messages[: body["n"] - 1] for log in self.logs if body["prev"] in log.chain]
+            log = realm_fold.Fold(self.realm, self.root)
+            for before in begun[0] if begun else ():
+                log.link(before)
+            need(self.links(log, message, value), f"{name}: it is not the next entry of the realm log")
+            self.logs.append(log)
+
+    @staticmethod
+    def links(log, message, value):
+        log.link(message)
+        return log.chain[-1:] == [value]
+
+    def at(self, entry):
+        """The log that has this entry, and the entry's number."""
+        for log in self.logs:
+            if entry in log.chain:
+                return log, log.chain.index(entry) + 1
+        raise Bad(f"the realm log has no entry {entry}")
 
     def policy(self, line):
         payload = unbase64(line["payload"])
@@ -134,19 +114,9 @@ class Bundle:
         self.seen.add(("policy", line["name"], digest(payload)))
         if not payload:
             return  # its key was removed from the bucket, which nobody signs
-        self.signed(line["key"], "policy", subject, payload, line["sig"])
-        if line["name"] != "operators":
-            return
-        value = json.loads(payload)
-        entries = value["operators"] if isinstance(value, dict) else value
-        known = {entry["key"] for entry in self.operators}
-        if not known:
-            need(not self.trust or line["key"] in self.trust, f"the first list is signed by {line['key']}")
-        lost = known - {entry["key"] for entry in entries}
-        need(not lost, f"revision {line['revision']} of the operators loses {lost}")
-        if known and line["key"] not in known:  # a newcomer adds itself and changes nothing else
-            need(all(entry in entries for entry in self.operators), f"{line['key']} changed the list of operators")
-        self.operators = entries
+        terms = (term for log in self.logs for term in log.terms.get(line["key"], ()))
+        device = next((term for term in terms if term[4]["role"] == "device"), None)
+        self.signed(line["key"], "policy", subject, payload, line["sig"], device)
 
     def audit(self, line):
         self.rows += 1
@@ -164,6 +134,8 @@ class Bundle:
             self.named.setdefault(("request", subject), []).append(detail["request_digest"])
         elif action in ("decision", "policy"):
             self.named.setdefault((action, subject), []).append(detail["payload_digest"])
+        elif action == "operators":
+            self.changes.add((int(subject), detail["digest"], line["actor"]))
         elif action == "retention" and subject == "requests":
             self.removed |= set(detail["removed"])
         elif action == "restore":
@@ -172,11 +144,14 @@ class Bundle:
             self.lost.append((self.restored, detail))
         if action in ("decision", "judged", "judged_again") and "effective" in detail:
             self.effective[subject] = detail["effective"]
+        if action == "decision" and detail.get("attested"):
+            self.attested.add(subject)
 
     def anchor(self, line):
         payload = unbase64(line["payload"])
-        entries = [entry for entry in self.operators if entry["role"] == "auto"]
-        keys = {entry["key"] for entry in entries if entry.get("console", self.console) == self.console}
+        terms = [term for log in self.logs for all_of in log.terms.values() for term in all_of]
+        autos = [term[4] for term in terms if term[4]["role"] == "auto"]
+        keys = {key["key"] for key in autos if key.get("device", self.console) == self.console}
         subject = f"countersign.v1.audit.{self.console}"
         held = any(self.holds(key, "audit", subject, payload, line["sig"]) for key in keys)
         need(held, f"anchor CS_AUDIT/{line['stream_seq']}: no key of this console has signed it")
@@ -220,6 +195,10 @@ class Bundle:
             asked["args"] = digest(canonical(body["args"]).encode())
             need(asked["args"] == body["args_digest"], f"request {subject}: args_digest is not that of its arguments")
         asked["approvals"] = body.get("approvals_required") or 1
+        if body:
+            risk = body["risk"] if body["risk"] in realm_fold.RISKS else "critical"
+            effects = (body.get("tool") or {}).get("effects")
+            asked["facts"] = line["workspace"], risk, effects, body.get("verifies") or ()
         self.requests[subject] = asked
 
     def decision(self, line):
@@ -229,14 +208,15 @@ class Bundle:
         need(line["effective"] == self.effective.get(subject), f"{name}: the log says otherwise")
         if line["effective"] in ("void", None):
             return  # it counts for nothing, or its request is not here, and the log says so
+        log, n = self.place(line, subject)
+        term = log.term(line["key"], n)
         path = subject.replace("/", ".")
-        self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"])
+        self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"], term)
         body, at = parsed(payload), moment(line["stored_at"])
         need(body["decided_by"]["key"] == line["key"], f"{name}: another key than its signer's")
-        role = self.role(line["key"], at)
-        need(
-            (role == "human") == (body["origin"] == "operator"), f"{name}: its origin is not for a key of role {role}"
-        )
+        facts = (asked or {}).get("facts")
+        fault = realm_fold.fault(term, (body["verdict"], body["origin"]), facts, line["stored_at"])
+        need(fault is None, f"{name}: {fault} of {line['key']} behind entry {n}")
         if asked is None:
             return
         need(body["request_digest"] == asked["digest"], f"{name}: it answers another request")
@@ -246,51 +226,42 @@ class Bundle:
         args = digest(canonical(body["edited_args"]).encode()) if line["effective"] == "modify" else asked.get("args")
         need(args is None or body.get("args_digest") == args, f"{name}: args_digest is not that of what may run")
         if asked.get("approvals", 1) > 1:
-            votes = (vote["key"] for vote in body.get("votes") or [] if self.counts_vote(vote, path, body, at))
-            voters = {self.voter(key, at) for key in votes}
+            where = path, log, n, facts, line["stored_at"]
+            voters = {self.voter(vote, body, where) for vote in body.get("votes") or []} - {None}
             need(len(voters) >= asked["approvals"], f"{name}: {len(voters)} of {asked['approvals']} votes")
 
-    def voter(self, key, at):
-        """The first of the keys of one person that handed over, one to the next, up to this one: it votes once."""
-        chain = [key]
-        while (before := self.took_over(chain[-1], at)) is not None:
-            if before in chain:
-                return min(chain[chain.index(before) :])
-            chain.append(before)
-        return chain[-1]
+    def place(self, line, subject):
+        """The log and the entry by which a decision is judged. On a recovered bus its place is attested."""
+        log, n = self.at(line["entry"])
+        places = self.places.get(line["epoch"])
+        if places and subject not in self.attested:
+            before = [value for sequence, value in places if sequence < line["stream_seq"]]
+            there = before[-1:] == [line["entry"]]
+            need(there, f"decision {subject}: {line['entry']} is not the last entry before it")
+        return log, n
 
-    def took_over(self, key, at):
-        for entry in self.operators:
-            begun = entry["key"] == key and entry["role"] == "human" and moment(entry["from"]) - SLACK <= at
-            if not begun or not entry.get("takes_over"):
-                continue
-            with contextlib.suppress(Bad, KeyError, TypeError, ValueError, AttributeError):
-                word = entry["takes_over"]
-                payload, subject = unbase64(word["payload"]), f"$KV.CS_POLICY.operators.{key}"
-                if self.holds(word["key"], "policy", subject, payload, word["sig"]):
-                    said = parsed(payload)
-                    if (said["v"], said["old"], said["new"]) == (1, word["key"], key):
-                        return word["key"]
-        return None
-
-    def counts_vote(self, vote, path, decision, at):
-        """Whether it does: one that does not, whatever is wrong with it, does no harm."""
+    def voter(self, vote, decision, where):
+        """The operator whose vote it is; None for one that does not count, whatever is wrong with it."""
+        path, log, n, facts, stored_at = where
         try:
             payload = unbase64(vote["payload"])
-            subject = f"countersign.v1.vote.{path}.{vote['key']}"
-            if vote["subject"] != subject or not self.holds(vote["key"], "vote", subject, payload, vote["sig"]):
-                return False
+            subject, term = f"countersign.v1.vote.{path}.{vote['key']}", log.term(vote["key"], n)
+            if vote["subject"] != subject or term is None:
+                return None
             body, same = parsed(payload), ("verdict", "request_digest", "args_digest")
             alike = body["decided_by"]["key"] == vote["key"] and all(body.get(f) == decision.get(f) for f in same)
-            return alike and self.role(vote["key"], at) == "human"
+            fault = realm_fold.fault(term, (body["verdict"], "operator"), facts, stored_at)
+            held = self.holds(vote["key"], "vote", subject, payload, vote["sig"], term)
+            return term[2] if alike and fault is None and held else None
         except (Bad, KeyError, TypeError, ValueError, AttributeError):
-            return False
+            return None
 
     def end(self, line):
         told = {kind: count for kind, count in line["counts"].items() if count}
         need(told == dict(+self.counts), f"the bundle says {told} lines, there are {self.counts}")
         need(self.head == {"seq": self.rows, "hash": self.prev.hex()}, "the log does not end at the head")
         self.excuse()
+        self.entries_are_named()
         for (kind, subject), digests in self.named.items():
             if kind != "policy":
                 need((kind, subject) in self.seen, f"{kind} {subject}: the audit log names it and it is not there")
@@ -302,14 +273,25 @@ class Bundle:
             named = kind != "policy" or value[0] in self.named.get((kind, subject), [])
             need(named, f"policy {subject}: no audit row names it")
 
+    def entries_are_named(self):
+        """Each entry with effect has its audit row, and each row its entry."""
+        effects = set()
+        for log in self.logs:
+            for n, (value, word, message) in enumerate(zip(log.chain, log.words, log.messages, strict=True), 1):
+                effects |= {(n, value, signed_json.strict(message)["key"])} if word == "ok" else set()
+        for n, value, _ in sorted(effects - self.changes):
+            raise Bad(f"entry {n} of the realm log: no audit row names {value}")
+        for n, value, _ in sorted(self.changes - effects):
+            raise Bad(f"entry {n} of the realm log: the audit log names {value} and it is not there")
 
-def check(file, head=None, trust=()):
-    bundle, last = Bundle(trust), None
+
+def check(file, head=None, root=None):
+    bundle, last = Bundle(root), None
     for at, text in enumerate(file, 1):
         try:
             line = json.loads(text)
             last = line["type"]
-            kinds = ("audit", "policy", "anchor", "request", "decision", "end") if at > 1 else ("header",)
+            kinds = ("entry", "policy", "audit", "anchor", "request", "decision", "end") if at > 1 else ("header",)
             need(last in kinds, f"line {at} is {last!r} instead of one of {kinds}")
             bundle.counts[last] += last not in ("header", "end")
             getattr(bundle, last)(line)
@@ -324,11 +306,11 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("bundle")
     options.add_argument("--head", type=lambda text: text.lower().removeprefix("sha256:"))
-    options.add_argument("--trust", nargs="+", default=[], metavar="KEY")
+    options.add_argument("--root", metavar="DIGEST")
     given = options.parse_args()
     try:
         with open(given.bundle, encoding="utf-8") as file:
-            bundle = check(file, given.head, given.trust)
+            bundle = check(file, given.head, given.root)
     except (Bad, OSError, UnicodeDecodeError) as error:
         sys.exit(f"not as it was written: {error}")
     print(f"all as it was written: {dict(+bundle.counts)}; anchored up to row {bundle.anchored} of {bundle.rows}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import hashlib
 import importlib.util
-import itertools
 import json
 import subprocess
 import sys
@@ -17,9 +17,12 @@ from pathlib import Path
 import nats
 import pytest
 from countersign import Enrolment, Gate
+from countersign.records import slot_of
+from countersign.signature import decode_base64url
 
-from console import Key
+from console import Key, b64
 from nats_server import REPOSITORY
+from played import listed, record, sealed
 from test_console import SECONDS, RealConsole
 
 SCRIPT = REPOSITORY / "docs/verify-audit.py"
@@ -169,46 +172,139 @@ def test_an_anchor_that_is_no_json_is_told_as_one_that_nobody_signed(bundle, tmp
     assert verdict(lines, tmp_path) == (1, expected)
 
 
-def script():
-    spec = importlib.util.spec_from_file_location("verify_audit", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def module(name: str):
+    """A file of `docs/`, which imports those beside it."""
+    sys.path.insert(0, str(SCRIPT.parent))
+    try:
+        spec = importlib.util.spec_from_file_location(name.replace("-", "_"), SCRIPT.parent / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        loaded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+    finally:
+        sys.path.remove(str(SCRIPT.parent))
+    return loaded
+
+
+VECTORS = json.loads((REPOSITORY / "docs/protocol/vectors/realm-log.json").read_text())
+DEVICES = json.loads((REPOSITORY / "docs/protocol/vectors/devices.json").read_text())
+
+
+def raw(sent: dict) -> bytes:
+    """The bytes of a message of a vector."""
+    return sent["payload"].encode() if "payload" in sent else decode_base64url(sent["payload_base64url"])
+
+
+@pytest.mark.parametrize("log", VECTORS["logs"], ids=lambda log: log["name"])
+def test_the_auditors_fold_makes_of_a_log_what_the_vectors_say(log: dict):
+    fold = module("realm_fold")
+    state = fold.Fold(VECTORS["realm"], log["root"])
+    slots = [(slot_of(sent["subject"]), sent) for sent in log["messages"]]
+    words = [state.apply(slot, sent["seq"], raw(sent)) for slot, sent in slots if slot is not None]
+    assert words == [sent["word"] for slot, sent in slots if slot is not None]
+    expected = log["expect"]
+    assert state.chain == [entry["digest"] for entry in expected["chain"]]
+    found = (state.acceptance, state.recovery, state.next_slot)
+    assert found == (expected["acceptance"], expected["recovery"], expected["next_slot"])
+    keys = {who: {key["key"] for key in record["keys"]} for who, record in state.operators.items()}
+    assert keys == {who: set(record["keys"]) for who, record in expected["operators"].items()}
+    for decision in log["decisions"]:
+        behind = sum(entry["seq"] < decision["seq"] for entry in expected["chain"])
+        risk = decision["risk"] if decision["risk"] in fold.RISKS else "critical"
+        asked = decision["workspace"], risk, decision["effects"], decision["verifies"]
+        term = state.term(decision["key"], behind)
+        word = fold.fault(term, (decision["verdict"], decision["origin"]), asked, decision["at"])
+        assert word == decision["console"], decision
+
+
+@pytest.mark.parametrize("case", DEVICES["signatures"], ids=lambda case: case["name"])
+def test_the_auditor_checks_signatures_of_devices_as_the_vectors_say(case: dict):
+    held = module("signed_json").device_holds(
+        case["record"],
+        case["operator"],
+        case["context"],
+        DEVICES["realm"],
+        case["subject"],
+        case["payload"].encode(),
+        case["sig"],
+    )
+    assert held is case["holds"]
+
+
+REALM = VECTORS["realm"]
+ADA, GRACE = (Key(secret=bytes([byte]) * 32) for byte in (1, 2))
+PATH, AT, FACTS = "acme.bot.r1", "2026-11-25T12:00:00.000Z", ("acme", "low", "write", ())
+DECISION = {"verdict": "approve", "request_digest": "r", "args_digest": "a"}
+
+
+def state_of(*changes: dict):
+    """A fold that Ada founded, and that has these changes."""
+    fold = module("realm_fold").Fold(REALM, None)
+    for change in ({"operators": [record(REALM, ADA, "Ada", admin=True)]}, *changes):
+        head = fold.chain[-1] if fold.chain else None
+        frame = {"v": 1, "n": len(fold.chain) + 1, "prev": head, "at": "x", "by": ADA.public, "policy": None}
+        payload = json.dumps({**frame, **change}).encode()
+        fold.root = fold.root or f"sha256:{hashlib.sha256(payload).hexdigest()}"
+        assert fold.link(sealed(REALM, ADA, payload)) == "ok"
+    return fold
+
+
+def vote_of(key: Key) -> dict:
+    subject = f"countersign.v1.vote.{PATH}.{key.public}"
+    payload = json.dumps({**DECISION, "decided_by": {"key": key.public}}).encode()
+    sig = key.sign("vote", REALM, subject, payload)
+    return {"subject": subject, "key": key.public, "sig": sig, "payload": b64(payload)}
 
 
 def test_a_vote_that_does_not_count_does_no_harm():
-    key, path, realm = Key(), "acme.bot.r1", "a realm"
-    subject = f"countersign.v1.vote.{path}.{key.public}"
-    decision = {"verdict": "approve", "request_digest": "r", "args_digest": "a"}
-    payload = json.dumps({**decision, "decided_by": {"key": key.public}}).encode()
-    vote = {"subject": subject, "key": key.public, "sig": key.sign("vote", realm, subject, payload)}
-    vote["payload"] = base64.urlsafe_b64encode(payload).decode().rstrip("=")
-    auditor, at = script().Bundle([]), datetime.now(UTC)
-    auditor.realm = realm
-    auditor.operators = [{"key": key.public, "role": "human", "from": "2020-01-01T00:00:00Z"}]
-    assert auditor.counts_vote(vote, path, decision, at)
+    auditor, fold, vote = module("verify-audit").Bundle(), state_of(), vote_of(ADA)
+    auditor.realm = REALM
+    where = PATH, fold, 1, FACTS, AT
+    assert auditor.voter(vote, DECISION, where) == ADA.public
     broken = [vote | {name: wrong} for name in vote for wrong in (None, 7, "", "é")]
     for other in [*broken, {}, None, [], "vote"]:
-        assert not auditor.counts_vote(other, path, decision, at), other
-    auditor.operators = []
-    assert not auditor.counts_vote(vote, path, decision, at), "of a key that nobody knows"
+        assert auditor.voter(other, DECISION, where) is None, other
+    assert auditor.voter(vote, DECISION, (PATH, fold, 0, FACTS, AT)) is None, "before the key counts"
+    assert auditor.voter(vote_of(GRACE), DECISION, where) is None, "of a key that nobody knows"
 
 
-def test_keys_that_took_over_from_each_other_are_one_voter():
-    keys, realm = [Key(), Key(), Key()], "a realm"
-    auditor, at = script().Bundle([]), datetime.now(UTC)
-    auditor.realm = realm
-    for old, new in itertools.pairwise(keys):
-        said = {"v": 1, "old": old.public, "new": new.public, "at": "2020-01-01T00:00:00Z"}
-        payload = json.dumps(said).encode()
-        sig = old.sign("policy", realm, f"$KV.CS_POLICY.operators.{new.public}", payload)
-        word = {"payload": base64.urlsafe_b64encode(payload).decode().rstrip("="), "key": old.public, "sig": sig}
-        entry = {"key": new.public, "role": "human", "from": "2020-01-01T00:00:00Z", "takes_over": word}
-        auditor.operators.append(entry)
-    assert {auditor.voter(key.public, at) for key in keys} == {keys[0].public}
-    assert auditor.voter(keys[2].public, datetime(2019, 1, 1, tzinfo=UTC)) == keys[2].public
-    for wrong in (None, 7, {}, auditor.operators[0]["takes_over"]):
-        auditor.operators[1]["takes_over"] = wrong
-        assert auditor.voter(keys[2].public, at) == keys[2].public
+def test_keys_of_one_operator_are_one_voter():
+    keys = [listed(REALM, key, "human", ADA) for key in (ADA, GRACE)]
+    fold = state_of({"operators": [record(REALM, ADA, "Ada", admin=True) | {"keys": keys}]})
+    auditor = module("verify-audit").Bundle()
+    auditor.realm = REALM
+    for n, voters in ((1, {ADA.public, None}), (2, {ADA.public})):
+        found = {auditor.voter(vote_of(key), DECISION, (PATH, fold, n, FACTS, AT)) for key in (ADA, GRACE)}
+        assert found == voters, n
+
+
+def entries(lines: list[dict]) -> list[dict]:
+    return [line for line in lines if line["type"] == "entry"]
+
+
+def without_last_entry(lines: list[dict]) -> list[dict]:
+    last = entries(lines)[-1]
+    return counted([line for line in lines if line is not last])
+
+
+def without_its_row(lines: list[dict]) -> list[dict]:
+    """Not as rows are left out in a chain: as one that says something else."""
+    return [
+        {**line, "action": "practice"} if line["type"] == "audit" and line["action"] == "operators" else line
+        for line in lines
+    ]
+
+
+def of_another_root(lines: list[dict]) -> list[dict]:
+    return [{**lines[0], "root": "sha256:" + "0" * 64}, *lines[1:]]
+
+
+def behind_another_entry(lines: list[dict]) -> list[dict]:
+    root = lines[0]["root"]
+    return [{**line, "entry": root} if line["type"] == "decision" else line for line in lines]
+
+
+@pytest.mark.parametrize("change", [without_last_entry, without_its_row, of_another_root, behind_another_entry])
+def test_a_bundle_with_another_realm_log_is_not_as_it_was_written(bundle, tmp_path, change: Callable):
+    assert len(entries(bundle)) > 1
+    assert verdict(change(bundle), tmp_path)[0] == 1
