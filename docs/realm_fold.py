@@ -247,12 +247,11 @@ class Draft:
         return "ok"
 
 
-def fault(term, says, asked, stored_at):
-    """Why a key with this term may not decide or vote so; None where it may. `says`: verdict and origin. `asked`: the
-    request's workspace, risk, effects and what its agent verifies; None where its bytes are gone."""
+def fault(term, verdict, origin, asked, stored_at):
+    """Why a key with this term may not decide or vote so; None where it may. `asked`: the request's workspace, risk,
+    effects and what its agent verifies; None where its bytes are gone."""
     if term is None:
         return "unknown_key"
-    verdict, origin = says
     role, limits = term[4]["role"], meaning(term[4].get("limits"))
     if role == "device" and not (MOMENT.fullmatch(term[4].get("until") or "") and stored_at < term[4]["until"]):
         return "unknown_key"

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Checks a bundle of `countersign audit export` with nothing of Countersign.
 
-    verify-audit.py BUNDLE [--head HASH] [--root DIGEST]
+    verify-audit.py BUNDLE [--head HASH] [--trust KEY ...]
 
 Needs Python 3.11 and PyNaCl (ed25519), and `signed_json.py` and `realm_fold.py` beside it; for signatures of devices
 also the package `cryptography`. Exit 0: all is as it was written. Exit 1: the first thing that is not, named.
 That holds up to the last anchor in the bundle. Whoever made the bundle can have left anchors out and rewritten what
 they covered: read CS_AUDIT on the bus yourself, or have a head.
---head: a head that was noted earlier; the chain must contain it. --root: the digest of the realm log's first entry,
-as in an agent's agent.json. Without it the first entry is taken on trust.
+--head: a head that was noted earlier; the chain must contain it. --trust: public keys known from elsewhere; one of
+them must have founded the realm. Without it the founder is taken on trust.
 
 The rules are those of docs/audit.md and of the protocol, sections 4, 5 and 8.
 """
@@ -44,16 +44,15 @@ def moment(text):
 
 
 class Bundle:
-    def __init__(self, root=None):
-        self.root = root
+    def __init__(self, trust=()):
+        self.trust = set(trust)
         self.realm = self.console = None
         self.rows, self.prev, self.hashes = 0, bytes(32), {}
         self.named = {}  # ("request" | "decision" | "policy", subject) -> digests that audit rows name, in order
         self.effective = {}  # subject -> how its decision reads by the last audit row
-        self.attested = set()  # subjects of decisions that a recovered bus has anew
-        self.logs = []  # the realm log; another one for each time that it parted
-        self.places = {}  # epoch -> [(sequence, digest)] of its entries
-        self.changes = set()  # (number, digest, signer) of the entries that audit rows name
+        self.log = None  # the realm log
+        self.sequences = []  # of its entries
+        self.places = {}  # subject -> sequence at which its decision was read first; None where its place is attested
         self.requests, self.seen = {}, set()
         self.counts: Counter[str] = Counter()
         self.anchored, self.restored, self.lost = 0, 0, []
@@ -76,37 +75,29 @@ class Bundle:
         )
         self.realm, self.console, self.head = line["realm"], line["console"], line["head"]
         self.from_bus = line["anchors_from_bus"]
-        need(self.root in (None, line["root"]), f"the realm log begins with {line['root']}")
-        self.root = line["root"]
 
     def entry(self, line):
-        message, name = unbase64(line["message"]), f"entry in slot {line['slot']}"
-        body = signed_json.strict(unbase64(signed_json.strict(message)["payload"]))
-        value = digest(unbase64(signed_json.strict(message)["payload"]))
-        places = self.places.setdefault(line["epoch"], [])
-        need(not places or places[-1][0] < line["sequence"], f"{name}: not in the order of the stream")
-        places.append((line["sequence"], value))
-        if any(value in log.chain for log in self.logs):
-            return
-        if not any(self.links(log, message, value) for log in self.logs):
-            begun = [log.messages[: body["n"] - 1] for log in self.logs if body["prev"] in log.chain]
-            log = realm_fold.Fold(self.realm, self.root)
-            for before in begun[0] if begun else ():
-                log.link(before)
-            need(self.links(log, message, value), f"{name}: it is not the next entry of the realm log")
-            self.logs.append(log)
+        name, message = f"entry {line['n']} of the realm log", unbase64(line["message"])
+        if self.log is None:
+            founder = signed_json.strict(message)["key"]
+            need(not self.trust or founder in self.trust, f"the realm was founded by {founder}")
+            self.log = realm_fold.Fold(self.realm, line["digest"])
+        word = self.log.link(message)
+        linked = (len(self.log.chain), self.log.chain[-1:]) == (line["n"], [line["digest"]])
+        need(linked and word == line["word"], f"{name}: {line['digest']} reads as {word}")
+        need(self.sequences[-1:] < [line["seq"]], f"{name}: it is not in the order of the stream")
+        self.sequences.append(line["seq"])
+        if word == "ok":
+            self.seen.add(("operators", str(line["n"]), line["digest"]))
 
-    @staticmethod
-    def links(log, message, value):
-        log.link(message)
-        return log.chain[-1:] == [value]
-
-    def at(self, entry):
-        """The log that has this entry, and the entry's number."""
-        for log in self.logs:
-            if entry in log.chain:
-                return log, log.chain.index(entry) + 1
-        raise Bad(f"the realm log has no entry {entry}")
+    def terms(self, key, subject, sequence):
+        """The terms by which a key may count for a decision. One that is on a stream which was made anew, behind the
+        whole log, has no place among the entries of this one: there it is any term of the key."""
+        if self.log is None:
+            return []
+        if self.places.get(subject) != sequence:
+            return self.log.terms.get(key, [])
+        return [self.log.term(key, sum(seq < sequence for seq in self.sequences))]
 
     def policy(self, line):
         payload = unbase64(line["payload"])
@@ -114,7 +105,7 @@ class Bundle:
         self.seen.add(("policy", line["name"], digest(payload)))
         if not payload:
             return  # its key was removed from the bucket, which nobody signs
-        terms = (term for log in self.logs for term in log.terms.get(line["key"], ()))
+        terms = self.log.terms.get(line["key"], []) if self.log else []
         device = next((term for term in terms if term[4]["role"] == "device"), None)
         self.signed(line["key"], "policy", subject, payload, line["sig"], device)
 
@@ -134,8 +125,10 @@ class Bundle:
             self.named.setdefault(("request", subject), []).append(detail["request_digest"])
         elif action in ("decision", "policy"):
             self.named.setdefault((action, subject), []).append(detail["payload_digest"])
+            if action == "decision":
+                self.places.setdefault(subject, None if detail.get("attested") else detail["stream_seq"])
         elif action == "operators":
-            self.changes.add((int(subject), detail["digest"], line["actor"]))
+            self.named.setdefault((action, subject), []).append(detail["digest"])
         elif action == "retention" and subject == "requests":
             self.removed |= set(detail["removed"])
         elif action == "restore":
@@ -144,12 +137,10 @@ class Bundle:
             self.lost.append((self.restored, detail))
         if action in ("decision", "judged", "judged_again") and "effective" in detail:
             self.effective[subject] = detail["effective"]
-        if action == "decision" and detail.get("attested"):
-            self.attested.add(subject)
 
     def anchor(self, line):
         payload = unbase64(line["payload"])
-        terms = [term for log in self.logs for all_of in log.terms.values() for term in all_of]
+        terms = [term for terms in (self.log.terms if self.log else {}).values() for term in terms]
         autos = [term[4] for term in terms if term[4]["role"] == "auto"]
         keys = {key["key"] for key in autos if key.get("device", self.console) == self.console}
         subject = f"countersign.v1.audit.{self.console}"
@@ -208,15 +199,14 @@ class Bundle:
         need(line["effective"] == self.effective.get(subject), f"{name}: the log says otherwise")
         if line["effective"] in ("void", None):
             return  # it counts for nothing, or its request is not here, and the log says so
-        log, n = self.place(line, subject)
-        term = log.term(line["key"], n)
+        terms = self.terms(line["key"], subject, line["stream_seq"])
         path = subject.replace("/", ".")
-        self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"], term)
+        self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"], *terms[:1])
         body, at = parsed(payload), moment(line["stored_at"])
         need(body["decided_by"]["key"] == line["key"], f"{name}: another key than its signer's")
         facts = (asked or {}).get("facts")
-        fault = realm_fold.fault(term, (body["verdict"], body["origin"]), facts, line["stored_at"])
-        need(fault is None, f"{name}: {fault} of {line['key']} behind entry {n}")
+        faults = [realm_fold.fault(term, body["verdict"], body["origin"], facts, line["stored_at"]) for term in terms]
+        need(None in faults, f"{name}: {(faults or ['unknown_key'])[0]} of {line['key']}")
         if asked is None:
             return
         need(body["request_digest"] == asked["digest"], f"{name}: it answers another request")
@@ -226,33 +216,25 @@ class Bundle:
         args = digest(canonical(body["edited_args"]).encode()) if line["effective"] == "modify" else asked.get("args")
         need(args is None or body.get("args_digest") == args, f"{name}: args_digest is not that of what may run")
         if asked.get("approvals", 1) > 1:
-            where = path, log, n, facts, line["stored_at"]
+            where = subject, line["stream_seq"], facts, line["stored_at"]
             voters = {self.voter(vote, body, where) for vote in body.get("votes") or []} - {None}
             need(len(voters) >= asked["approvals"], f"{name}: {len(voters)} of {asked['approvals']} votes")
 
-    def place(self, line, subject):
-        """The log and the entry by which a decision is judged. On a recovered bus its place is attested."""
-        log, n = self.at(line["entry"])
-        places = self.places.get(line["epoch"])
-        if places and subject not in self.attested:
-            before = [value for sequence, value in places if sequence < line["stream_seq"]]
-            there = before[-1:] == [line["entry"]]
-            need(there, f"decision {subject}: {line['entry']} is not the last entry before it")
-        return log, n
-
     def voter(self, vote, decision, where):
         """The operator whose vote it is; None for one that does not count, whatever is wrong with it."""
-        path, log, n, facts, stored_at = where
+        name, sequence, facts, stored_at = where
         try:
             payload = unbase64(vote["payload"])
-            subject, term = f"countersign.v1.vote.{path}.{vote['key']}", log.term(vote["key"], n)
-            if vote["subject"] != subject or term is None:
-                return None
+            subject = f"countersign.v1.vote.{name.replace('/', '.')}.{vote['key']}"
             body, same = parsed(payload), ("verdict", "request_digest", "args_digest")
             alike = body["decided_by"]["key"] == vote["key"] and all(body.get(f) == decision.get(f) for f in same)
-            fault = realm_fold.fault(term, (body["verdict"], "operator"), facts, stored_at)
-            held = self.holds(vote["key"], "vote", subject, payload, vote["sig"], term)
-            return term[2] if alike and fault is None and held else None
+            if vote["subject"] != subject or not alike:
+                return None
+            for term in self.terms(vote["key"], name, sequence):
+                held = term is not None and self.holds(vote["key"], "vote", subject, payload, vote["sig"], term)
+                if held and realm_fold.fault(term, body["verdict"], "operator", facts, stored_at) is None:
+                    return term[2]
+            return None
         except (Bad, KeyError, TypeError, ValueError, AttributeError):
             return None
 
@@ -261,32 +243,20 @@ class Bundle:
         need(told == dict(+self.counts), f"the bundle says {told} lines, there are {self.counts}")
         need(self.head == {"seq": self.rows, "hash": self.prev.hex()}, "the log does not end at the head")
         self.excuse()
-        self.entries_are_named()
         for (kind, subject), digests in self.named.items():
-            if kind != "policy":
+            if kind not in ("policy", "operators"):
                 need((kind, subject) in self.seen, f"{kind} {subject}: the audit log names it and it is not there")
                 continue
             for value in digests:
                 there = (kind, subject, value) in self.seen
-                need(there, f"policy {subject}: a value that the log names is not there")
+                need(there, f"{kind} {subject}: what the log names is not there")
         for kind, subject, *value in self.seen:
-            named = kind != "policy" or value[0] in self.named.get((kind, subject), [])
-            need(named, f"policy {subject}: no audit row names it")
-
-    def entries_are_named(self):
-        """Each entry with effect has its audit row, and each row its entry."""
-        effects = set()
-        for log in self.logs:
-            for n, (value, word, message) in enumerate(zip(log.chain, log.words, log.messages, strict=True), 1):
-                effects |= {(n, value, signed_json.strict(message)["key"])} if word == "ok" else set()
-        for n, value, _ in sorted(effects - self.changes):
-            raise Bad(f"entry {n} of the realm log: no audit row names {value}")
-        for n, value, _ in sorted(self.changes - effects):
-            raise Bad(f"entry {n} of the realm log: the audit log names {value} and it is not there")
+            named = kind not in ("policy", "operators") or value[0] in self.named.get((kind, subject), [])
+            need(named, f"{kind} {subject}: no audit row names it")
 
 
-def check(file, head=None, root=None):
-    bundle, last = Bundle(root), None
+def check(file, head=None, trust=()):
+    bundle, last = Bundle(trust), None
     for at, text in enumerate(file, 1):
         try:
             line = json.loads(text)
@@ -306,11 +276,11 @@ def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("bundle")
     options.add_argument("--head", type=lambda text: text.lower().removeprefix("sha256:"))
-    options.add_argument("--root", metavar="DIGEST")
+    options.add_argument("--trust", nargs="+", default=[], metavar="KEY")
     given = options.parse_args()
     try:
         with open(given.bundle, encoding="utf-8") as file:
-            bundle = check(file, given.head, given.root)
+            bundle = check(file, given.head, given.trust)
     except (Bad, OSError, UnicodeDecodeError) as error:
         sys.exit(f"not as it was written: {error}")
     print(f"all as it was written: {dict(+bundle.counts)}; anchored up to row {bundle.anchored} of {bundle.rows}")

@@ -5,8 +5,8 @@ import { until } from "./support/webdriver.mjs";
 
 onDesk("who joins is an alarm until it was read, and is on the page of operators", async (desk, page) => {
   const lena = await desk.operator("lena");
-  // A command that decides enters the keys of its folder.
-  const { code, err } = await lena("operators", "approval", "off");
+  // A command that decides asks to be let in, and the console of the founder does so.
+  const { code, err } = await lena("operators", "acceptance", "off");
   assert.equal(code, 0, err);
   await page.reads("1 alarm", '[data-testid="alarms"]', 30_000);
   await page.click('[data-testid="alarms"]');
@@ -19,8 +19,8 @@ onDesk("who joins is an alarm until it was read, and is on the page of operators
   await page.reads("2 active", '[data-testid="operators-count"]');
   const key = await page.run("return [...document.querySelectorAll('[data-testid=operator-row]')].find((row) => row.textContent.startsWith('lena') && row.textContent.includes('a person')).dataset.key");
   await page.click(`[data-testid="operator-row"][data-key="${key}"]`);
-  await page.reads("joined without an endorsement", '[data-testid="operator"]');
+  await page.reads("without a person", '[data-testid="operator"]');
   assert.equal((await desk.command("operators", "retire", key)).code, 0);
-  await page.sees(`[data-testid="operator-row"][data-key="${key}"][data-state="retired"]`);
-  await page.reads("operators add", '[data-testid="operator"]');
+  await page.sees(`[data-testid="operator-row"][data-key="${key}"][data-state="ended"]`);
+  await page.reads("never comes in again", '[data-testid="operator"]');
 });

@@ -355,11 +355,16 @@ async fn a_value_of_the_policy_that_was_changed_or_slipped_in_is_named() {
         "UPDATE policy_history SET payload = x'7b7d'",
         "INSERT INTO policy_history(key, revision, payload, signer, sig) VALUES ('panic', 1, x'7b7d', 'U', 's')",
         "INSERT INTO policy(key, revision, payload, signer, sig) VALUES ('panic', 1, x'7b7d', 'U', 's')",
-        "DELETE FROM policy WHERE key = 'operators'",
+        "DELETE FROM policy",
         "DELETE FROM policy_history",
         "DELETE FROM policy_history WHERE revision = (SELECT min(revision) FROM policy_history)",
     ] {
         let desk = decided().await;
+        let console = Console::start(&desk);
+        for state in ["on", "off"] {
+            desk.run(&["panic", state]).success();
+        }
+        console.stop(Signal::SIGTERM);
         tamper(&desk, &[statement]).await;
         assert_eq!(first_bad(&desk).0, "policy", "{statement}");
     }

@@ -67,7 +67,7 @@ impl Keys {
     fn enrolment(&self, url: &str) -> String {
         let body = json!({
             "nats_url": url, "workspace": "acme", "agent": "bot", "nkey_seed": self.agent.key.seed,
-            "inbox_prefix": self.agent.inbox_prefix(), "realm": uuid::Uuid::new_v4(), "trusted_keys": [],
+            "inbox_prefix": self.agent.inbox_prefix(), "realm": uuid::Uuid::new_v4(),
         });
         self.write("agent.json", &body.to_string())
     }

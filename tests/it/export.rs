@@ -326,10 +326,10 @@ fn changes() -> Vec<(&'static str, Change)> {
             set("anchor", "", "sig", json!("A".repeat(86))),
         ),
         (
-            "the operators' list",
-            set("policy", "", "payload", json!("e30")),
+            "an entry of the realm log",
+            set("entry", "", "message", json!("e30")),
         ),
-        ("a list gone", remove("policy", "")),
+        ("an entry gone", remove("entry", "")),
         (
             "another realm",
             Box::new(|lines| lines[0]["realm"] = json!("019aa000-0000-7000-8000-000000000001")),

@@ -1,4 +1,4 @@
-//! Who may decide: listing, accepting, limiting and retiring keys.
+//! Who may decide: listing, accepting, limiting and retiring operators.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn key_of(console: &Console) -> String {
 }
 
 fn state_of(desk: &Desk, key: &str) -> Option<Value> {
-    let lines = desk.lines(&["operators", "list", "--json"]);
+    let lines = desk.lines(&["operators", "list", "--all", "--json"]);
     lines.into_iter().rfind(|line| line["key"] == key)
 }
 
@@ -35,25 +35,45 @@ fn reaches(desk: &Desk, key: &str, state: &str) -> Value {
 async fn the_list_names_every_key_its_role_and_whose_it_is() {
     let desk = Desk::new();
     let console = Console::start(&desk);
+    let own = key_of(&console);
     let lines = desk.lines(&["operators", "list", "--json"]);
     assert_eq!(lines.len(), 2);
-    for (line, role) in lines.iter().zip(["human", "auto"]) {
-        assert_eq!((&line["role"], &line["mine"]), (&json!(role), &json!(true)));
+    for line in &lines {
         assert_eq!(
-            (&line["state"], &line["until"]),
-            (&json!("in_force"), &json!(null))
+            (&line["mine"], &line["admin"]),
+            (&json!(true), &json!(true))
         );
-        assert!(line["from"].as_str().unwrap().ends_with('Z'));
+        assert_eq!((&line["operator"], &line["by"]), (&json!(own), &json!(own)));
+        assert_eq!(
+            (&line["state"], &line["since"], &line["ended"]),
+            (&json!("in_force"), &json!(1), &json!(null))
+        );
+        assert_eq!(line["name"], "Test Operator");
+        assert!(line["at"].as_str().unwrap().ends_with('Z'));
     }
-    assert_eq!(
-        (&lines[0]["key"], &lines[0]["name"]),
-        (&json!(key_of(&console)), &json!("Test Operator"))
-    );
+    let mut roles: Vec<_> = lines.iter().map(|line| &line["role"]).collect();
+    roles.sort_by_key(|role| role.to_string());
+    assert_eq!(roles, [&json!("auto"), &json!("human")]);
     let shown = desk.run(&["operators", "list"]).success();
-    assert!(shown.out.contains("(yours)") && shown.out.contains(&key_of(&console)));
+    assert!(shown.out.contains("(yours)") && shown.out.contains(&own));
+    let log = desk.lines(&["operators", "log", "--json"]);
+    assert_eq!(log.len(), 1);
     assert_eq!(
-        desk.json(&["operators", "approval", "--json"]),
-        json!({ "operator_approval": false })
+        (&log[0]["does"], &log[0]["word"]),
+        (&json!(["founded"]), &json!("ok"))
+    );
+    assert_eq!(
+        (&log[0]["n"], &log[0]["slot"], &log[0]["by_itself"]),
+        (&json!(1), &json!(1), &json!(false))
+    );
+    assert_eq!(console.ready["log"]["root"], log[0]["digest"]);
+    assert_eq!(
+        (&console.ready["log"]["n"], &console.ready["log"]["digest"]),
+        (&json!(1), &log[0]["digest"])
+    );
+    assert_eq!(
+        desk.json(&["operators", "acceptance", "--json"]),
+        json!({ "acceptance": false })
     );
     let unknown = nkeys::KeyPair::new_user().public_key();
     for (command, exit, code) in [
@@ -68,17 +88,22 @@ async fn the_list_names_every_key_its_role_and_whose_it_is() {
             "not_found",
         ),
         (
-            vec!["operators", "add", "--json", &unknown],
+            vec!["operators", "accept", "--json", &unknown],
+            3,
+            "not_found",
+        ),
+        (
+            vec!["operators", "retire", "--json", &own],
             6,
             "invalid_args",
         ),
         (
-            vec![
-                "operators",
-                "retire",
-                "--json",
-                lines[0]["key"].as_str().unwrap(),
-            ],
+            vec!["operators", "limit", "--json", &own, "--max-risk", "low"],
+            6,
+            "invalid_args",
+        ),
+        (
+            vec!["operators", "admin", "--json", &own, "off"],
             6,
             "invalid_args",
         ),
@@ -87,6 +112,17 @@ async fn the_list_names_every_key_its_role_and_whose_it_is() {
         let (ended, reported, _) = ended.error();
         assert_eq!((ended, reported.as_str()), (exit, code), "{command:?}");
     }
+    let renamed = desk.json(&["operators", "rename", &own, "Ada", "--json"]);
+    assert_eq!(
+        (&renamed["changed"], &renamed["n"]),
+        (&json!(true), &json!(2))
+    );
+    assert_eq!(renamed["operators"][0]["name"], "Ada");
+    let again = desk.json(&["operators", "rename", &own, "Ada", "--json"]);
+    assert_eq!(
+        (&again["changed"], &again["n"], &again["digest"]),
+        (&json!(false), &json!(2), &renamed["digest"])
+    );
 }
 
 #[test]
@@ -115,11 +151,19 @@ fn a_console_whose_own_key_another_retired_says_that_it_denies_nothing() {
         Value::Null
     );
     reaches(&first, own, "in_force");
-    first.run(&["operators", "retire", own]).success();
-    reaches(&second, own, "retired");
+    first
+        .run(&["operators", "retire", "--key-only", own])
+        .success();
+    reaches(&second, own, "ended");
     let keys = check("keys");
     assert_eq!(keys["verdict"], "failed", "{keys}");
-    assert!(keys["detail"].as_str().unwrap().contains(own), "{keys}");
+    assert!(
+        keys["detail"]
+            .as_str()
+            .unwrap()
+            .contains("was ended by entry"),
+        "{keys}"
+    );
     let runs = check("console");
     assert_eq!(runs["verdict"], "ok", "its silence is not a fault: {runs}");
     assert!(second.json(&["status", "--json"])["not_by_itself"].is_string());
@@ -131,10 +175,14 @@ fn a_console_whose_own_key_another_retired_says_that_it_denies_nothing() {
 }
 
 #[tokio::test]
-async fn a_key_waits_is_accepted_with_limits_and_retired_from_the_command_line() {
+async fn a_newcomer_waits_is_accepted_with_limits_and_retired_from_the_command_line() {
     let first = Desk::new();
     let console = Console::start(&first);
-    first.run(&["operators", "approval", "on"]).success();
+    let on = first.json(&["operators", "acceptance", "on", "--json"]);
+    assert_eq!(
+        (&on["acceptance"], &on["changed"], &on["n"]),
+        (&json!(true), &json!(true), &json!(2))
+    );
     let second = beside(&console, &first);
     let other = Console::start(&second);
     let key = key_of(&other);
@@ -148,12 +196,12 @@ async fn a_key_waits_is_accepted_with_limits_and_retired_from_the_command_line()
     let (exit, code, message) = second.run(&["approve", "r1", "--json"]).error();
     assert_eq!((exit, code.as_str()), (8, "read_only"));
     assert!(
-        message.contains(&format!("countersign operators add {key}")),
+        message.contains(&format!("countersign operators accept {key}")),
         "{message}"
     );
-    let added = first.json(&[
+    let accepted = first.json(&[
         "operators",
-        "add",
+        "accept",
         &key,
         "--max-risk",
         "medium",
@@ -161,13 +209,18 @@ async fn a_key_waits_is_accepted_with_limits_and_retired_from_the_command_line()
         "default,acme",
         "--json",
     ]);
-    assert_eq!(added["changed"], true);
     assert_eq!(
+        (&accepted["changed"], &accepted["n"]),
+        (&json!(true), &json!(3))
+    );
+    let line = &accepted["operators"][0];
+    assert_eq!(
+        (&line["max_risk"], &line["workspaces"], &line["state"]),
         (
-            &added["operator"]["max_risk"],
-            &added["operator"]["workspaces"]
-        ),
-        (&json!("medium"), &json!(["default", "acme"]))
+            &json!("medium"),
+            &json!(["acme", "default"]),
+            &json!("in_force")
+        )
     );
     reaches(&second, &key, "in_force");
     second.run(&["approve", "r1"]).success();
@@ -186,11 +239,12 @@ async fn a_key_waits_is_accepted_with_limits_and_retired_from_the_command_line()
         first.json(&["operators", "retire", &key, "--json"])["changed"],
         false
     );
-    let line = reaches(&second, &key, "retired");
-    assert!(line["until"].is_string());
+    let line = reaches(&second, &key, "ended");
+    assert!(line["ended"].is_u64());
     for command in [
         &["approve", "r3", "--json"][..],
         &["deny", "r3", "--message", "no", "--json"],
+        &["operators", "acceptance", "off", "--json"],
     ] {
         let (exit, code, _) = second.run(command).error();
         assert_eq!((exit, code.as_str()), (8, "read_only"));

@@ -373,7 +373,7 @@ async fn a_console_whose_bus_was_replaced_is_read_only_and_exits_8() {
         &["panic", "on"][..],
         &["stop", "acme/bot"],
         &["rules", "remove", "r"],
-        &["operators", "retire", key],
+        &["operators", "rename", key, "x"],
         &["approve", "r1"],
     ] {
         let (exit, code, message) = desk.run(&[arguments, &["--json"]].concat()).error();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use async_nats::{Client, ConnectOptions};
 use countersign_testkit::{
-    Authority, Certificate, NatsAccount, NatsOperator, PlainServer, TempData, creds,
+    Authority, Certificate, NatsAccount, NatsOperator, PlainServer, TempData, creds, made,
 };
 use serde_json::{Value, json};
 
@@ -112,7 +112,7 @@ async fn the_printed_block_lets_agents_work_and_no_attack_through() {
 async fn on_an_open_server_every_attack_works() {
     let server = PlainServer::start().await;
     let bus = server.console(true).await.unwrap();
-    bus.ensure(true, 1).await.unwrap();
+    made(&bus, 1).await.unwrap();
     let client = log_in(server.url(), ConnectOptions::new()).await;
     decide_for_the_victim(&client).await;
     let attack = Attack {

@@ -36,7 +36,7 @@ fn approve(desk: &Desk, line: &Value) {
 }
 
 fn rotate(desk: &Desk) -> (String, String) {
-    let rotated = desk.json(&["operators", "rotate", "--json"]);
+    let rotated = desk.json(&["operators", "rotate", "--now", "--json"]);
     let lines = rotated["rotated"].as_array().unwrap().clone();
     assert_eq!(
         lines.iter().map(|line| &line["role"]).collect::<Vec<_>>(),

@@ -260,6 +260,7 @@ fn serve_prints_one_ready_line_and_ends_cleanly_on_each_signal() {
             "realm",
             "operator_key",
             "trusted_keys",
+            "log",
             "agent_json",
             "metrics",
         ];

@@ -5,6 +5,7 @@
 use sqlx::{Sqlite, Transaction};
 
 use super::audit::{Head, Row};
+use super::realm_log::SlotRow;
 use super::{Reader, StoreError};
 
 /// Rows of the log read at once.
@@ -98,6 +99,17 @@ impl Snapshot {
         )
         .bind(seq)
         .bind(LOG_PAGE)
+        .fetch_all(&mut *self.0)
+        .await?)
+    }
+
+    /// The entries of the realm log on the present stream, in their order.
+    pub async fn entries(&mut self) -> Result<Vec<SlotRow>, StoreError> {
+        Ok(sqlx::query_as(
+            "SELECT slot, seq, stored_at, n, digest, word, message FROM realm_log
+             WHERE n IS NOT NULL AND epoch = (SELECT epoch FROM bus_stream WHERE stream = 'CS_DECISIONS')
+             ORDER BY n",
+        )
         .fetch_all(&mut *self.0)
         .await?)
     }

@@ -213,7 +213,7 @@ def test_the_auditors_fold_makes_of_a_log_what_the_vectors_say(log: dict):
         risk = decision["risk"] if decision["risk"] in fold.RISKS else "critical"
         asked = decision["workspace"], risk, decision["effects"], decision["verifies"]
         term = state.term(decision["key"], behind)
-        word = fold.fault(term, (decision["verdict"], decision["origin"]), asked, decision["at"])
+        word = fold.fault(term, decision["verdict"], decision["origin"], asked, decision["at"])
         assert word == decision["console"], decision
 
 
@@ -256,26 +256,35 @@ def vote_of(key: Key) -> dict:
     return {"subject": subject, "key": key.public, "sig": sig, "payload": b64(payload)}
 
 
+def auditor_of(fold):
+    """Of a bundle with these entries, each at a sequence of ten times its number."""
+    auditor = module("verify-audit").Bundle()
+    auditor.realm, auditor.log = REALM, fold
+    auditor.sequences = [10 * n for n, _ in enumerate(fold.chain, 1)]
+    auditor.places = dict.fromkeys(("acme/bot/r1",))
+    return auditor
+
+
+def voter(auditor, vote: object, sequence: int) -> str | None:
+    auditor.places["acme/bot/r1"] = sequence
+    return auditor.voter(vote, DECISION, ("acme/bot/r1", sequence, FACTS, AT))
+
+
 def test_a_vote_that_does_not_count_does_no_harm():
-    auditor, fold, vote = module("verify-audit").Bundle(), state_of(), vote_of(ADA)
-    auditor.realm = REALM
-    where = PATH, fold, 1, FACTS, AT
-    assert auditor.voter(vote, DECISION, where) == ADA.public
+    auditor, vote = auditor_of(state_of()), vote_of(ADA)
+    assert voter(auditor, vote, 11) == ADA.public
     broken = [vote | {name: wrong} for name in vote for wrong in (None, 7, "", "é")]
     for other in [*broken, {}, None, [], "vote"]:
-        assert auditor.voter(other, DECISION, where) is None, other
-    assert auditor.voter(vote, DECISION, (PATH, fold, 0, FACTS, AT)) is None, "before the key counts"
-    assert auditor.voter(vote_of(GRACE), DECISION, where) is None, "of a key that nobody knows"
+        assert voter(auditor, other, 11) is None, other
+    assert voter(auditor, vote, 10) is None, "before the key counts"
+    assert voter(auditor, vote_of(GRACE), 11) is None, "of a key that nobody knows"
 
 
 def test_keys_of_one_operator_are_one_voter():
     keys = [listed(REALM, key, "human", ADA) for key in (ADA, GRACE)]
-    fold = state_of({"operators": [record(REALM, ADA, "Ada", admin=True) | {"keys": keys}]})
-    auditor = module("verify-audit").Bundle()
-    auditor.realm = REALM
-    for n, voters in ((1, {ADA.public, None}), (2, {ADA.public})):
-        found = {auditor.voter(vote_of(key), DECISION, (PATH, fold, n, FACTS, AT)) for key in (ADA, GRACE)}
-        assert found == voters, n
+    auditor = auditor_of(state_of({"operators": [record(REALM, ADA, "Ada", admin=True) | {"keys": keys}]}))
+    for sequence, voters in ((20, {ADA.public, None}), (21, {ADA.public})):
+        assert {voter(auditor, vote_of(key), sequence) for key in (ADA, GRACE)} == voters, sequence
 
 
 def entries(lines: list[dict]) -> list[dict]:
@@ -287,24 +296,15 @@ def without_last_entry(lines: list[dict]) -> list[dict]:
     return counted([line for line in lines if line is not last])
 
 
-def without_its_row(lines: list[dict]) -> list[dict]:
-    """Not as rows are left out in a chain: as one that says something else."""
-    return [
-        {**line, "action": "practice"} if line["type"] == "audit" and line["action"] == "operators" else line
-        for line in lines
-    ]
+def before_every_entry(lines: list[dict]) -> list[dict]:
+    return [{**line, "seq": line["seq"] + 10**6} if line["type"] == "entry" else line for line in lines]
 
 
-def of_another_root(lines: list[dict]) -> list[dict]:
-    return [{**lines[0], "root": "sha256:" + "0" * 64}, *lines[1:]]
+def of_another_word(lines: list[dict]) -> list[dict]:
+    return [{**line, "word": "no_change"} if line is entries(lines)[-1] else line for line in lines]
 
 
-def behind_another_entry(lines: list[dict]) -> list[dict]:
-    root = lines[0]["root"]
-    return [{**line, "entry": root} if line["type"] == "decision" else line for line in lines]
-
-
-@pytest.mark.parametrize("change", [without_last_entry, without_its_row, of_another_root, behind_another_entry])
+@pytest.mark.parametrize("change", [without_last_entry, before_every_entry, of_another_word])
 def test_a_bundle_with_another_realm_log_is_not_as_it_was_written(bundle, tmp_path, change: Callable):
-    assert len(entries(bundle)) > 1
+    assert entries(bundle)
     assert verdict(change(bundle), tmp_path)[0] == 1

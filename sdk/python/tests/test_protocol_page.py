@@ -75,7 +75,7 @@ def test_the_page_names_every_field_of_a_message_in_its_section(section: str, ki
         ("decision-approve.json", '"once"', '"always"'),
         ("request.json", "INV-42", "INV-43"),
         ("agent.json", "6f1e2d3c", "6f1e2d3d"),
-        ("decision-approve.json", '"UCFI', '"UBFI'),
+        ("agent.json", "24096235", "24096236"),
     ],
 )
 def test_the_python_of_the_page_takes_the_example_and_nothing_else(tmp_path, file: str, old: str, new: str):

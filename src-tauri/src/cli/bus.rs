@@ -7,12 +7,11 @@ use std::path::Path;
 
 use countersign_core::Fault;
 use countersign_core::bus::{
-    AgentAccess, Bus, BusIdentity, BusOptions, ConsoleAccess, Credentials, account_claims,
-    permissions_block,
+    AgentAccess, Bus, BusOptions, ConsoleAccess, Credentials, account_claims, permissions_block,
 };
 use countersign_core::data_dir::DataDir;
 use countersign_core::identity::Identity;
-use countersign_core::ops::realm as operators;
+use countersign_core::ops::realm::init as init_stores;
 use countersign_core::ops::recover::check_realm;
 use countersign_core::store::{agents, meta, open_read_only};
 use countersign_wire::ErrorCode;
@@ -57,7 +56,7 @@ pub(crate) async fn init(settings: &Settings, out: Output) -> Result<(), Failure
         if let Some(realm) = known {
             check_realm(&bus.survey().await?, realm)?;
         }
-        let found = operators::init(&data, &identity, &bus, options.replicas).await?;
+        let found = init_stores(&data, &identity, &bus, options.replicas).await?;
         if let Some(most) = options.requests_max_bytes {
             bus.limit_requests(most).await?;
         }

@@ -21,15 +21,8 @@ const rows = (): readonly string[] => screen.queryAllByTestId("operator-row").ma
 describe("the operators", () => {
   it("are a row for each key, who waits first, and show who, since when, by whom and how far", async () => {
     await open([
-      operator({ mine: true, joined: true, by: shown("maria"), seenMs: 99_000 }),
-      operator({
-        key: "ULENA",
-        name: shown("lena⟨U+202E⟩"),
-        fromMs: 1,
-        untilMs: 5,
-        by: shown("maria"),
-        state: "retired",
-      }),
+      operator({ key: "UGONE", name: shown("gone"), fromMs: 1, untilMs: 5, by: shown("maria"), state: "ended" }),
+      operator({ mine: true, admin: true, joined: true, by: shown("maria"), seenMs: 99_000 }),
       operator({
         key: "ULENA",
         name: shown("lena⟨U+202E⟩"),
@@ -42,21 +35,23 @@ describe("the operators", () => {
       operator({ key: "UWAIT", name: shown("zoe"), state: "waiting" }),
     ]);
     await waitFor(() => {
-      expect(rows()).toHaveLength(3);
+      expect(rows()).toHaveLength(4);
     });
+    expect(rows()[3]).toContain("gone");
+    expect(rows()[1]).toContain("administrator");
     expect(rows()[0]).toContain("zoe");
     expect(screen.getByTestId("operators-count").textContent).toBe("2 active, 1 pending");
     const detail = screen.getByTestId("operator");
-    expect(detail.textContent).toContain("/opt/countersign --data-dir /srv/desk operators add UWAIT");
+    expect(detail.textContent).toContain("/opt/countersign --data-dir /srv/desk operators accept UWAIT");
     expect(detail.textContent).toContain("nobody yet");
     press("j");
     await waitFor(() => {
-      expect(screen.getByTestId("operator").textContent).toContain("joined without an endorsement");
+      expect(screen.getByTestId("operator").textContent).toContain("maria’s console, without a person");
     });
     expect(screen.getByTestId("operator-seen").textContent).toContain("is connected now");
     press("j");
     await waitFor(() => {
-      expect(screen.getAllByTestId("operator-term")).toHaveLength(2);
+      expect(screen.getByTestId("operator").textContent).toContain("in acme");
     });
     const lena = screen.getByTestId("operator");
     expect(lena.textContent).toContain("in acme, up to medium");
@@ -74,7 +69,7 @@ describe("the operators", () => {
       expect(rows().length).toBeGreaterThan(0);
     });
     expect(rows().length).toBeLessThan(100);
-    expect(screen.getByText("A new key becomes active once an operator accepts it.")).toBeTruthy();
+    expect(screen.getByText("A newcomer’s key becomes active once an administrator accepts it.")).toBeTruthy();
     fireEvent.change(screen.getByLabelText(/^Filter/), { target: { value: "operator 1999" } });
     await waitFor(() => {
       expect(rows()).toHaveLength(1);
@@ -93,12 +88,9 @@ describe("the operators", () => {
 });
 
 describe("an operator", () => {
-  it("whose limits changed is one row with the newest term in front", () => {
-    const [one, ...others] = operatorsOf([
-      operator({ fromMs: 1, untilMs: 2, state: "retired" }),
-      operator({ fromMs: 2, maxRisk: "low" }),
-    ]);
-    expect([one?.now.fromMs, one?.terms.length, others.length]).toEqual([2, 2, 0]);
+  it("who waits comes first, and who has ended last", () => {
+    const all = operatorsOf(["ended", "in_force", "waiting", "in_force"].map((state) => operator({ state })));
+    expect(all.map((one) => one.now.state)).toEqual(["waiting", "in_force", "in_force", "ended"]);
   });
 
   it.each([

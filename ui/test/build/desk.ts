@@ -43,6 +43,7 @@ export const operator = (more: Partial<OperatorLine> = {}): OperatorLine => ({
   key: "UMARIA7Q2F",
   role: "human",
   state: "in_force",
+  admin: false,
   fromMs: 0,
   untilMs: null,
   mine: false,

@@ -33,6 +33,8 @@ pub struct Exported {
     pub anchors: u64,
     /// Values of the shared policy.
     pub policy: u64,
+    /// Entries of the realm log.
+    pub entries: u64,
     /// Whether the anchors were read from the bus.
     pub anchors_from_bus: bool,
 }
@@ -89,6 +91,14 @@ impl App {
             "made_at": self.now().rfc3339(), "anchors_from_bus": done.anchors_from_bus,
             "head": { "seq": head.seq, "hash": done.head },
         }))?;
+        for row in store.entries().await? {
+            lines.line(&json!({
+                "type": "entry", "n": row.n, "digest": row.digest, "slot": row.slot, "seq": row.seq,
+                "stored_at": time(row.stored_at), "word": row.word,
+                "message": text(&row.message.unwrap_or_default()),
+            }))?;
+            done.entries += 1;
+        }
         policy(&mut store, &mut lines, &mut done).await?;
         log(&mut store, &mut lines, head.seq, progress).await?;
         let mut known = std::collections::HashSet::new();
@@ -120,7 +130,7 @@ impl App {
         }
         lines.line(&json!({
             "type": "end", "counts": {
-                "audit": done.rows, "policy": done.policy, "anchor": done.anchors,
+                "audit": done.rows, "policy": done.policy, "entry": done.entries, "anchor": done.anchors,
                 "request": done.requests, "decision": done.decisions,
             },
         }))?;

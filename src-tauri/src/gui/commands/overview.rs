@@ -69,11 +69,11 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         in_window: seen.in_window,
         hasty: seen.hasty,
         caught: seen.caught,
-        people: of_people(desk, people),
+        people: of_people(desk, people).await?,
     })
 }
 
-fn of_people(desk: &Desk, weeks: Vec<PersonWeek>) -> Vec<PersonWeekView> {
+async fn of_people(desk: &Desk, weeks: Vec<PersonWeek>) -> Result<Vec<PersonWeekView>, IpcError> {
     let names = operator_names(desk).await?;
     let own = desk.app.identity().human_key();
     let view = |week: PersonWeek| PersonWeekView {
@@ -92,7 +92,7 @@ fn of_people(desk: &Desk, weeks: Vec<PersonWeek>) -> Vec<PersonWeekView> {
     };
     let mut views: Vec<PersonWeekView> = weeks.into_iter().map(view).collect();
     views.sort_by_cached_key(|of| (Reverse(of.since_ms), !of.own, of.name.plain()));
-    views
+    Ok(views)
 }
 
 fn filter_value(value: &str) -> FilterValue {

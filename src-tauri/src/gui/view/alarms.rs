@@ -17,7 +17,7 @@ pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {
         at_ms,
         by: operators
             .iter()
-            .find(|listed| listed.key == key)
+            .find(|listed| listed.key == *key)
             .and_then(|listed| listed.name.as_deref().map(escape)),
         key_tail: key_tail(key),
     };

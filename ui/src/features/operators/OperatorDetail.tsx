@@ -12,21 +12,24 @@ import { limitsOf, stateOf, type Operator } from "./operators";
 const LIVE_MS = 15_000;
 
 const By = ({ line }: { readonly line: OperatorLine }) =>
-  line.state === "waiting" ? (
+  line.by === null ? (
     "nobody yet"
   ) : line.joined ? (
-    "joined without an endorsement"
-  ) : line.by === null ? (
-    "listed before this console joined"
+    <>
+      <ShownText text={line.by} />
+      ’s console, without a person
+    </>
   ) : (
     <ShownText text={line.by} />
   );
 
 const Term = ({ line }: { readonly line: OperatorLine }) => (
   <dl className="m-0 mb-4 grid grid-cols-[112px_minmax(0,1fr)] gap-x-2 gap-y-[5px]" data-testid="operator-term">
-    <Fact name={line.state === "waiting" ? "Asked" : "Since"}>
-      <Moment ms={line.fromMs} />
-    </Fact>
+    {line.fromMs === null ? null : (
+      <Fact name={line.state === "waiting" ? "Asked" : "Since"}>
+        <Moment ms={line.fromMs} />
+      </Fact>
+    )}
     <Fact name="By">
       <By line={line} />
     </Fact>
@@ -36,19 +39,20 @@ const Term = ({ line }: { readonly line: OperatorLine }) => (
       </Fact>
     )}
     <Fact name="May decide">{line.state === "waiting" ? "nothing yet" : limitsOf(line)}</Fact>
+    {line.admin ? <Fact name="Administrator">yes</Fact> : null}
   </dl>
 );
 
 const next = ({ key, now }: Operator): string =>
   ({
-    waiting: `To accept the key, run \`countersign operators add ${key}\`. To refuse it, run \`countersign operators retire ${key}\`.`,
-    retired: `To reactivate the key, run \`countersign operators add ${key}\`.`,
+    waiting: `To let the key in, run \`countersign operators accept ${key}\`. To refuse it, run \`countersign operators retire ${key}\`.`,
+    ended: "A key never comes in again. The person asks with a new one.",
   })[now.state] ??
-  `To retire the key, run \`countersign operators retire ${key}\`. To limit it, run \`countersign operators limit ${key}\`.`;
+  `To end this operator, run \`countersign operators retire ${key}\`. To limit it, run \`countersign operators limit ${key}\`.`;
 
 /** One key: whose it is, since when and by whom, and what to do about it. */
 export const OperatorDetail = ({ one, nowMs }: { readonly one: Operator; readonly nowMs: number }) => {
-  const { key, now, terms } = one;
+  const { key, now } = one;
   const silent = now.seenMs === null ? null : nowMs - now.seenMs;
   return (
     <Region label="Operator" testId="operator" className="flex-1">
@@ -62,7 +66,7 @@ export const OperatorDetail = ({ one, nowMs }: { readonly one: Operator; readonl
         </h2>
         <p className="mt-2 mb-0 text-text-2" data-testid="operator-seen">
           {silent === null
-            ? "Its console was never seen."
+            ? "Its console is not connected."
             : silent < LIVE_MS
               ? "Its console is connected now."
               : `Its console was last seen ${formatAgo(silent)}.`}
@@ -72,10 +76,8 @@ export const OperatorDetail = ({ one, nowMs }: { readonly one: Operator; readonl
         <Section title="Key">
           <p className="selectable m-0 font-mono text-xs [overflow-wrap:anywhere]">{key}</p>
         </Section>
-        <Section title={terms.length === 1 ? "Term" : "Terms, newest first"}>
-          {terms.map((line) => (
-            <Term key={line.fromMs} line={line} />
-          ))}
+        <Section title="Term">
+          <Term line={now} />
         </Section>
         <Section title="What you can do">
           <p className="selectable m-0 text-text-2 [overflow-wrap:anywhere]">

@@ -4,7 +4,7 @@ import { Day } from "../../components/Moment";
 import { limitsOf, stateOf, type Operator } from "./operators";
 
 const ROW_PX = 56;
-const TONE: Record<string, string> = { waiting: "text-warn", not_yet: "text-warn", retired: "text-text-3" };
+const TONE: Record<string, string> = { waiting: "text-warn", ended: "text-text-3" };
 
 interface OperatorListProps {
   readonly operators: readonly Operator[];
@@ -18,10 +18,11 @@ const marks = (one: Operator) => ({
   "data-key": one.key,
   "data-state": one.now.state,
 });
+const When = ({ ms }: { readonly ms: number | null }) => (ms === null ? null : <Day ms={ms} />);
 const draw = ({ now }: Operator) => (
   <>
     <span className="flex min-w-0 items-baseline gap-1.5">
-      <span className={`truncate font-semibold ${now.state === "retired" ? "text-text-3" : ""}`}>
+      <span className={`truncate font-semibold ${now.state === "ended" ? "text-text-3" : ""}`}>
         <ShownText text={now.name} />
       </span>
       {now.mine ? (
@@ -30,10 +31,10 @@ const draw = ({ now }: Operator) => (
     </span>
     <span className={`text-right text-[11.5px] ${TONE[now.state] ?? "text-text-2"}`}>{stateOf(now)}</span>
     <span className="truncate text-[11.5px] text-text-3">
-      {now.role === "human" ? "a person" : "a console"} · {limitsOf(now)}
+      {now.role === "human" ? "a person" : "a console"} · {now.admin ? "administrator" : limitsOf(now)}
     </span>
     <span className="text-right text-[11.5px] whitespace-nowrap text-text-3">
-      <Day ms={now.untilMs ?? now.fromMs} />
+      <When ms={now.untilMs ?? now.fromMs} />
     </span>
   </>
 );

@@ -28,15 +28,15 @@ export const OperatorsScreen = () => {
       pending={isPending}
       error={error}
       count={data === undefined ? "" : countOf(all)}
-      empty="The list has not been read from the bus yet."
+      empty="The realm log has not been read from the bus yet."
       renderList={({ rows, chosen, onChoose }) => (
         <>
           <OperatorList operators={rows} chosen={chosen} onChoose={onChoose} />
           {data === undefined ? null : (
             <p className="m-0 border-t border-line px-3.5 py-2 text-[11.5px] text-text-3">
               {data.approval
-                ? "A new key becomes active once an operator accepts it."
-                : "A new console’s keys are active as soon as it joins."}
+                ? "A newcomer’s key becomes active once an administrator accepts it."
+                : "A newcomer is let in by the console of an administrator."}
             </p>
           )}
         </>

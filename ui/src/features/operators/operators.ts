@@ -3,30 +3,23 @@ import { plainText } from "../../components/shown";
 import { everyWordIn } from "../../components/words";
 import type { OperatorLine } from "../../ipc/generated";
 
-/** One key with all its terms, the newest first. */
+/** One key. */
 export interface Operator {
   readonly key: string;
   readonly now: OperatorLine;
-  readonly terms: readonly OperatorLine[];
 }
 
-/** The keys in the order of the list: one that waits comes first. */
-export const operatorsOf = (lines: readonly OperatorLine[]): readonly Operator[] => {
-  const keys = new Map<string, OperatorLine[]>();
-  for (const line of lines) keys.set(line.key, [...(keys.get(line.key) ?? []), line]);
-  const all = [...keys].flatMap(([key, terms]) => {
-    const newest = terms.toReversed();
-    return newest[0] === undefined ? [] : [{ key, now: newest[0], terms: newest }];
-  });
-  const waits = (one: Operator): boolean => one.now.state === "waiting";
-  return [...all.filter(waits), ...all.filter((one) => !waits(one))];
-};
+const PLACE: Record<string, number> = { waiting: 0, in_force: 1 };
+const placeOf = (one: Operator): number => PLACE[one.now.state] ?? 2;
+
+/** The keys in the order of the list: one that waits comes first, one that has ended last. */
+export const operatorsOf = (lines: readonly OperatorLine[]): readonly Operator[] =>
+  lines.map((now) => ({ key: now.key, now })).toSorted((a, b) => placeOf(a) - placeOf(b));
 
 const STATE: Record<string, string> = {
   in_force: "active",
-  not_yet: "begins later",
   waiting: "pending",
-  retired: "ended",
+  ended: "ended",
 };
 export const stateOf = (line: OperatorLine): string => STATE[line.state] ?? line.state;
 
