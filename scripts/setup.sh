@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing: setup.sh [core] [ui] [python] [window] [desktop] [keychain] [audit] [fuzz]
+# Installs what is missing: setup.sh [core] [ui] [python] [window] [desktop] [keychain] [languages] [audit] [fuzz]
 #
 #   core     C compiler, nats-server of the pinned version, an empty Python environment
 #   ui       packages of the page (npm)
@@ -7,6 +7,7 @@
 #   window   libraries that the window links (WebKitGTK)
 #   desktop  what the tests in the real window need (Xvfb, WebDriver)
 #   keychain what the tests of the keychain need (D-Bus, GNOME Keyring)
+#   languages Go, Java and PHP, for the examples of guides
 #   audit    cargo-deny
 #   fuzz     cargo-fuzz and a C++ compiler
 #
@@ -194,6 +195,13 @@ setup_desktop() {
   apt_packages webkit2gtk-driver xvfb xauth dbus dbus-x11 xdotool imagemagick fonts-dejavu-core
 }
 
+# What the examples of guides are written in.
+setup_languages() {
+  have go || apt_packages golang-go
+  have javac || apt_packages default-jdk-headless
+  have php || apt_packages php-cli
+}
+
 setup_keychain() {
   apt_packages dbus-daemon dbus-bin gnome-keyring
 }
@@ -216,7 +224,7 @@ setup_fuzz() {
 [ "$#" -gt 0 ] || set -- core ui python window
 for part in "$@"; do
   case $part in
-    core | ui | python | window | desktop | keychain | audit | fuzz) "setup_$part" ;;
-    *) die "unknown part '$part' (core, ui, python, window, desktop, keychain, audit, fuzz)" ;;
+    core | ui | python | window | desktop | keychain | languages | audit | fuzz) "setup_$part" ;;
+    *) die "unknown part '$part' (core, ui, python, window, desktop, keychain, languages, audit, fuzz)" ;;
   esac
 done

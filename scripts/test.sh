@@ -145,9 +145,10 @@ beside=no
 before=$(personal_files)
 
 if [ "$scope" = all ]; then
-  step "set-up" scripts/setup.sh core ui python window desktop keychain
+  step "set-up" scripts/setup.sh core ui python languages window desktop keychain
 else
-  step "set-up" scripts/setup.sh core python
+  # Without the page, but its packages: a test verifies webhooks with one.
+  step "set-up" scripts/setup.sh core ui python languages
 fi
 
 page_steps() {

@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::facts::{AuditRef, RequestSummary};
 use countersign_core::domain::history::HistoryFilter;
-use countersign_core::store::audit_refs::AuditRef;
 use countersign_core::store::export::ExportRow;
-use countersign_core::store::request_list::RequestSummary;
 use countersign_core::{App, Fault};
 use countersign_wire::{Sha256Digest, json_ascii_safe};
 use serde_json::{Map, Value, json};

@@ -8,6 +8,6 @@ mod export;
 pub mod gui;
 mod metrics;
 mod otlp;
-mod production;
-mod secrets;
 mod unfinished;
+
+pub use cli::reader::SecondReader;

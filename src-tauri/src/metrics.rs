@@ -9,11 +9,14 @@ use countersign_core::ops::{health, reader};
 use countersign_core::store::metrics as table;
 use countersign_core::{App, Fault};
 use countersign_feeds::config::{Feed, read_in};
-use countersign_feeds::{RESULTS, tries};
+use countersign_feeds::{Backlog, RESULTS, tries};
 use countersign_metrics::{Desk, FeedFigures, Figures, Metrics, Options};
+use tokio::sync::Mutex;
 
-use crate::cli::feeds::pending_of;
 use crate::otlp::token;
+
+/// Rows of the log that are read for the backlogs of feeds, a page.
+const BACKLOG_ROWS: usize = 5_000;
 
 /// What is switched on; none: nothing listens.
 pub(crate) type Settings = Option<Listening>;
@@ -80,7 +83,11 @@ pub(crate) async fn start(app: &App, settings: &Settings) -> Result<Option<Metri
     };
     // One that cannot be read stopped the start.
     let feeds = read_in(app.data().path()).unwrap_or_default();
-    let desk = ConsoleDesk(app.clone(), feeds);
+    let feeds: Vec<_> = feeds
+        .into_iter()
+        .map(|feed| (feed, Backlog::default()))
+        .collect();
+    let desk = ConsoleDesk(app.clone(), Mutex::new(feeds));
     let metrics = Metrics::start(listening.options()?, desk, env!("CARGO_PKG_VERSION")).await;
     metrics
         .map(Some)
@@ -94,13 +101,15 @@ pub(crate) async fn stop(metrics: Option<Metrics>) {
     }
 }
 
-struct ConsoleDesk(App, Vec<Feed>);
+struct ConsoleDesk(App, Mutex<Vec<(Feed, Backlog)>>);
 
 impl ConsoleDesk {
     async fn feeds(&self, now: i64) -> Option<Vec<FeedFigures>> {
-        let mut figures = Vec::new();
-        for feed in &self.1 {
-            let (pending, oldest) = pending_of(&self.0, feed).await.ok()?;
+        let (mut figures, mut rows) = (Vec::new(), BACKLOG_ROWS);
+        let store = reader::store(&self.0);
+        for (feed, backlog) in self.1.lock().await.iter_mut() {
+            let counted = backlog.count(store, feed, &mut rows).await;
+            let (pending, oldest) = counted.ok()?;
             let oldest = oldest.and_then(|at| Timestamp::parse(&at));
             let tries = tries(&feed.name);
             figures.push(FeedFigures {

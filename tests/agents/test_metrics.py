@@ -107,8 +107,10 @@ def ask(desk: Desk, agent: str, tool: str) -> subprocess.Popen[bytes]:
     )
 
 
-def test_the_page_has_every_name_with_its_type_and_labels(counted):
-    page = get(counted.ready["metrics"], "/metrics", Accept=OPEN)[2]
+def test_the_page_has_every_name_with_its_type_and_labels(tmp_path):
+    desk = Desk(tmp_path, COUNTERSIGN_METRICS="127.0.0.1:0")
+    page = get(desk.ready["metrics"], "/metrics", Accept=OPEN)[2]
+    desk.close()
     families = {of.name: of for of in openmetrics(page)}
     # A family without a series is not on the page: no decision was made, no alarm is active, no feed is set.
     feeds = {name for name in NAMES if name.startswith("countersign_feed_")}
@@ -147,8 +149,12 @@ def test_what_people_decide_is_counted_and_named_nowhere(counted):
     # A probe counts nowhere.
     probed = ask(counted, "canary-agent", "countersign_probe")
     assert probed.wait(SOON) == 1
-    time.sleep(1.1)
-    assert grew("requests_total", risk="high") == 2
+    # What came after it is counted.
+    last = ask(counted, "canary-agent", "canary_tool")
+    counted.decide("canary-agent", "deny", "--message", "canary-no")
+    assert last.wait(SOON) == 1
+    until(lambda: grew("decisions_total", verdict="deny", origin="operator") == 2)
+    assert grew("requests_total", risk="high") == 3
     assert grew("decisions_total", verdict="deny", origin="system") == 0
     for accept in (OPEN, "*/*"):
         assert "canary" not in get(address, "/metrics", Accept=accept)[2]

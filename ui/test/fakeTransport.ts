@@ -28,6 +28,7 @@ export const fakeConsole = (content: FakeConsoleContent = {}): FakeConsole => {
   const zooms: number[] = [];
   const serverMs = content.serverMs ?? (() => 0);
   const answers: Answers = {
+    inbox_first: () => ({ rows: [] }),
     inbox_snapshot: () => ({ number: 0, rows: [...(content.rows ?? [])], serverMs: serverMs() }),
     server_time: () => ({ serverMs: serverMs() }),
     status: () => content.status ?? usualStatus(),

@@ -12,6 +12,7 @@ use async_nats::ConnectOptions;
 use async_nats::jetstream::{self, consumer};
 use countersign_wire::{
     AgentControl, Enrolment, PolicyKey, SignedEnvelope, Subject, parse_panic, parse_pause,
+    realm::Realm,
 };
 use futures::StreamExt;
 use serde_json::Value;
@@ -61,6 +62,8 @@ pub(crate) struct Streams {
     pub(crate) grants: Grants,
     /// By request and voter.
     pub(crate) votes: BTreeMap<(String, String), Stored>,
+    /// The slots of the realm log, with sequence and bytes, in the stream's order.
+    pub(crate) log: Vec<(u64, u64, Vec<u8>)>,
     /// Messages on subjects that nobody here uses.
     pub(crate) strange: Vec<String>,
 }
@@ -90,8 +93,8 @@ pub(crate) struct Facts {
     pub(crate) consoles: Vec<ConsoleFacts>,
     pub(crate) agents: Vec<AgentJournal>,
     pub(crate) operators: Vec<Line>,
-    /// Realm and keys that agents trust.
-    pub(crate) enrolment: Enrolment,
+    /// Who may decide, by the log on the bus.
+    pub(crate) log: Realm,
     pub(crate) odd_ends: Vec<String>,
     /// Starts of consoles, beyond the first one of each.
     pub(crate) console_restarts: u64,
@@ -133,6 +136,7 @@ pub(crate) async fn gather(world: &mut World, settled: Settled) -> anyhow::Resul
         operators.extend(journal::read(&path)?);
     }
     let enrolment = std::fs::read(world.folder.join("agent-0.json"))?;
+    let log = log_of(&serde_json::from_slice(&enrolment)?, &streams)?;
     let starts = world.consoles.iter().map(|console| console.process.starts);
     Ok(Facts {
         settled,
@@ -140,10 +144,20 @@ pub(crate) async fn gather(world: &mut World, settled: Settled) -> anyhow::Resul
         consoles,
         agents,
         operators,
-        enrolment: serde_json::from_slice(&enrolment)?,
+        log,
         odd_ends: world.odd_ends(),
         console_restarts: starts.map(|starts| starts.saturating_sub(1)).sum(),
     })
+}
+
+/// The log that the agents were enrolled with, as far as it goes on the bus.
+fn log_of(enrolment: &Enrolment, streams: &Streams) -> anyhow::Result<Realm> {
+    let known = enrolment.log.as_ref().context("agents without a log")?;
+    let mut log = Realm::new(enrolment.realm, known.root);
+    for (slot, sequence, message) in &streams.log {
+        log.apply(*slot, *sequence, message);
+    }
+    Ok(log)
 }
 
 fn name(path: &Path) -> String {
@@ -202,6 +216,10 @@ fn take(streams: &mut Streams, message: &jetstream::Message) -> anyhow::Result<u
                     .strange
                     .push(format!("{subject} holds two messages"));
             }
+            return Ok(seq);
+        }
+        Some(Subject::Realm(slot)) => {
+            streams.log.push((slot, seq, stored.payload));
             return Ok(seq);
         }
         Some(Subject::Request(key)) => (&mut streams.requests, key),

@@ -3,7 +3,7 @@
 //! The child prints a ready line, then one line for each commit and each decision that it takes up;
 //! it ends when its standard input does, so that nothing is left behind.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 
-use crate::Login;
+use crate::{Login, RoundArgs};
 
 const START_LIMIT: Duration = Duration::from_secs(60);
 const STOP_LIMIT: Duration = Duration::from_secs(20);
@@ -60,6 +60,9 @@ pub struct ConsoleArgs {
     /// How many agents to let in.
     #[arg(long)]
     pub agents: usize,
+    /// A second reader that takes 20 s for a card, where the console knows readers.
+    #[arg(long)]
+    pub reader: bool,
 }
 
 /// The ready line.
@@ -105,11 +108,15 @@ pub(crate) struct Console {
 
 impl Console {
     /// Starts this program's own command `console` on a new folder below `below`.
-    pub(crate) async fn start(mode: Mode, agents: usize, below: &Path) -> anyhow::Result<Self> {
-        std::fs::create_dir_all(below)?;
+    pub(crate) async fn start(
+        mode: Mode,
+        agents: usize,
+        round: &RoundArgs,
+    ) -> anyhow::Result<Self> {
+        std::fs::create_dir_all(&round.data)?;
         let data = tempfile::Builder::new()
             .prefix("bench-")
-            .tempdir_in(below)?;
+            .tempdir_in(&round.data)?;
         let mut child = Command::new(std::env::current_exe()?)
             .args([
                 "console",
@@ -120,6 +127,7 @@ impl Console {
                 "--data",
             ])
             .arg(data.path())
+            .args(round.reader.then_some("--reader"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

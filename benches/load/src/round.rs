@@ -33,6 +33,9 @@ pub struct RoundArgs {
     /// Requests of the latency phase.
     #[arg(long, default_value_t = 200)]
     pub samples: usize,
+    /// With a second reader that takes 20 s for a card, where the console knows readers.
+    #[arg(long)]
+    pub reader: bool,
     /// Only this phase.
     #[arg(long)]
     pub only: Option<Phase>,
@@ -63,21 +66,21 @@ pub async fn run(args: &RoundArgs) -> anyhow::Result<Figures> {
         accept(args, time, &mut figures).await?;
     }
     if wanted(Phase::RoundTrip) {
-        let console = Console::start(Mode::Decide, AGENTS, &args.data).await?;
+        let console = Console::start(Mode::Decide, AGENTS, args).await?;
         let agents = connect(&console.agents).await?;
         let rate = round_trips(&agents, WAITING, WARM_UP, time).await?;
         figures.set("end_to_end_per_s", rate);
         console.stop().await?;
     }
     if wanted(Phase::ByRule) {
-        let console = Console::start(Mode::ByRule, AGENTS, &args.data).await?;
+        let console = Console::start(Mode::ByRule, AGENTS, args).await?;
         let agents = connect(&console.agents).await?;
         let rate = round_trips(&agents, WAITING, WARM_UP, time).await?;
         figures.set("by_rule_per_s", rate);
         console.stop().await?;
     }
     if wanted(Phase::Latency) {
-        let mut console = Console::start(Mode::DecideLater, 1, &args.data).await?;
+        let mut console = Console::start(Mode::DecideLater, 1, args).await?;
         let agents = connect(&console.agents).await?;
         if let [agent] = agents.as_slice() {
             latencies(&mut console, agent, args.samples, &mut figures).await?;
@@ -92,14 +95,14 @@ async fn connect(logins: &[Login]) -> anyhow::Result<Vec<Agent>> {
 }
 
 async fn accept(args: &RoundArgs, time: Duration, figures: &mut Figures) -> anyhow::Result<()> {
-    let mut console = Console::start(Mode::Keep, 1, &args.data).await?;
+    let mut console = Console::start(Mode::Keep, 1, args).await?;
     let agents = connect(&console.agents).await?;
     let (rate, count) = accepted(&agents, 1, time).await?;
     figures.set("accepted_one_per_s", rate);
     console.listed(count).await?;
     console.stop().await?;
 
-    let mut console = Console::start(Mode::Keep, AGENTS, &args.data).await?;
+    let mut console = Console::start(Mode::Keep, AGENTS, args).await?;
     let agents = connect(&console.agents).await?;
     let start = Instant::now();
     let (rate, count) = accepted(&agents, PUBLISHING, time).await?;

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::Context;
+use countersign::SecondReader;
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::policy::read_file;
@@ -30,7 +31,18 @@ args."/invoice_id" = { glob = "INV-*" }
 only_args = true
 "#;
 
+/// A reader as slow as the longest that one waits for.
+const READER: &str = r#"
+[reader]
+workspaces = ["bench"]
+command = ["/bin/sleep", "20"]
+timeout_s = 60
+"#;
+
 pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
+    if args.reader {
+        std::fs::write(args.data.join("config.toml"), READER)?;
+    }
     let mut options = Options::embedded(args.data.clone(), "Bench", "bench".parse()?);
     options.waiting_limit = WAITING_LIMIT;
     let app = App::start(options).await?;
@@ -48,6 +60,7 @@ pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
             &enrolment,
         )?)?);
     }
+    let reader = args.reader.then(|| SecondReader::start(&app));
     let approver = match args.mode {
         Mode::ByRule => {
             allow(&app).await?;
@@ -62,6 +75,9 @@ pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
         Ok(done) => done?,
         Err(error) if error.is_cancelled() => {}
         Err(error) => return Err(error.into()),
+    }
+    if let Some(reader) = reader {
+        reader.stop().await;
     }
     app.shutdown().await;
     Ok(())

@@ -41,6 +41,13 @@ async fn main() -> anyhow::Result<()> {
         .with_env_filter(filter.unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)
         .init();
+    // A reading program is guarded by the program that asks it.
+    let words: Vec<_> = std::env::args_os().skip(1).collect();
+    if let [reader, guard, _, line @ ..] = words.as_slice()
+        && (reader, guard) == (&"reader".into(), &"guard".into())
+    {
+        std::process::exit(countersign_reader::guard::run(line).into());
+    }
     let figures = match Cli::parse().command {
         Command::Console(args) => return console::run(&args).await,
         Command::Answers => return beside::answers().await,

@@ -57,7 +57,7 @@ fn rates(set: &Value, cold: bool, counts: &mut [f64; 4]) {
     for (tool, calls) in set["past"].as_object().into_iter().flatten() {
         for args in calls.as_array().into_iter().flatten().filter(|_| !cold) {
             let past = pasts.entry(tool).or_default();
-            past.approve(&facts(&Call::new(tool, args)), 1);
+            learn(past, &Call::new(tool, args));
         }
     }
     let desk = if cold {
@@ -84,11 +84,16 @@ fn rates(set: &Value, cold: bool, counts: &mut [f64; 4]) {
     }
 }
 
+fn learn(past: &mut Past, call: &Call<'_>) {
+    past.approve(&facts(call), 1);
+    past.remember("", call, None);
+}
+
 /// How long each call is looked at, ms, against a past with all the values that it keeps.
 fn times(calls: usize) -> Vec<f64> {
     let mut past = Past::default();
     for number in 0..VALUES {
-        past.approve(&facts(&Call::new("work", &call(number))), 1);
+        learn(&mut past, &Call::new("work", &call(number)));
     }
     let look = |number: usize| {
         let args = call(VALUES + number);

@@ -197,6 +197,7 @@ impl Story {
             tool_digest: self.parsed.tool_digest.map(|digest| digest.to_string()),
             findings: Some("[]".to_owned()),
             effect: None,
+            device_effects: None,
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod cautions;
 pub mod controls;
 pub mod decide;
 pub mod delivery;
+pub mod facts;
 pub mod fate;
 mod fault;
 pub mod haste;

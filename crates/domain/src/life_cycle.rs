@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The state of a request. The words are those of the command line contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "CardState"))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Waits for an operator.

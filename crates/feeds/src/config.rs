@@ -192,6 +192,9 @@ pub fn read(text: &str, folder: &Path) -> Result<Vec<Feed>, ConfigFault> {
         let line = before.matches('\n').count() + 1;
         let key = text.lines().nth(line - 1).unwrap_or_default();
         let (key, _) = key.split_once('=').unwrap_or_default();
+        let is_key = |byte: u8| byte.is_ascii_alphanumeric() || b"_- \t.".contains(&byte);
+        // A line inside of a value may have a `=` too.
+        let key = if key.bytes().all(is_key) { key } else { "" };
         let name = sections(text)
             .into_iter()
             .rev()
@@ -202,7 +205,7 @@ pub fn read(text: &str, folder: &Path) -> Result<Vec<Feed>, ConfigFault> {
             "[[feed]] {}{} {}",
             name.unwrap_or_default(),
             key.trim(),
-            error.message()
+            without_values(error.message())
         );
         ConfigFault { line, why }
     })?;
@@ -231,6 +234,17 @@ pub fn read(text: &str, folder: &Path) -> Result<Vec<Feed>, ConfigFault> {
         feeds.push(feed);
     }
     Ok(feeds)
+}
+
+/// A message without the text that it repeats in quotes: it may be an address that is a secret.
+fn without_values(message: &str) -> String {
+    match (message.find('"'), message.rfind('"')) {
+        (Some(first), Some(last)) if first < last => {
+            let (before, after) = (message[..first].trim_end(), &message[last + 1..]);
+            format!("{before}{after}")
+        }
+        _ => message.to_owned(),
+    }
 }
 
 /// The lines of the sections, with their names as a message has them.
@@ -306,7 +320,7 @@ fn checked(of: Section, folder: &Path) -> Result<Feed, Wrong> {
     if let Some((key, _)) = others.iter().copied().flatten().find(|(_, given)| *given) {
         return Err((key, format!("is not for a feed of the kind {}", of.kind)));
     }
-    let digest = Sha256Digest::of_bytes(format!("{of:?}").as_bytes()).to_string();
+    let settings = format!("{of:?}");
     let retry_s = pauses("retry_s", &of.retry_s, &[5., 300., 1_800., 7_200.])?;
     let rest_s = pauses("rest_s", &of.rest_s, &[1., 5., 30., 120., 600.])?;
     let timeout_s = of.timeout_s.unwrap_or(15);
@@ -358,6 +372,7 @@ fn checked(of: Section, folder: &Path) -> Result<Feed, Wrong> {
         }
         _ => Target::File(file_path(of.path.as_deref(), folder)?),
     };
+    let digest = Sha256Digest::of_bytes(settings.as_bytes()).to_string() + &of_files(&to);
     Ok(Feed {
         name: of.name,
         to,
@@ -366,6 +381,20 @@ fn checked(of: Section, folder: &Path) -> Result<Feed, Wrong> {
         rest_s,
         digest,
     })
+}
+
+/// What its files hold, in 16 bits: enough to see a change, too few to try out an address or a login with.
+fn of_files(to: &Target) -> String {
+    let (held, tls_ca) = match to {
+        Target::Webhook(of) => (format!("{} {:?}", of.url, of.headers), &of.tls_ca),
+        Target::Syslog(of) => (String::new(), &of.tls_ca),
+        Target::File(_) => return String::new(),
+    };
+    let mut held = held.into_bytes();
+    let authorities = tls_ca.as_ref().map(std::fs::read);
+    held.extend(authorities.and_then(Result::ok).unwrap_or_default());
+    let digest = Sha256Digest::of_bytes(&held).to_string();
+    format!(" {}", &digest[digest.len() - 4..])
 }
 
 fn pauses(key: &'static str, given: &Option<Vec<f64>>, usual: &[f64]) -> Result<Vec<f64>, Wrong> {

@@ -112,11 +112,7 @@ pub fn of_row(
     let row = &log.row;
     let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
     let workspace = workspace_of(row);
-    let of_audit = format!("audit.{}", row.action);
-    let kinds = kind_of(row, &detail, log.facts.as_ref()).map(str::to_owned);
-    let kinds = kinds.into_iter().chain([of_audit]);
-    let wanted = kinds.filter(|kind| wants(kind, workspace.as_deref()));
-    let events = wanted.map(|kind| {
+    let events = kinds_of(log, wants).into_iter().map(|kind| {
         let is_of_request = kind.starts_with("request.") || kind.starts_with("receipt.");
         let mut data = match (&log.facts, is_of_request) {
             (Some(facts), true) => of_request(from, row, &kind, &detail, facts),
@@ -144,6 +140,19 @@ pub fn of_row(
         }
     });
     events.collect()
+}
+
+/// The types of the events of a row that a feed wants.
+pub(crate) fn kinds_of(log: &LogRow, wants: impl Fn(&str, Option<&str>) -> bool) -> Vec<String> {
+    let row = &log.row;
+    let detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
+    let workspace = workspace_of(row);
+    let of_audit = format!("audit.{}", row.action);
+    let kinds = kind_of(row, &detail, log.facts.as_ref()).map(str::to_owned);
+    let kinds = kinds.into_iter().chain([of_audit]);
+    kinds
+        .filter(|kind| wants(kind, workspace.as_deref()))
+        .collect()
 }
 
 /// What `feeds test` sends.
@@ -228,8 +237,7 @@ fn kind_of(row: &Row, detail: &Value, facts: Option<&Facts>) -> Option<&'static 
         "alarm_cleared" => "alarm.cleared",
         "policy" => return policy(),
         "regret" => "rules.changed",
-        "operators" | "operator_approval" | "operator_arrived" | "operator_changed"
-        | "operator_retired" | "operator_rotated" | "operator_waits" => "operator.changed",
+        "operators" | "operator_waits" => "operator.changed",
         "console_start" | "console_stop" | "read_only" | "read_only_ended" | "restore"
         | "bus_recover" => "console.changed",
         _ => return None,
@@ -254,7 +262,9 @@ fn workspace_of(row: &Row) -> Option<String> {
 }
 
 fn of_audit_row(row: &Row, detail: &Value) -> Value {
-    let is_small = ascii(detail).len() <= LARGEST_DETAIL;
+    // Of these the detail names arguments.
+    let is_open = !matches!(row.action.as_str(), "reader_answered" | "typed_target");
+    let is_small = is_open && ascii(detail).len() <= LARGEST_DETAIL;
     json!({
         "at": row.at, "actor": row.actor, "action": row.action, "subject": row.subject,
         "detail": is_small.then_some(detail), "prev": hex(&row.prev), "hash": hex(&row.hash),

@@ -5,6 +5,9 @@ use std::future::pending;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nix::fcntl::OFlag;
 
 use crate::event::Event;
 use crate::ordered::Sink;
@@ -19,7 +22,7 @@ impl Lines {
 }
 
 impl Sink for Lines {
-    const SURE_AFTER: i64 = 0;
+    const SURE_AFTER: Duration = Duration::ZERO;
 
     async fn write(&mut self, events: &[Event]) -> Result<(), &'static str> {
         let (path, events) = (self.0.clone(), events.to_vec());
@@ -40,7 +43,12 @@ pub(crate) fn append(path: &Path, events: &[Event]) -> io::Result<()> {
         .append(true)
         .create(true)
         .mode(0o600)
+        // Neither through a link, nor until somebody reads a pipe.
+        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits())
         .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a file"));
+    }
     let mut text = String::new();
     if file.metadata()?.len() > 0 {
         file.seek(SeekFrom::End(-1))?;
@@ -57,4 +65,22 @@ pub(crate) fn append(path: &Path, events: &[Event]) -> io::Result<()> {
     // The file may be as new as its lines.
     path.parent()
         .map_or(Ok(()), |folder| std::fs::File::open(folder)?.sync_all())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_file_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "").unwrap();
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        nix::unistd::mkfifo(&at("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert!(append(&at("link"), &[]).is_err());
+        // Nobody reads it.
+        assert!(append(&at("pipe"), &[]).is_err());
+        assert!(append(&at("file"), &[]).is_ok());
+    }
 }

@@ -2,10 +2,12 @@
 //!
 //! The audit log is the queue: a feed reads it by a cursor of its own, so nothing is lost and nothing is kept twice.
 
+mod backlog;
 mod cef;
 pub mod config;
 pub mod event;
 mod file;
+mod kept;
 mod ordered;
 mod place;
 mod queue;
@@ -19,13 +21,15 @@ mod webhook;
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use countersign_store::Reader;
 use countersign_store::feeds::FeedNote;
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+pub use backlog::Backlog;
 use config::{Feed, Target};
 use event::{Event, Sender};
 pub use source::{events_of, pending};
@@ -50,7 +54,10 @@ pub trait Desk: Clone + Send + Sync + 'static {
     fn note(&self, note: FeedNote) -> impl Future<Output = bool> + Send;
 }
 
-/// Sends the events of one feed until it is stopped.
+/// After a stop what is under way may take so long to end.
+const STOP: Duration = Duration::from_secs(3);
+
+/// Sends the events of one feed until it is stopped. What is under way then is sent again by the next start.
 pub async fn run<D: Desk>(desk: D, feed: Feed, stop: CancellationToken) {
     let sending = async {
         match &feed.to {
@@ -61,7 +68,12 @@ pub async fn run<D: Desk>(desk: D, feed: Feed, stop: CancellationToken) {
             Target::File(path) => ordered::run(&desk, &feed, file::Lines::new(path), &stop).await,
         }
     };
-    sending.await;
+    tokio::select! {
+        () = sending => {}
+        () = async { stop.cancelled().await; sleep(STOP).await } => {
+            tracing::warn!(feed = feed.name, "the feed did not end in time");
+        }
+    }
 }
 
 /// What came of `feeds test`.

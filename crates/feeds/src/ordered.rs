@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use countersign_store::feed_events;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Feed;
@@ -23,8 +23,8 @@ const TICK: Duration = Duration::from_millis(100);
 
 /// Where events are written.
 pub(crate) trait Sink {
-    /// What is written counts as taken after so long without a loss, ms.
-    const SURE_AFTER: i64;
+    /// What is written counts as taken after so long without a loss.
+    const SURE_AFTER: Duration;
     /// Writes all of them.
     async fn write(&mut self, events: &[Event]) -> Result<(), &'static str>;
     /// Returns when what was written may be lost.
@@ -49,9 +49,22 @@ pub(crate) async fn run<D: Desk, S: Sink>(
             rest,
             unsure: VecDeque::new(),
             changes: Changes::default(),
+            reported: None,
         };
         sending.run(&mut sink, stop).await;
     }
+}
+
+/// What is written and not yet taken.
+struct Unsure {
+    /// Up to which row.
+    to: i64,
+    /// When. Of a clock that nobody sets.
+    at: Instant,
+    /// How many events.
+    count: u64,
+    /// Those of them that are kept.
+    kept: Vec<String>,
 }
 
 struct Sending<'a, D> {
@@ -60,28 +73,35 @@ struct Sending<'a, D> {
     place: Place,
     source: Source,
     rest: Rest,
-    /// Up to which row, when it was written, and how many events.
-    unsure: VecDeque<(i64, i64, u64)>,
+    unsure: VecDeque<Unsure>,
     changes: Changes,
+    reported: Option<bool>,
 }
 
 impl<D: Desk> Sending<'_, D> {
     /// Until the stop, or until a command has changed the feed.
     async fn run<S: Sink>(&mut self, sink: &mut S, stop: &CancellationToken) {
-        let mut is_away = self.again(sink).await;
+        let (mut is_away, mut again) = (None, true);
         loop {
             let now = self.desk.now();
+            self.rest.cap(now);
             let (mut more, mut idle) = (false, true);
             if self.rest.until().is_none_or(|until| until <= now) && is_away.is_none() {
-                match self.step(sink).await {
+                match self.step(sink, &mut again).await {
                     Ok(wrote) => (more, idle) = (wrote, self.unsure.is_empty()),
                     Err(word) => is_away = Some(word),
                 }
             }
+            // Before anything counts as taken.
+            let looked_at = Instant::now();
+            if is_away.is_none() && !self.unsure.is_empty() {
+                is_away = lost_by_now(sink).await;
+            }
             if let Some(word) = is_away.take() {
                 self.away(word);
+                again = true;
             }
-            self.settle(S::SURE_AFTER);
+            self.settle(S::SURE_AFTER, looked_at);
             let ends = stop.is_cancelled() || self.place.is_changed(self.desk).await;
             let changes = std::mem::take(&mut self.changes);
             self.place
@@ -96,6 +116,7 @@ impl<D: Desk> Sending<'_, D> {
                 _ => TICK,
             };
             tokio::select! {
+                biased;
                 () = stop.cancelled() => {}
                 word = sink.lost(), if !self.unsure.is_empty() => is_away = Some(word),
                 () = self.desk.changed(), if idle => {}
@@ -104,22 +125,43 @@ impl<D: Desk> Sending<'_, D> {
         }
     }
 
-    /// Sends what a command wants to be sent again by its id.
-    async fn again<S: Sink>(&mut self, sink: &mut S) -> Option<&'static str> {
-        let kept = feed_events::of_feed(self.desk.store(), &self.feed.name).await;
-        for kept in kept.unwrap_or_default() {
-            if let Ok(Some(event)) = of_kept(self.desk, &kept).await
-                && let Err(word) = sink.write(&[event]).await
-            {
-                return Some(word);
+    /// Sends what a command wants to be sent again by its id. Returns whether anything was written.
+    async fn again<S: Sink>(&mut self, sink: &mut S) -> Result<bool, &'static str> {
+        let kept = feed_events::retrying(self.desk.store(), &self.feed.name).await;
+        let (mut events, mut ids) = (Vec::new(), Vec::new());
+        for kept in kept.map_err(|_| "read")? {
+            match of_kept(self.desk, &kept).await {
+                Ok(Some(event)) => {
+                    events.push(event);
+                    ids.push(kept.id);
+                }
+                // Its row is gone with a store that was put back: nobody can send it.
+                Ok(None) => self.changes.settled.push(kept.id),
+                Err(_) => return Err("read"),
             }
-            self.changes.settled.push(kept.id);
         }
-        None
+        if events.is_empty() {
+            return Ok(false);
+        }
+        sink.write(&events).await?;
+        self.unsure.push_back(Unsure {
+            to: self.place.row.cursor,
+            at: Instant::now(),
+            count: events.len() as u64,
+            kept: ids,
+        });
+        Ok(true)
     }
 
     /// Writes the next events. Returns whether there may be more.
-    async fn step<S: Sink>(&mut self, sink: &mut S) -> Result<bool, &'static str> {
+    async fn step<S: Sink>(
+        &mut self,
+        sink: &mut S,
+        again: &mut bool,
+    ) -> Result<bool, &'static str> {
+        if std::mem::take(again) && self.again(sink).await? {
+            return Ok(self.rest.until().is_none());
+        }
         // One at the end of a rest.
         let most = if self.rest.until().is_some() {
             1
@@ -134,39 +176,55 @@ impl<D: Desk> Sending<'_, D> {
         if events.is_empty() {
             // Rows that are not wanted are settled with what is before them.
             match self.unsure.back_mut() {
-                Some((to, ..)) => *to = self.source.read_to,
+                Some(unsure) => unsure.to = self.source.read_to,
                 None => self.place.settle_to(self.source.read_to),
             }
             return Ok(more);
         }
         sink.write(&events).await?;
-        let count = events.len() as u64;
-        self.unsure
-            .push_back((self.source.read_to, self.desk.now(), count));
+        self.unsure.push_back(Unsure {
+            to: self.source.read_to,
+            at: Instant::now(),
+            count: events.len() as u64,
+            kept: Vec::new(),
+        });
         Ok(more)
     }
 
-    fn settle(&mut self, sure_after: i64) {
-        let now = self.desk.now();
-        while let Some((to, _, count)) = self
-            .unsure
-            .pop_front_if(|(_, at, _)| *at + sure_after <= now)
-        {
-            tries::count(&self.feed.name, "taken", count);
-            self.place.settle_to(to);
-            self.place.state(false, &None, Some(now));
+    fn settle(&mut self, sure_after: Duration, now: Instant) {
+        let is_sure = |unsure: &mut Unsure| unsure.at + sure_after <= now;
+        while let Some(unsure) = self.unsure.pop_front_if(is_sure) {
+            tries::count(&self.feed.name, "taken", unsure.count);
+            self.place.settle_to(unsure.to);
+            self.changes.settled.extend(unsure.kept);
+            self.place.state(false, &None, Some(self.desk.now()));
             self.rest.end();
-            self.changes.failing = Some(false);
+            self.report(false);
         }
     }
 
     fn away(&mut self, word: &str) {
-        let lost: u64 = self.unsure.drain(..).map(|(.., count)| count).sum();
+        let lost: u64 = self.unsure.drain(..).map(|unsure| unsure.count).sum();
         tries::count(&self.feed.name, "away", lost.max(1));
         self.source = Source::new(self.place.row.cursor, self.place.replay());
         if self.rest.begin(self.desk.now(), None) {
-            self.changes.failing = Some(true);
+            self.report(true);
         }
         self.place.state(true, &Some(word.to_owned()), None);
+    }
+
+    fn report(&mut self, failing: bool) {
+        if self.reported.replace(failing) != Some(failing) {
+            self.changes.failing = Some(failing);
+        }
+    }
+}
+
+/// What is known without a wait.
+async fn lost_by_now<S: Sink>(sink: &mut S) -> Option<&'static str> {
+    tokio::select! {
+        biased;
+        word = sink.lost() => Some(word),
+        () = std::future::ready(()) => None,
     }
 }

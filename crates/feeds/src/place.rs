@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use countersign_store::StoreError;
+use countersign_store::feed_events::{self, KeptEvent};
 use countersign_store::feeds::{self, FeedNote, FeedRow};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -13,7 +15,10 @@ use crate::start::detail;
 /// Between two writings of a cursor alone.
 const WRITE: Duration = Duration::from_millis(250);
 /// Commands are followed within 1 s.
-const LOOK: Duration = Duration::from_millis(500);
+pub(crate) const LOOK: Duration = Duration::from_millis(500);
+/// Between two removals of dead events that are too old or too many, if so many events were not kept before.
+const PRUNE: Duration = Duration::from_secs(86_400);
+const PRUNE_KEPT: usize = 1_000;
 
 /// The row of a feed, as it is and as it is written.
 pub(crate) struct Place {
@@ -21,6 +26,8 @@ pub(crate) struct Place {
     written: FeedRow,
     wrote_at: Instant,
     looked_at: Instant,
+    pruned_at: Option<Instant>,
+    kept_since: usize,
 }
 
 impl Place {
@@ -39,6 +46,8 @@ impl Place {
                     row,
                     wrote_at: now,
                     looked_at: now,
+                    pruned_at: None,
+                    kept_since: 0,
                 });
             }
             tokio::select! { () = sleep(LOOK) => {}, () = stop.cancelled() => {} }
@@ -91,7 +100,11 @@ impl Place {
         if changed.is_none() && changes == Changes::default() {
             return;
         }
+        self.kept_since += changes.kept.len();
+        let prunes =
+            self.kept_since >= PRUNE_KEPT || self.pruned_at.is_none_or(|at| at.elapsed() >= PRUNE);
         let note = FeedNote {
+            prunes,
             feed: self.row.name.clone(),
             row: changed,
             kept: changes.kept,
@@ -102,6 +115,9 @@ impl Place {
         };
         while !desk.note(note.clone()).await {
             tokio::select! { () = sleep(LOOK) => {}, () = stop.cancelled() => return }
+        }
+        if prunes {
+            (self.pruned_at, self.kept_since) = (Some(Instant::now()), 0);
         }
         self.written = self.row.clone();
         self.wrote_at = Instant::now();
@@ -123,4 +139,25 @@ impl Place {
         LOOK.saturating_sub(self.looked_at.elapsed())
             .max(Duration::from_millis(1))
     }
+}
+
+/// The events that are kept to be sent, and whether there are dead ones; none after the stop. A failed read is repeated:
+/// to take it for an empty list would forget them.
+pub(crate) async fn kept<D: Desk>(
+    desk: &D,
+    name: &str,
+    stop: &CancellationToken,
+) -> Option<(Vec<KeptEvent>, bool)> {
+    while !stop.is_cancelled() {
+        let read = async {
+            let kept = feed_events::retrying(desk.store(), name).await?;
+            Ok::<_, StoreError>((kept, feed_events::has_dead(desk.store(), name).await?))
+        };
+        match read.await {
+            Ok(kept) => return Some(kept),
+            Err(error) => tracing::warn!(feed = name, %error, "refused events cannot be read"),
+        }
+        tokio::select! { () = sleep(LOOK) => {}, () = stop.cancelled() => {} }
+    }
+    None
 }

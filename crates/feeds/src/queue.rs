@@ -1,10 +1,11 @@
 //! Which event of a webhook is sent next, and what becomes of it. Pure: time is an argument.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use countersign_store::feed_events::KeptEvent;
 
 use crate::event::Event;
+use crate::kept::Kept;
 use crate::rest::{Rest, pause};
 
 /// Calls at a time.
@@ -23,6 +24,8 @@ pub(crate) enum Outcome {
     Away(String, Option<i64>),
     /// It wants nothing ever again.
     Gone,
+    /// There is nothing to send any more: its row is gone with a store that was put back.
+    Missing,
 }
 
 /// What is to be sent.
@@ -62,18 +65,18 @@ enum Slot {
 pub(crate) struct Queue {
     retry_s: Vec<f64>,
     window: VecDeque<(Event, Slot)>,
-    /// By subject, oldest first: the first one is tried, the others wait behind it.
-    kept: HashMap<String, VecDeque<KeptEvent>>,
-    kept_count: usize,
-    /// First ones that are not under way: when, row, subject.
-    due: BTreeSet<(i64, i64, String)>,
+    kept: Kept,
     flying: HashSet<String>,
     /// The one try at the end of a rest.
     probe: Option<String>,
-    /// The row of the last one that was refused.
+    /// The row of the last one that was refused, and whose events were.
     probed_to: i64,
+    probed: HashSet<String>,
     rest: Rest,
     refused_in_a_row: u32,
+    /// Whether the alarm is active because of dead events: none that is taken ends it.
+    has_dead: bool,
+    reported: Option<bool>,
     pub(crate) changes: Changes,
     pub(crate) last_error: Option<String>,
     pub(crate) last_taken_at: Option<i64>,
@@ -83,26 +86,31 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(retry_s: &[f64], rest: Rest, kept: Vec<KeptEvent>) -> Self {
+    pub(crate) fn new(
+        retry_s: &[f64],
+        rest: Rest,
+        (kept, has_dead): (Vec<KeptEvent>, bool),
+    ) -> Self {
         let mut queue = Self {
             retry_s: retry_s.to_vec(),
             window: VecDeque::new(),
-            kept: HashMap::new(),
-            kept_count: 0,
-            due: BTreeSet::new(),
+            kept: Kept::default(),
             flying: HashSet::new(),
             probe: None,
             probed_to: i64::MIN,
+            probed: HashSet::new(),
             rest,
             refused_in_a_row: 0,
+            has_dead,
+            reported: None,
             changes: Changes::default(),
             last_error: None,
             last_taken_at: None,
             result: "",
             is_gone: false,
         };
-        for event in kept.into_iter().filter(|event| event.state == "retrying") {
-            queue.put_behind(event);
+        for event in kept {
+            queue.kept.put(event, false);
         }
         queue
     }
@@ -129,40 +137,37 @@ impl Queue {
 
     /// When time makes something due.
     pub(crate) fn due_at(&self) -> Option<i64> {
-        let first = self.due.first().map(|(at, _, _)| *at);
-        self.rest.until().or(first)
+        self.rest.until().or(self.kept.due_at())
     }
 
     /// What may be sent now.
     pub(crate) fn next(&mut self, now: i64) -> Option<Next> {
+        self.rest.cap(now);
         let next = match self.rest.until() {
             Some(until) if now < until || !self.flying.is_empty() => None,
             Some(_) => self.first_probe(),
             None if self.flying.len() >= AT_ONCE => None,
-            None => self.first_due(now).or_else(|| self.first_new(now)),
+            None => {
+                self.queue_up(now);
+                let kept = self.kept.first_due(now).map(Next::Kept);
+                kept.or_else(|| self.first_new())
+            }
         }?;
         if let Next::Kept(event) = &next {
-            self.due.remove(&place(event));
+            self.kept.start(event);
         }
         self.flying.insert(next.parts().1.to_owned());
         Some(next)
     }
 
-    fn first_due(&self, now: i64) -> Option<Next> {
-        let (at, _, subject) = self.due.first()?;
-        let front = self.kept.get(subject)?.front()?;
-        (*at <= now).then(|| Next::Kept(front.clone()))
-    }
-
-    /// The oldest of all behind this row, also of those whose time has not come.
-    fn oldest(&mut self, after: i64) -> Option<Next> {
-        let behind = self.due.iter().filter(|(_, seq, _)| *seq > after);
-        let kept = behind.min_by_key(|(_, seq, _)| *seq);
-        let kept = kept.and_then(|(_, _, subject)| self.kept.get(subject)?.front());
+    /// The oldest of all behind this row, also of those whose time has not come, but of these agents.
+    fn oldest(&mut self, after: i64, but: &HashSet<String>) -> Option<Next> {
+        let may = |subject: &str, seq| seq > after && !but.contains(agent_of(subject));
+        let kept = self.kept.oldest(may);
         let mut seen = HashSet::new();
         let new = self.window.iter_mut().find(|(event, slot)| {
-            let waits = *slot == Slot::Waiting && !self.kept.contains_key(&event.subject);
-            waits && seen.insert(event.subject.clone()) && event.seq > after
+            let waits = *slot == Slot::Waiting && !self.kept.is_about(&event.subject);
+            waits && seen.insert(event.subject.clone()) && may(&event.subject, event.seq)
         });
         match (kept, new) {
             (Some(kept), Some((event, _))) if kept.seq <= event.seq => {
@@ -176,52 +181,55 @@ impl Queue {
         }
     }
 
-    /// The one try at the end of a rest: the oldest, and after one that was refused the next one, since a receiver that
-    /// will never take the oldest would otherwise get nothing more.
+    /// The one try at the end of a rest: the oldest. After one that was refused that of another agent, or else the next
+    /// one, since a receiver that will never take the oldest would otherwise get nothing more.
     fn first_probe(&mut self) -> Option<Next> {
-        let next = self
-            .oldest(self.probed_to)
-            .or_else(|| self.oldest(i64::MIN))?;
+        let but = std::mem::take(&mut self.probed);
+        let mut next = self.oldest(i64::MIN, &but);
+        if next.is_some() {
+            self.probed = but;
+        } else {
+            let all = HashSet::new();
+            next = self.oldest(self.probed_to, &all);
+            next = next.or_else(|| self.oldest(i64::MIN, &all));
+        }
+        let next = next?;
         self.probe = Some(next.parts().0.to_owned());
         Some(next)
     }
 
-    fn first_new(&mut self, now: i64) -> Option<Next> {
+    /// Those about a subject of which one is kept wait behind it.
+    fn queue_up(&mut self, now: i64) {
         let mut behind = Vec::new();
-        let mut found = None;
-        for (event, slot) in self
-            .window
-            .iter_mut()
-            .filter(|(_, slot)| *slot == Slot::Waiting)
-        {
-            if let Some(line) = self.kept.get(&event.subject) {
+        for (event, slot) in &mut self.window {
+            if *slot == Slot::Waiting && self.kept.is_about(&event.subject) {
                 // It is sent again, and a try of it is due anyway.
-                let known = line.iter().any(|kept| kept.id == event.id);
-                if known || self.kept_count + behind.len() < MOST_KEPT {
+                let known = self.kept.has(&event.subject, event.seq, &event.id);
+                if known || self.kept.count() + behind.len() < MOST_KEPT {
                     *slot = Slot::Done;
                     behind.extend((!known).then(|| waiting(event, now)));
                 }
-            } else if !self.flying.contains(&event.subject) {
-                *slot = Slot::Flying;
-                found = Some(Next::New(event.clone()));
-                break;
             }
         }
         for event in behind {
-            self.changes.kept.push(event.clone());
-            self.put_behind(event);
+            self.keep(event);
         }
         self.shorten();
-        found
     }
 
-    fn put_behind(&mut self, event: KeptEvent) {
-        self.kept_count += 1;
-        let line = self.kept.entry(event.subject.clone()).or_default();
-        if line.is_empty() {
-            self.due.insert(place(&event));
-        }
-        line.push_back(event);
+    fn first_new(&mut self) -> Option<Next> {
+        let (event, slot) = self.window.iter_mut().find(|(event, slot)| {
+            let subject = &event.subject;
+            *slot == Slot::Waiting && !self.kept.is_about(subject) && !self.flying.contains(subject)
+        })?;
+        *slot = Slot::Flying;
+        Some(Next::New(event.clone()))
+    }
+
+    fn keep(&mut self, event: KeptEvent) {
+        self.changes.kept.push(event.clone());
+        let is_under_way = self.flying.contains(&event.subject);
+        self.kept.put(event, is_under_way);
     }
 
     /// Takes what came of a try.
@@ -234,18 +242,22 @@ impl Queue {
             Outcome::Taken => {
                 self.rest.end();
                 self.probed_to = i64::MIN;
+                self.probed.clear();
                 (self.refused_in_a_row, self.last_error, self.last_taken_at) = (0, None, Some(now));
-                self.report(false);
-                if let Next::Kept(_) = next {
-                    self.changes.settled.push(id.clone());
+                if !self.has_dead {
+                    self.report(false);
                 }
-                self.settle(&id, &subject, now);
+                self.taken(next, now);
                 "taken"
+            }
+            Outcome::Missing => {
+                self.taken(next, now);
+                ""
             }
             Outcome::Refused(why) if !was_probe => {
                 self.refused_in_a_row += 1;
                 let is_dead = self.refuse(next, why, now);
-                if self.refused_in_a_row >= IN_A_ROW || self.kept_count >= MOST_KEPT {
+                if self.refused_in_a_row >= IN_A_ROW || self.kept.count() >= MOST_KEPT {
                     self.away(now, None, false);
                 }
                 if is_dead { "dead" } else { "refused" }
@@ -253,11 +265,13 @@ impl Queue {
             Outcome::Refused(why) => {
                 (self.last_error, self.probed_to) = (Some(why), seq);
                 self.put_back(&id, &subject);
+                self.park(&subject, now);
                 self.away(now, None, true);
                 "refused"
             }
             Outcome::Away(why, asked_ms) => {
                 (self.last_error, self.probed_to) = (Some(why), i64::MIN);
+                self.probed.clear();
                 self.put_back(&id, &subject);
                 self.away(now, asked_ms, was_probe);
                 "away"
@@ -281,7 +295,47 @@ impl Queue {
     }
 
     fn report(&mut self, failing: bool) {
-        self.changes.failing = Some(failing);
+        if self.reported.replace(failing) != Some(failing) {
+            self.changes.failing = Some(failing);
+        }
+    }
+
+    fn taken(&mut self, next: &Next, now: i64) {
+        let (id, subject, _) = next.parts();
+        if let Next::Kept(_) = next {
+            self.changes.settled.push(id.to_owned());
+        }
+        self.settle(id, subject, now);
+    }
+
+    /// The receiver may refuse all of this agent: what waits of it is kept and tried later, so that the events of others
+    /// come into the window.
+    fn park(&mut self, subject: &str, now: i64) {
+        let agent = agent_of(subject);
+        let pause_s = self.retry_s.first().copied().unwrap_or(1.);
+        let due_at = |id: &str| now + pause(pause_s, id);
+        let mut parked = Vec::new();
+        for (event, slot) in self.window.iter_mut() {
+            if *slot != Slot::Waiting || agent_of(&event.subject) != agent {
+                continue;
+            }
+            let is_known = self.kept.has(&event.subject, event.seq, &event.id);
+            if !is_known && self.kept.count() + parked.len() >= MOST_KEPT {
+                break;
+            }
+            *slot = Slot::Done;
+            parked.extend((!is_known).then(|| KeptEvent {
+                due_at: due_at(&event.id),
+                ..waiting(event, now)
+            }));
+        }
+        // One that was kept already.
+        let kept = self.kept.put_back(subject, now + pause(pause_s, subject));
+        self.changes.kept.extend(kept.cloned());
+        for event in parked {
+            self.keep(event);
+        }
+        self.probed.insert(agent.to_owned());
     }
 
     /// Returns whether it is dead now.
@@ -299,17 +353,14 @@ impl Queue {
         match pause_s {
             Some(seconds) => {
                 event.due_at = now + pause(seconds, &format!("{} {}", event.id, event.tries));
-                let line = self.kept.entry(event.subject.clone()).or_default();
-                match next {
-                    Next::Kept(_) => drop(line.pop_front()),
-                    Next::New(_) => self.kept_count += 1,
-                }
-                line.push_front(event.clone());
-                self.due.insert(place(&event));
-                self.mark_done(&event.id);
+                self.mark(&event.id, Slot::Done);
+                self.kept.refused(event.clone());
             }
             None => {
                 event.state = "dead".to_owned();
+                self.has_dead = true;
+                // A person may have acknowledged the one before.
+                self.reported = None;
                 self.report(true);
                 self.settle(&event.id, &event.subject, now);
             }
@@ -320,47 +371,21 @@ impl Queue {
 
     /// It is sent no more: the next one about the same thing may be.
     fn settle(&mut self, id: &str, subject: &str, now: i64) {
-        self.mark_done(id);
-        let Some(line) = self.kept.get_mut(subject) else {
-            return;
-        };
-        if line.front().is_some_and(|kept| kept.id == id) {
-            line.pop_front();
-            self.kept_count -= 1;
-        }
-        match line.front_mut() {
-            Some(first) => {
-                first.due_at = now;
-                self.due.insert(place(first));
-            }
-            None => _ = self.kept.remove(subject),
-        }
-    }
-
-    fn mark_done(&mut self, id: &str) {
-        for (event, slot) in self
-            .window
-            .iter_mut()
-            .filter(|(_, slot)| *slot == Slot::Flying)
-        {
-            if event.id == id {
-                *slot = Slot::Done;
-            }
-        }
+        self.mark(id, Slot::Done);
+        self.kept.settle(id, subject, now);
     }
 
     fn put_back(&mut self, id: &str, subject: &str) {
-        for (event, slot) in self
-            .window
-            .iter_mut()
-            .filter(|(_, slot)| *slot == Slot::Flying)
-        {
-            if event.id == id {
-                *slot = Slot::Waiting;
-            }
-        }
-        if let Some(first) = self.kept.get(subject).and_then(VecDeque::front) {
-            self.due.insert(place(first));
+        self.mark(id, Slot::Waiting);
+        self.kept.put_back(subject, i64::MIN);
+    }
+
+    /// What became of one that was under way.
+    fn mark(&mut self, id: &str, now: Slot) {
+        let mut window = self.window.iter_mut();
+        let found = window.find(|(event, slot)| *slot == Slot::Flying && event.id == id);
+        if let Some((_, slot)) = found {
+            *slot = now;
         }
     }
 
@@ -375,8 +400,13 @@ impl Queue {
     }
 }
 
-fn place(event: &KeptEvent) -> (i64, i64, String) {
-    (event.due_at, event.seq, event.subject.clone())
+/// `WS/AGENT` of what is about an agent, else all of it.
+fn agent_of(subject: &str) -> &str {
+    let mut slashes = subject.match_indices('/');
+    match slashes.nth(1) {
+        Some((at, _)) => &subject[..at],
+        None => subject,
+    }
 }
 
 fn waiting(event: &Event, now: i64) -> KeptEvent {

@@ -20,7 +20,8 @@ pub(crate) struct Rest {
     seconds: Vec<f64>,
     name: String,
     step: usize,
-    until: Option<i64>,
+    /// Until when, and how long that was at its begin.
+    until: Option<(i64, i64)>,
 }
 
 impl Rest {
@@ -36,7 +37,12 @@ impl Rest {
 
     /// Until when nothing is tried, ms; also in the past, while nothing was taken since.
     pub(crate) fn until(&self) -> Option<i64> {
-        self.until
+        self.until.map(|(until, _)| until)
+    }
+
+    /// A clock that went back makes no rest longer.
+    pub(crate) fn cap(&mut self, now: i64) {
+        self.until = self.until.map(|(until, ms)| (until.min(now + ms), ms));
     }
 
     /// The receiver is away. Returns whether this is the last pause.
@@ -45,7 +51,8 @@ impl Rest {
         let step = self.step.min(last);
         let seconds = self.seconds.get(step).copied().unwrap_or(1.);
         let usual = pause(seconds, &format!("{} {now}", self.name));
-        self.until = Some(now + usual.max(asked_ms.unwrap_or(0).min(LONGEST_ASKED)));
+        let ms = usual.max(asked_ms.unwrap_or(0).min(LONGEST_ASKED));
+        self.until = Some((now + ms, ms));
         self.step += 1;
         step == last
     }

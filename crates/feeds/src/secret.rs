@@ -57,7 +57,7 @@ fn write(folder: &Path, at: &Path, text: &str, replace: bool) -> io::Result<()> 
 /// The secret of a feed.
 ///
 /// # Errors
-/// When it can be neither read nor made.
+/// When it can be neither read nor made, or holds something else.
 pub fn current(folder: &Path, name: &str) -> io::Result<String> {
     let at = path(folder, name, "secret");
     if !at.exists() {
@@ -68,7 +68,15 @@ pub fn current(folder: &Path, name: &str) -> io::Result<String> {
             false,
         )?;
     }
-    Ok(fs::read_to_string(at)?.trim().to_owned())
+    let secret = fs::read_to_string(&at)?.trim().to_owned();
+    if countersign_post::is_secret(&secret) {
+        return Ok(secret);
+    }
+    let why = format!(
+        "{} holds no secret; put it back, or remove it and give the receiver the new one",
+        at.display()
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
 /// The secrets that sign now: also the former one, for a day.
@@ -91,6 +99,10 @@ pub fn signing(folder: &Path, name: &str, now: i64) -> io::Result<Vec<String>> {
 /// # Errors
 /// When it cannot be written; the former one then stays.
 pub fn rotate(folder: &Path, name: &str, now: i64) -> io::Result<(String, Timestamp)> {
+    make_folder(folder)?;
+    // One at a time: a secret that was printed would never sign.
+    let alone = fs::File::open(folder.join(FOLDER))?;
+    alone.lock()?;
     let (former, until) = (current(folder, name)?, Timestamp(now + OLD_MS));
     let new = countersign_post::secret(&rand::random());
     write(
@@ -139,5 +151,32 @@ mod tests {
             fs::read_dir(folder.path().join("feeds")).unwrap().count(),
             3
         );
+    }
+
+    #[test]
+    fn of_two_that_rotate_at_once_each_new_secret_signs() {
+        let folder = tempfile::tempdir().unwrap();
+        for _ in 0..20 {
+            let made = std::thread::scope(|scope| {
+                let rotated = || rotate(folder.path(), "soc", 0).unwrap().0;
+                let both = [scope.spawn(rotated), scope.spawn(rotated)];
+                both.map(|one| one.join().unwrap())
+            });
+            let signing = signing(folder.path(), "soc", 1).unwrap();
+            assert!(made.iter().all(|secret| signing.contains(secret)));
+        }
+    }
+
+    #[test]
+    fn a_damaged_secret_signs_nothing_and_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        current(folder.path(), "soc").unwrap();
+        let file = folder.path().join("feeds/soc.secret");
+        for damaged in ["", "whsec_", "whsec_AAAA", "whsec_ä", "AAAA"] {
+            fs::write(&file, damaged).unwrap();
+            assert!(signing(folder.path(), "soc", 0).is_err(), "{damaged}");
+            assert!(rotate(folder.path(), "soc", 0).is_err(), "{damaged}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), damaged);
+        }
     }
 }

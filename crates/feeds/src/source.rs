@@ -1,5 +1,7 @@
 //! Reads the audit log for a feed, from its cursor on.
 
+use std::sync::Arc;
+
 use countersign_store::feed_events::KeptEvent;
 use countersign_store::{LogSync, Reader, StoreError, audit, feed_log};
 
@@ -16,6 +18,8 @@ pub(crate) struct Source {
     pub(crate) read_to: i64,
     replay: Option<(i64, i64)>,
     synced_to: i64,
+    log: Option<Arc<LogSync>>,
+    behind: feed_log::Behind,
 }
 
 impl Source {
@@ -24,6 +28,8 @@ impl Source {
             read_to: cursor,
             replay,
             synced_to: 0,
+            log: None,
+            behind: feed_log::Behind::default(),
         }
     }
 
@@ -34,28 +40,38 @@ impl Source {
         feed: &Feed,
         most: usize,
     ) -> Result<(Vec<Event>, bool), StoreError> {
-        let rows = feed_log::after(desk.store(), self.read_to, most.div_ceil(2).min(ROWS)).await?;
+        let most = most.div_ceil(2).min(ROWS);
+        let behind = &mut self.behind;
+        let rows = feed_log::after_with(desk.store(), self.read_to, most, behind).await?;
         let Some(last) = rows.last().map(|log| log.row.seq) else {
             return Ok((Vec::new(), false));
         };
-        if last > self.synced_to {
-            let head = audit::current_head(desk.store()).await?.seq;
-            let log = LogSync::of(desk.store())?;
-            let synced = tokio::task::spawn_blocking(move || log.sync()).await;
-            synced
-                .map_err(|_| StoreError::NotDurable("a wait for the disk ended".to_owned()))??;
-            self.synced_to = head;
-        }
         let last_again = self.replay.map_or(i64::MAX, |(last, _)| last);
         let rows = rows.iter().filter(|log| log.row.seq <= last_again);
-        let events = rows
+        let events: Vec<Event> = rows
             .flat_map(|log| of_row(desk.sender(), log, |kind, of| feed.wants(kind, of)))
             .collect();
+        if !events.is_empty() && last > self.synced_to {
+            self.sync(desk).await?;
+        }
         self.read_to = match self.replay.take_if(|(again, _)| *again <= last) {
             Some((_, resume)) => resume.max(last_again),
             None => last,
         };
         Ok((events, true))
+    }
+
+    async fn sync<D: Desk>(&mut self, desk: &D) -> Result<(), StoreError> {
+        let head = audit::current_head(desk.store()).await?.seq;
+        let log = match self.log.take() {
+            Some(log) => log,
+            None => Arc::new(LogSync::of(desk.store())?),
+        };
+        let synced = tokio::task::spawn_blocking(move || log.sync().map(|()| log)).await;
+        let synced =
+            synced.map_err(|_| StoreError::NotDurable("a wait for the disk ended".to_owned()))?;
+        (self.log, self.synced_to) = (Some(synced?), head);
+        Ok(())
     }
 }
 
@@ -82,8 +98,9 @@ pub async fn events_of(
     (mut seq, last): (i64, i64),
     mut each: impl FnMut(&Event) -> bool,
 ) -> Result<(), StoreError> {
+    let mut behind = feed_log::Behind::default();
     while seq < last {
-        let rows = feed_log::after(store, seq, ROWS).await?;
+        let rows = feed_log::after_with(store, seq, ROWS, &mut behind).await?;
         let Some(newest) = rows.last().map(|log| log.row.seq) else {
             return Ok(());
         };

@@ -74,7 +74,7 @@ impl Connection {
 }
 
 impl Sink for Connection {
-    const SURE_AFTER: i64 = 2_000;
+    const SURE_AFTER: Duration = SURE;
 
     async fn write(&mut self, events: &[Event]) -> Result<(), &'static str> {
         let limit = Duration::from_secs(self.to.timeout_s);

@@ -1,20 +1,20 @@
 //! Standard Webhooks: each event once and more often, in the order of what it is about.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_post::{Call, Post, PostError, signature};
-use countersign_store::feed_events;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Feed, Webhook};
 use crate::event::Event;
-use crate::place::Place;
+use crate::place::{Place, kept};
 use crate::queue::{Changes, Next, Outcome, Queue};
 use crate::rest::Rest;
 use crate::source::{Source, of_kept};
@@ -22,6 +22,8 @@ use crate::{Desk, secret, tries};
 
 /// Events in memory.
 const WINDOW: usize = 500;
+/// More are read when so many are left.
+const REFILL: usize = WINDOW / 2;
 /// Of an answer.
 const ANSWER: usize = 4 << 10;
 /// Rows are read so often before anything else is looked at.
@@ -128,15 +130,44 @@ pub(crate) async fn send_test(
 
 /// Sends until it is stopped.
 pub(crate) async fn run<D: Desk>(desk: &D, feed: &Feed, to: &Webhook, stop: &CancellationToken) {
-    let hook = match Hook::new(desk.folder(), &feed.name, to) {
-        Ok(hook) => Arc::new(hook),
-        Err(error) => {
-            tracing::error!(feed = feed.name, %error, "the feed cannot start");
+    let (mut rest, mut is_said) = (Rest::new(&feed.name, &feed.rest_s), false);
+    while let Some(mut place) = Place::read(desk, &feed.name, stop).await {
+        let hook = match Hook::new(desk.folder(), &feed.name, to) {
+            Ok(hook) => Arc::new(hook),
+            Err(error) => {
+                tracing::warn!(feed = feed.name, %error, "the authorities cannot be read; the feed rests");
+                let failing = (!std::mem::replace(&mut is_said, true)).then_some(true);
+                let changes = Changes {
+                    failing,
+                    ..Changes::default()
+                };
+                if place.row.state != "disabled" {
+                    place.state(true, &Some("tls".to_owned()), None);
+                }
+                place.write(desk, (changes, false), true, stop).await;
+                let now = desk.now();
+                rest.begin(now, None);
+                let ms = rest.until().map_or(0, |until| until - now);
+                let pause = Duration::from_millis(u64::try_from(ms).unwrap_or(0));
+                tokio::select! { () = sleep(pause) => {}, () = stop.cancelled() => {} }
+                continue;
+            }
+        };
+        let Some(kept) = kept(desk, &feed.name, stop).await else {
             return;
-        }
-    };
-    while let Some(place) = Place::read(desk, &feed.name, stop).await {
-        let mut sending = Sending::begin(desk, (feed, to), &hook, place).await;
+        };
+        let queue = Queue::new(&to.retry_s, Rest::new(&feed.name, &feed.rest_s), kept);
+        let source = Source::new(place.row.cursor, place.replay());
+        let mut sending = Sending {
+            desk,
+            feed,
+            hook: &hook,
+            place,
+            source,
+            queue,
+            flying: JoinSet::new(),
+            calls: HashMap::new(),
+        };
         sending.run(stop).await;
     }
 }
@@ -148,32 +179,12 @@ struct Sending<'a, D> {
     place: Place,
     source: Source,
     queue: Queue,
-    flying: JoinSet<(Next, Outcome)>,
+    flying: JoinSet<Outcome>,
+    /// What each call sends.
+    calls: HashMap<Id, Next>,
 }
 
-impl<'a, D: Desk> Sending<'a, D> {
-    async fn begin(
-        desk: &'a D,
-        (feed, to): (&'a Feed, &'a Webhook),
-        hook: &'a Arc<Hook>,
-        place: Place,
-    ) -> Self {
-        let kept = feed_events::of_feed(desk.store(), &feed.name)
-            .await
-            .unwrap_or_default();
-        let queue = Queue::new(&to.retry_s, Rest::new(&feed.name, &feed.rest_s), kept);
-        let source = Source::new(place.row.cursor, place.replay());
-        Self {
-            desk,
-            feed,
-            hook,
-            place,
-            source,
-            queue,
-            flying: JoinSet::new(),
-        }
-    }
-
+impl<D: Desk> Sending<'_, D> {
     /// Until the stop, or until a command has changed the feed.
     async fn run(&mut self, stop: &CancellationToken) {
         loop {
@@ -191,7 +202,7 @@ impl<'a, D: Desk> Sending<'a, D> {
                 .queue
                 .due_at()
                 .map(|at| u64::try_from(at - self.desk.now()).unwrap_or(0).max(1));
-            let due = if more && self.queue.len() <= WINDOW - 2 {
+            let due = if more && self.queue.len() <= REFILL {
                 Some(1)
             } else {
                 due
@@ -202,9 +213,12 @@ impl<'a, D: Desk> Sending<'a, D> {
             tokio::select! {
                 biased;
                 () = stop.cancelled() => {}
-                Some(Ok((next, outcome))) = self.flying.join_next() => {
-                    self.queue.done(&next, outcome, self.desk.now());
-                    tries::count(&self.feed.name, self.queue.result, 1);
+                Some(ended) = self.flying.join_next_with_id() => {
+                    self.done(ended);
+                    // All that have ended, before anything is written.
+                    while let Some(ended) = self.flying.try_join_next_with_id() {
+                        self.done(ended);
+                    }
                 }
                 () = self.desk.changed(), if !more && !is_off => {}
                 () = sleep(pause) => {}
@@ -212,8 +226,11 @@ impl<'a, D: Desk> Sending<'a, D> {
         }
     }
 
-    /// Reads rows until the window is full. Returns whether there may be more.
+    /// Reads rows until the window is full, once half of it is empty. Returns whether there may be more.
     async fn fill(&mut self) -> bool {
+        if self.queue.len() > REFILL {
+            return true;
+        }
         for _ in 0..CHUNKS {
             if self.queue.len() > WINDOW - 2 {
                 break;
@@ -227,7 +244,8 @@ impl<'a, D: Desk> Sending<'a, D> {
                 Ok((_, false)) => return false,
                 Err(error) => {
                     tracing::warn!(feed = self.feed.name, %error, "the audit log cannot be read");
-                    return true;
+                    // When something is written, or a moment later.
+                    return false;
                 }
             }
         }
@@ -236,19 +254,36 @@ impl<'a, D: Desk> Sending<'a, D> {
 
     fn fly(&mut self, next: Next) {
         let (desk, hook) = (self.desk.clone(), Arc::clone(self.hook));
-        self.flying.spawn(async move {
-            let event = match &next {
-                Next::New(event) => Ok(Some(event.clone())),
-                Next::Kept(kept) => of_kept(&desk, kept).await,
+        let sent = next.clone();
+        let call = self.flying.spawn(async move {
+            let event = match sent {
+                Next::New(event) => Ok(Some(event)),
+                Next::Kept(kept) => of_kept(&desk, &kept).await,
             };
-            let outcome = match event {
+            match event {
                 Ok(Some(event)) => hook.send(&event, desk.now()).await,
-                // Its row is gone with a store that was put back: nobody can send it.
-                Ok(None) => Outcome::Taken,
+                Ok(None) => Outcome::Missing,
                 Err(error) => Outcome::Away(error.to_string(), None),
-            };
-            (next, outcome)
+            }
         });
+        self.calls.insert(call.id(), next);
+    }
+
+    fn done(&mut self, ended: Result<(Id, Outcome), JoinError>) {
+        let id = ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+        let Some(next) = self.calls.remove(&id) else {
+            return;
+        };
+        let outcome = match ended {
+            Ok((_, outcome)) => outcome,
+            Err(error) if error.is_panic() => Outcome::Away("internal".to_owned(), None),
+            // It was ended with the feed.
+            Err(_) => return,
+        };
+        self.queue.done(&next, outcome, self.desk.now());
+        if !self.queue.result.is_empty() {
+            tries::count(&self.feed.name, self.queue.result, 1);
+        }
     }
 
     async fn write(&mut self, now: bool, stop: &CancellationToken) {

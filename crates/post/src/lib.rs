@@ -18,7 +18,7 @@ use url::{Host, Url};
 
 use address::Forbidden;
 pub use address::{is_forbidden, resolve};
-pub use sign::{secret, signature};
+pub use sign::{is_secret, secret, signature};
 pub use tls::trust;
 
 /// Servers close a connection that nobody uses; one that is older is not used again. The shortest usual limit is 5 s.

@@ -23,6 +23,13 @@ pub fn signature(secrets: &[String], id: &str, timestamp: i64, body: &[u8]) -> S
     signed.collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a text is a secret of at least 24 bytes, the least that the specification allows.
+#[must_use]
+pub fn is_secret(text: &str) -> bool {
+    let key = text.strip_prefix(SECRET).map(|key| STANDARD.decode(key));
+    matches!(key, Some(Ok(key)) if key.len() >= 24)
+}
+
 /// A secret of these random bytes.
 #[must_use]
 pub fn secret(random: &[u8; 32]) -> String {

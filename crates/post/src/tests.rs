@@ -32,7 +32,7 @@ fn server(answer: Option<&'static str>) -> (String, thread::JoinHandle<String>) 
 fn call(url: &str) -> Call<'_> {
     Call {
         url,
-        timeout: Duration::from_secs(5),
+        timeout: Duration::from_secs(60),
         largest: 10,
         ..Call::default()
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use countersign_shell::Shell;
 use countersign_wire::{MAX_SAFE_INTEGER, RequestKind, Risk, Sha256Digest};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::commands::{CommandPattern, POWERSHELL, PathPattern};
@@ -13,7 +14,9 @@ use crate::domain::Timestamp;
 pub use super::effect::Effect;
 
 /// Whether a rule acts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "RuleState"))]
+#[serde(rename_all = "snake_case")]
 pub enum Enabled {
     /// It acts.
     On,

@@ -1,8 +1,11 @@
 //! One call as it is looked at.
 
+use std::sync::OnceLock;
+
 use countersign_wire::{ApprovalRequest, KeptJson};
 use serde_json::Value;
 
+use crate::cell::Cell;
 use crate::leaf::{Leaf, among, leaves, words_of};
 
 /// A call with its arguments, and what the agent says to the person who approves.
@@ -20,7 +23,13 @@ pub struct Call<'a> {
     pub hides: fn(&str) -> bool,
     /// What the framework says of the call itself.
     native: Option<&'a KeptJson>,
+    /// The server's day of its arrival, as days since 1970; none where it is not known.
+    pub today: Option<i64>,
     pub(crate) leaves: Vec<Leaf<'a>>,
+    /// What is written inside of texts: in JSON, options of commands, parameters of URLs, headers of mails.
+    pub(crate) inner: OnceLock<Vec<Leaf<'static>>>,
+    /// The values as they are compared with those of earlier calls.
+    pub(crate) cells: OnceLock<Vec<Cell>>,
     pub(crate) tool_words: Vec<String>,
 }
 
@@ -35,7 +44,10 @@ impl<'a> Call<'a> {
             said: Vec::new(),
             hides: |_| false,
             native: None,
+            today: None,
             leaves: leaves(args),
+            inner: OnceLock::new(),
+            cells: OnceLock::new(),
             tool_words: words_of(tool),
         }
     }

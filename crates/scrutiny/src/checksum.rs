@@ -9,7 +9,7 @@ use crate::shown::shown;
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();
     for leaf in &call.leaves {
-        let text = match leaf.value {
+        let text = match leaf.value.as_ref() {
             serde_json::Value::String(text) => text.trim().to_owned(),
             serde_json::Value::Number(number) => number.to_string(),
             _ => continue,

@@ -4,7 +4,6 @@ use countersign_wire::pointer;
 use serde_json::Value;
 
 use crate::call::Call;
-use crate::denied::identifying;
 use crate::role::{Role, role};
 
 /// One place at which two calls differ.
@@ -47,8 +46,16 @@ pub fn shares(tool: &str, one: &Value, other: &Value) -> usize {
 /// What names whom and what a call is about.
 fn identities(call: &Call<'_>) -> Vec<(String, String)> {
     let one = |leaf| match role(leaf, call)? {
-        Role::Where(value) => Some((leaf.place.clone(), value)),
-        _ => identifying(leaf, call).map(|(_, value)| (leaf.place.clone(), value)),
+        Role::Mails(mails) => {
+            let mail = mails.first()?;
+            Some((leaf.place.clone(), format!("{}@{}", mail.local, mail.host)))
+        }
+        Role::Where(value)
+        | Role::Host(value)
+        | Role::Account(value)
+        | Role::Payee(value)
+        | Role::Path(value) => Some((leaf.place.clone(), value)),
+        Role::Amount(_) => None,
     };
     call.leaves.iter().filter_map(one).collect()
 }

@@ -56,7 +56,7 @@ pub(crate) fn is_closing(line: &Line<'_>) -> bool {
 pub(crate) fn only_shows(call: &Call<'_>) -> bool {
     let command = |leaf: &Leaf<'_>| crate::role::is_command(leaf, call);
     let top = |leaf: &&Leaf<'_>| leaf.at.matches('/').count() == 1;
-    let shows = |leaf: &Leaf<'_>| match leaf.value {
+    let shows = |leaf: &Leaf<'_>| match leaf.value.as_ref() {
         Value::Bool(on) => *on && leaf.named("dry_run dryrun preview"),
         _ => {
             leaf.named("mode") && among("simulate simulation dry_run dry-run preview", &word(leaf))

@@ -7,7 +7,8 @@ use crate::finding::{Code, Finding};
 use crate::hazards::hazards;
 use crate::past::Past;
 use crate::{
-    beyond, denied, direction, near_miss, new_value, pairs, production, safeguard, usual, wider,
+    against, always, beyond, denied, direction, done_before, everything, near_miss, near_word,
+    new_value, pairs, production, safeguard, usual, wider,
 };
 
 /// The most findings of a call.
@@ -26,6 +27,11 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     found.extend(near_miss::found(call, past));
     found.extend(pairs::broken(call, past));
     found.extend(denied::found(call, past));
+    found.extend(done_before::found(call, past));
+    found.extend(always::found(call, past));
+    found.extend(against::found(call, past));
+    found.extend(near_word::found(call, past));
+    found.extend(everything::found(call, past));
     found.extend(wider::found(call, past));
     found.extend(new_value::values(call, past));
     found.extend(new_value::arguments(call, past));

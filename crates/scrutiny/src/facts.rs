@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::call::Call;
 use crate::role::{Role, role};
-use crate::{hazards, lists, pairs, safeguard};
+use crate::{hazards, lists, safeguard};
 
 /// The longest value that is kept, bytes.
 const LONGEST: usize = 2_000;
@@ -98,9 +98,6 @@ pub fn facts(call: &Call<'_>) -> Vec<Fact> {
                 if off { "off" } else { "on" },
             ));
         }
-    }
-    for pair in pairs::of(call) {
-        found.push(Fact::new(Kind::Pair, &pair.place, pair.key()));
     }
     for list in lists::of(call) {
         found.push(Fact::new(Kind::List, &list.place, list.key()));

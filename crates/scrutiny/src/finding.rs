@@ -4,6 +4,11 @@ use serde::{Deserialize, Serialize};
 
 /// How wrong it usually is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "typescript",
+    derive(ts_rs::TS),
+    ts(rename = "FindingWeight")
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
     /// Nearly always wrong: nothing automatic approves it.
@@ -60,6 +65,16 @@ pub enum Code {
     UnreadableCommand,
     /// Asks the approver not to check.
     Presses,
+    /// Two values of the call do not go together.
+    Disagrees,
+    /// A part of a text cannot be seen, or is not what it looks like.
+    HiddenText,
+    /// Gives orders to agents that will read it.
+    InstructsAgents,
+    /// The agent says something else than the arguments.
+    ClaimDiffers,
+    /// An earlier call did it.
+    DoneBefore,
 }
 
 countersign_wire::words!(Code {
@@ -71,7 +86,8 @@ countersign_wire::words!(Code {
     Wider => "wider", Beyond => "beyond", NewValue => "new_value", NewArgument => "new_argument",
     SafeguardOff => "safeguard_off", ReachesProduction => "reaches_production",
     UnreadableSql => "unreadable_sql", UnreadableCommand => "unreadable_command",
-    Presses => "presses",
+    Presses => "presses", Disagrees => "disagrees", HiddenText => "hidden_text",
+    InstructsAgents => "instructs_agents", ClaimDiffers => "claim_differs", DoneBefore => "done_before",
 });
 
 impl Code {

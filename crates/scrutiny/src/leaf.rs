@@ -1,9 +1,10 @@
 //! The values of the arguments with their places and names.
 
-use std::sync::OnceLock;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 use countersign_wire::pointer;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::role::Role;
 
@@ -23,9 +24,9 @@ pub(crate) struct Leaf<'a> {
     pub(crate) name: String,
     /// The words of the name.
     pub(crate) words: Vec<String>,
-    pub(crate) value: &'a Value,
-    /// The object that it is in, itself or with its list.
-    pub(crate) inside: Option<&'a Map<String, Value>>,
+    pub(crate) value: Cow<'a, Value>,
+    /// Where the object is that it is in, itself or with its list.
+    pub(crate) object: Arc<str>,
     /// What it names, once somebody asked: a dozen rules do, of every value.
     pub(crate) role: OnceLock<Option<Role>>,
 }
@@ -33,6 +34,32 @@ pub(crate) struct Leaf<'a> {
 impl Leaf<'_> {
     pub(crate) fn text(&self) -> Option<&str> {
         self.value.as_str()
+    }
+
+    fn owned(self) -> Leaf<'static> {
+        Leaf {
+            at: self.at,
+            place: self.place,
+            name: self.name,
+            words: self.words,
+            value: Cow::Owned(self.value.into_owned()),
+            object: self.object,
+            role: self.role,
+        }
+    }
+
+    /// A value with a name of its own in the text of this one.
+    pub(crate) fn inner(&self, step: &str, name: &str, value: impl Into<Value>) -> Leaf<'static> {
+        let name = snake(name);
+        Leaf {
+            at: self.at.clone(),
+            place: format!("{}»{step}", self.place),
+            words: name.split('_').map(str::to_owned).collect(),
+            name,
+            value: Cow::Owned(value.into()),
+            object: format!("{}»", self.at).into(),
+            role: OnceLock::new(),
+        }
     }
 
     pub(crate) fn named(&self, names: &str) -> bool {
@@ -56,39 +83,73 @@ pub(crate) fn leaves(args: &Value) -> Vec<Leaf<'_>> {
     found
 }
 
+/// The values of an object or list that is written as the text of a leaf.
+pub(crate) fn written(leaf: &Leaf<'_>, value: &Value) -> Vec<Leaf<'static>> {
+    let here = Position {
+        at: leaf.at.clone(),
+        place: format!("{}»", leaf.place),
+        name: leaf.name.clone(),
+        object: format!("{}»", leaf.object).into(),
+        is_text: true,
+    };
+    let mut found = Vec::new();
+    walk(value, &here, DEPTH - 4, &mut found);
+    let owned = found.into_iter().map(|leaf| leaf.owned());
+    owned.collect()
+}
+
 #[derive(Default, Clone)]
-struct Position<'a> {
+struct Position {
     at: String,
     place: String,
     name: String,
-    inside: Option<&'a Map<String, Value>>,
+    object: Arc<str>,
+    /// Inside of a text: there is no pointer to what is in it.
+    is_text: bool,
 }
 
-fn walk<'a>(value: &'a Value, here: &Position<'a>, depth: usize, found: &mut Vec<Leaf<'a>>) {
+impl Position {
+    fn below(&self, step: &str, place: &str) -> Self {
+        Self {
+            at: match self.is_text {
+                true => self.at.clone(),
+                false => format!("{}/{step}", self.at),
+            },
+            place: format!("{}/{place}", self.place),
+            ..self.clone()
+        }
+    }
+}
+
+fn walk<'a>(value: &'a Value, here: &Position, depth: usize, found: &mut Vec<Leaf<'a>>) {
     if found.len() >= MOST || depth > DEPTH {
         return;
     }
     match value {
         Value::Object(fields) if !fields.is_empty() => {
+            // The element of a list is an object of its own, also within a text.
+            let object: Arc<str> = match here.is_text {
+                true => format!("{}#{}", here.place, found.len()).into(),
+                false => here.at.as_str().into(),
+            };
             for (key, value) in fields {
                 let token = pointer::step(key);
                 let below = Position {
-                    at: format!("{}/{token}", here.at),
-                    place: format!("{}/{token}", here.place),
                     name: snake(key),
-                    inside: Some(fields),
+                    object: Arc::clone(&object),
+                    ..here.below(&token, &token)
                 };
                 walk(value, &below, depth + 1, found);
             }
         }
         Value::Array(items) if !items.is_empty() => {
             for (index, value) in items.iter().enumerate() {
-                let below = Position {
-                    at: format!("{}/{index}", here.at),
-                    place: format!("{}/*", here.place),
-                    ..here.clone()
-                };
-                walk(value, &below, depth + 1, found);
+                walk(
+                    value,
+                    &here.below(&index.to_string(), "*"),
+                    depth + 1,
+                    found,
+                );
             }
         }
         leaf => found.push(Leaf {
@@ -96,8 +157,8 @@ fn walk<'a>(value: &'a Value, here: &Position<'a>, depth: usize, found: &mut Vec
             place: here.place.clone(),
             words: here.name.split('_').map(str::to_owned).collect(),
             name: here.name.clone(),
-            value: leaf,
-            inside: here.inside,
+            value: Cow::Borrowed(leaf),
+            object: Arc::clone(&here.object),
             role: OnceLock::new(),
         }),
     }

@@ -3,25 +3,35 @@
 //! Decides nothing and lowers nothing. Pure: the arguments and the past come in, sentences go out.
 
 mod address;
+mod against;
+mod always;
 mod amounts;
+mod beside;
 mod beyond;
 mod call;
+mod cell;
+mod cells;
 mod checksum;
 mod command;
 mod compared;
+mod dates;
 mod denied;
 mod direction;
 mod domain_name;
+mod done_before;
 mod effect;
+mod everything;
 mod examine;
 mod facts;
 mod finding;
 mod hazards;
+mod inner;
 mod leaf;
 mod lists;
 mod named;
 mod near;
 mod near_miss;
+mod near_word;
 mod net;
 mod new_value;
 mod own;
@@ -38,9 +48,12 @@ mod safeguard;
 mod sends;
 mod shown;
 mod sql;
+mod sums;
 mod usual;
 mod wider;
+mod written;
 
+pub use beside::{Compared, Denied, Scrutiny, findings_of};
 pub use call::Call;
 pub use compared::{Difference, differs, nearest, shares};
 pub use effect::effect;

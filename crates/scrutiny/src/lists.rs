@@ -38,7 +38,7 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<List> {
         let Some(place) = leaf.place.strip_suffix("/*") else {
             continue;
         };
-        let Value::String(text) = leaf.value else {
+        let Value::String(text) = leaf.value.as_ref() else {
             continue;
         };
         let (element, mails) = match role(leaf, call) {

@@ -133,8 +133,10 @@ const RECIPIENTS: &str = "to cc bcc recipient recipients attendees reply_to forw
 
 /// A recipient, host, path or safeguard.
 fn reaches(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
-    let given = !matches!(leaf.value, Value::Null | Value::Object(_) | Value::Array(_))
-        && leaf.text() != Some("");
+    let given = !matches!(
+        leaf.value.as_ref(),
+        Value::Null | Value::Object(_) | Value::Array(_)
+    ) && leaf.text() != Some("");
     let named = leaf.named(RECIPIENTS);
     let role = role(leaf, call);
     let by_role = matches!(role, Some(Role::Mails(_) | Role::Host(_) | Role::Path(_)));

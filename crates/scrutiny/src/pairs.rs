@@ -1,95 +1,156 @@
-//! A payee and the account that it comes with.
+//! A value that another one has always decided, and that is another now.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use crate::call::Call;
-use crate::facts::Kind;
+use crate::cell::{Cell, What};
+use crate::cells;
 use crate::finding::{Code, Finding, Weight};
-use crate::leaf::Leaf;
+use crate::near::distance;
+use crate::net;
 use crate::past::Past;
-use crate::role::{Role, role};
 
-/// How often a payee must have come with one account.
-const ENOUGH: u32 = 3;
+/// How often a value must have come with one other.
+const ENOUGH: usize = 3;
+/// The same where neither name says that one decides the other.
+const ANY: usize = 6;
+/// Names of what belongs to something else.
+const BELONGS: &str = "unit uom currency country zone route role address name price fee rate region site location \
+    method mode tariff depot gate form strength";
+/// What decides nothing and is decided by nothing else.
+const APART: &str = "bank bic status state title priority";
 
-pub(crate) struct Pair<'a> {
-    pub(crate) place: String,
-    pub(crate) at: &'a str,
-    payee: String,
-    /// The payee as the call has it.
-    written: &'a str,
-    account: String,
-}
-
-impl Pair<'_> {
-    pub(crate) fn key(&self) -> String {
-        format!("{}\u{1f}{}", self.payee, self.account)
-    }
-}
-
-/// The pairs of a call: the nearest payee of each account.
-pub(crate) fn of<'a>(call: &'a Call<'_>) -> Vec<Pair<'a>> {
-    let payees: Vec<(&Leaf<'_>, String)> = call
-        .leaves
-        .iter()
-        .filter_map(|leaf| match role(leaf, call) {
-            Some(Role::Payee(payee)) => Some((leaf, payee)),
-            _ => None,
-        })
-        .collect();
-    let mut found = Vec::new();
-    for leaf in &call.leaves {
-        let account = match role(leaf, call) {
-            Some(Role::Account(account)) => account,
-            // Anybody of a company may be written to: its domain is what stays.
-            Some(Role::Mails(mails))
-                if mails.len() == 1 && leaf.place.matches('*').count() == 0 =>
-            {
-                mails[0].host.clone()
-            }
-            _ => continue,
-        };
-        let same = |other: &&Leaf<'_>| matches!((other.inside, leaf.inside), (Some(one), Some(two)) if std::ptr::eq(one, two));
-        let beside = payees.iter().find(|(other, _)| same(other));
-        let only = payees.first().filter(|_| payees.len() == 1);
-        if let Some((of, payee)) = beside.or(only) {
-            found.push(Pair {
-                place: format!("{} {}", of.place, leaf.place),
-                at: &leaf.at,
-                payee: payee.clone(),
-                written: of.text().unwrap_or_default(),
-                account,
-            });
-        }
-    }
-    found
-}
-
-/// Payees that always had one account and now have another.
 pub(crate) fn broken(call: &Call<'_>, past: &Past) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for pair in of(call) {
-        let start = format!("{}\u{1f}", pair.payee);
-        let known: BTreeMap<&str, u32> = past
-            .at(Kind::Pair, &pair.place)
-            .filter_map(|(value, habit)| Some((value.strip_prefix(&start)?, habit.approved)))
-            .collect();
-        let (1, Some((account, calls))) = (known.len(), known.iter().next()) else {
+    let cells = cells::of(call);
+    let mut found: Vec<Finding> = Vec::new();
+    for target in cells.iter().filter(|cell| is_decided(cell)) {
+        let deciders = cells.iter().filter(|cell| decides(cell, target));
+        let deciders: Vec<&Cell> = deciders.collect();
+        // Somebody else is concerned: what belongs to it is not known.
+        if deciders.iter().any(|decider| is_new(decider, past)) {
             continue;
-        };
-        if *calls >= ENOUGH && *account != pair.account {
-            found.push(Finding {
-                code: Code::PairBroken,
-                weight: Weight::Stop,
-                at: pair.at.to_owned(),
-                message: format!(
-                    "{} had {} in all {calls} earlier calls; this call has {}.",
-                    past.shown(pair.written),
-                    past.shown(account),
-                    past.shown(&pair.account)
-                ),
-            });
         }
+        let broken = deciders
+            .iter()
+            .filter_map(|decider| of(decider, target, past));
+        found.extend(
+            broken
+                .max_by_key(|(calls, _)| *calls)
+                .map(|(_, message)| Finding {
+                    code: Code::PairBroken,
+                    weight: Weight::Stop,
+                    at: target.at.clone(),
+                    message,
+                }),
+        );
     }
     found
+}
+
+fn is_decided(cell: &Cell) -> bool {
+    let number =
+        cell.number().is_some() && cell.has_word("price fee rate") && cell.unit != "entries";
+    (cell.names() || number) && !is_apart(cell)
+}
+
+fn is_apart(cell: &Cell) -> bool {
+    cell.words
+        .last()
+        .is_some_and(|last| crate::leaf::among(APART, last))
+}
+
+fn decides(cell: &Cell, target: &Cell) -> bool {
+    let own_name = target.has_word("payee supplier vendor beneficiary customer counterparty name");
+    cell.names()
+        && cell.place != target.place
+        && !is_apart(cell)
+        && !cell.has_word("unit uom currency route")
+        && together(cell, target)
+        && (!own_name || cell.what == What::Account)
+}
+
+/// Of one element of a list, or both of the call.
+pub(crate) fn together(one: &Cell, other: &Cell) -> bool {
+    match one.place.contains('*') || other.place.contains('*') {
+        true => {
+            one.object == other.object && one.place.ends_with('*') == other.place.ends_with('*')
+        }
+        false => true,
+    }
+}
+
+/// A value that no earlier call had, where values come again.
+pub(crate) fn is_new(cell: &Cell, past: &Past) -> bool {
+    let known = past.forms(&cell.place);
+    let calls: usize = known.values().sum();
+    calls >= ENOUGH && known.len() * 2 <= calls && same(&known, &cell.form).is_none()
+}
+
+/// The known form of a value: itself, or one letter from it.
+fn same<'k>(known: &HashMap<&'k str, usize>, form: &str) -> Option<&'k str> {
+    let near = |known: &&&str| {
+        **known == form
+            || (form.len() >= 6
+                && !form.contains(|at: char| at.is_ascii_digit())
+                && distance(known, form, 1).is_some())
+    };
+    let exact = known.keys().find(|known| **known == form);
+    exact.or_else(|| known.keys().find(near)).copied()
+}
+
+/// What is compared of a decided value: of an address its domain.
+fn value(cell: &Cell) -> &str {
+    match (cell.what, cell.form.rsplit_once('@')) {
+        (What::Mail, Some((_, host))) => net::registrable(host),
+        (What::Host, _) => net::registrable(&cell.form),
+        _ => &cell.form,
+    }
+}
+
+/// The calls that had one value with the decider, and the sentence.
+fn of(decider: &Cell, target: &Cell, past: &Past) -> Option<(usize, String)> {
+    let mut by: HashMap<&str, (usize, Option<&Cell>)> = HashMap::new();
+    let targets: Vec<(usize, &Cell)> = past.column(&target.place).collect();
+    for (row, one) in past.column(&decider.place) {
+        for (_, other) in targets
+            .iter()
+            .filter(|(of, other)| *of == row && together(one, other))
+        {
+            let (calls, always) = by.entry(&one.form).or_insert((0, Some(other)));
+            *calls += 1;
+            *always = always.filter(|first| value(first) == value(other));
+        }
+    }
+    let known: HashMap<&str, usize> = by
+        .iter()
+        .map(|(form, (calls, _))| (*form, *calls))
+        .collect();
+    let (calls, always) = by[same(&known, &decider.form)?];
+    let always = always.filter(|of| value(of) != value(target))?;
+    let often: Vec<Option<&Cell>> = by
+        .values()
+        .filter(|(calls, _)| *calls >= ENOUGH)
+        .map(|(_, of)| *of)
+        .collect();
+    let all = often.iter().all(Option::is_some);
+    let differ = often.iter().flatten().any(|of| value(of) != value(always));
+    let reaches = matches!(target.what, What::Account | What::Mail);
+    let enough = match (reaches, target.has_word(BELONGS)) {
+        (true, _) => calls >= ENOUGH,
+        (_, true) => calls >= ENOUGH && differ,
+        _ => calls >= ANY && differ && often.len() >= 3,
+    };
+    let shown = |cell: &Cell| match cell.what {
+        What::Mail => past.shown(value(cell)),
+        _ => past.shown(&cell.text),
+    };
+    (all && enough).then(|| {
+        let said = format!(
+            "{} had {} in all {calls} earlier calls; this call has {}.",
+            past.shown(&decider.text),
+            shown(always),
+            shown(target)
+        );
+        (calls, said)
+    })
 }

@@ -1,12 +1,18 @@
 //! What people approved and denied before, as counts per place.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::sync::OnceLock;
 
+use crate::call::Call;
+use crate::cell::Cell;
+use crate::cells;
 use crate::domain_name::Domain;
 use crate::facts::{Fact, Kind};
 use crate::shown::shown;
+
+/// Approved calls of which all values are known, and denied ones.
+const ROWS: usize = 40;
 
 /// A value at a place, and how often.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,6 +38,19 @@ pub struct Denial {
     pub why: Option<String>,
 }
 
+/// The values of one call.
+pub(crate) struct Row {
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) digest: String,
+    /// The day of the call, as days since 1970.
+    pub(crate) today: Option<i64>,
+    /// What keeps it from being remembered twice; may be empty.
+    id: String,
+}
+
+/// Where a place's values are: row and cell.
+type Columns = HashMap<String, Vec<(usize, usize)>>;
+
 /// Gives the keyed digest of a value that looks like a secret, none for others.
 pub type Hide = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
@@ -39,6 +58,11 @@ pub type Hide = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 #[derive(Default)]
 pub struct Past {
     places: HashMap<(Kind, String), HashMap<String, Habit>>,
+    /// The newest approved calls, the newest last.
+    rows: VecDeque<Row>,
+    columns: OnceLock<Columns>,
+    /// Calls that people denied, the newest last.
+    pub(crate) denials: VecDeque<(Row, Denial)>,
     hide: Option<Hide>,
     /// Approved hosts as they are compared, and how often; made when they are first asked for.
     hosts: OnceLock<Vec<(Domain, String, u32)>>,
@@ -99,6 +123,79 @@ impl Past {
                 (most, amount) => most.or(amount),
             };
         }
+    }
+
+    /// Learns the values of a call that people approved, or that a person denied; the newest 40 are kept, those with
+    /// the same id once. Whether it was new.
+    pub fn remember(&mut self, id: &str, call: &Call<'_>, denial: Option<&Denial>) -> bool {
+        let known = self
+            .rows
+            .iter()
+            .chain(self.denials.iter().map(|(row, _)| row));
+        if !id.is_empty() && known.into_iter().any(|row| row.id == id) {
+            return false;
+        }
+        let row = Row {
+            cells: cells::of(call).to_vec(),
+            digest: call.digest.clone(),
+            today: call.today,
+            id: id.to_owned(),
+        };
+        match denial {
+            None => {
+                self.columns = OnceLock::new();
+                self.denials
+                    .retain(|(denied, _)| denied.digest.is_empty() || denied.digest != row.digest);
+                self.rows.push_back(row);
+                self.rows.drain(..self.rows.len().saturating_sub(ROWS));
+            }
+            Some(denial) => {
+                self.denials.push_back((row, denial.clone()));
+                self.denials
+                    .drain(..self.denials.len().saturating_sub(ROWS));
+            }
+        }
+        true
+    }
+
+    /// The newest approved calls, the newest last.
+    pub(crate) fn rows(&self) -> &VecDeque<Row> {
+        &self.rows
+    }
+
+    /// The values that the newest approved calls had at a place, each with the number of its call.
+    pub(crate) fn column<'p>(
+        &'p self,
+        place: &str,
+    ) -> impl Iterator<Item = (usize, &'p Cell)> + use<'p> {
+        let columns = self.columns.get_or_init(|| {
+            let mut columns = Columns::new();
+            for (number, row) in self.rows.iter().enumerate() {
+                for (at, cell) in row.cells.iter().enumerate() {
+                    columns
+                        .entry(cell.place.clone())
+                        .or_default()
+                        .push((number, at));
+                }
+            }
+            columns
+        });
+        let places = columns.get(place).map_or(&[][..], Vec::as_slice);
+        places
+            .iter()
+            .map(|(row, at)| (*row, &self.rows[*row].cells[*at]))
+    }
+
+    /// The values that the newest approved calls had at a place, and how many calls had each.
+    pub(crate) fn forms(&self, place: &str) -> HashMap<&str, usize> {
+        let mut forms: HashMap<&str, usize> = HashMap::new();
+        let mut seen = HashSet::new();
+        for (row, cell) in self.column(place) {
+            if seen.insert((row, &cell.form)) {
+                *forms.entry(&cell.form).or_default() += 1;
+            }
+        }
+        forms
     }
 
     /// Learns the facts of a call that a person denied.
@@ -184,34 +281,31 @@ impl Past {
         self.anywhere(kind).any(|(known, _)| known == value)
     }
 
-    /// What a person denied in one call and nobody approved: kind, place, and the value as it is kept.
-    pub(crate) fn denied_with(&self, denial: &Denial) -> Vec<(Kind, &str, &str)> {
-        let places = self.places.iter().flat_map(|((kind, place), values)| {
-            let denied = values.iter().filter(|(_, habit)| habit.denied > 0);
-            let denied = denied.filter(|(_, habit)| habit.denial.as_ref() == Some(denial));
-            denied.map(|(value, _)| (*kind, place.as_str(), value.as_str()))
-        });
-        let new = |(kind, place, value): &(Kind, &str, &str)| match kind {
-            Kind::Args => false,
-            Kind::Flag => self.count(*kind, place, value) == 0,
-            _ => !self.anywhere(*kind).any(|(known, _)| known == *value),
-        };
-        places.filter(new).collect()
-    }
-
     /// Whether about each approved call had a value of its own at a place.
     pub(crate) fn varies(&self, place: &str) -> bool {
-        let calls = usize::try_from(self.count(Kind::Has, place, "")).unwrap_or(usize::MAX);
-        calls >= 4
-            && self.at(Kind::Value, place).count().saturating_mul(3) >= calls.saturating_mul(2)
+        let forms = self.forms(place);
+        let calls: usize = forms.values().sum();
+        calls < 3 || forms.len() * 3 >= calls * 2
     }
 
-    /// The denial of a value, wherever it was.
-    pub(crate) fn denial(&self, kind: Kind, value: &str) -> Option<&Denial> {
-        let value = self.key(value);
-        let places = self.places.iter().filter(|((of, _), _)| *of == kind);
-        let mut habits = places.filter_map(|(_, values)| values.get(&value));
-        habits.find(|habit| habit.denied > 0)?.denial.as_ref()
+    /// The approved call that shares the most of what names something, the rarest counting most; of those the newest.
+    pub(crate) fn nearest(&self, cells: &[Cell]) -> Option<&Row> {
+        let mut shares = vec![0.0; self.rows.len()];
+        for cell in cells.iter().filter(|cell| cell.names()) {
+            let mut rows: Vec<usize> = self
+                .column(&cell.place)
+                .filter(|(_, of)| of.form == cell.form)
+                .map(|(row, _)| row)
+                .collect();
+            rows.dedup();
+            let rare = (1.0 + self.rows.len() as f64 / rows.len().max(1) as f64).ln();
+            rows.into_iter().for_each(|row| shares[row] += rare);
+        }
+        let best = shares
+            .iter()
+            .enumerate()
+            .max_by(|(_, one), (_, other)| f64::total_cmp(one, other));
+        self.rows.get(best?.0)
     }
 }
 

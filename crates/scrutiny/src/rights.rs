@@ -1,13 +1,14 @@
 //! Rights for everybody, in arguments.
 
 use countersign_wire::pointer;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::call::Call;
 use crate::direction;
 use crate::finding::{Code, Hazard};
+use crate::inner;
+use crate::leaf::Leaf;
 use crate::leaf::among;
-use crate::leaf::{Leaf, snake};
 use crate::role::{is_command, is_prose, is_sql_name};
 use crate::shown::shown;
 
@@ -51,14 +52,15 @@ fn open(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<(&'static str, String)> {
     let stores = call.tool_is(STORE)
         || call.leaves.iter().any(|other| other.has_word(STORE))
         || call.tool_is("sharing permission permissions acl repository");
-    match leaf.value {
+    match leaf.value.as_ref() {
         Value::String(text) => {
             let word = text.trim().to_lowercase();
             let outward = leaf.has_word("egress destination route routes bind listen dest")
                 || leaf.place.contains("egress")
                 || leaf.place.contains("route")
-                || leaf.inside.is_some_and(|fields| {
-                    says(fields, "direction", "egress") || says(fields, "direction", "outbound")
+                || inner::beside(call, leaf).any(|other| {
+                    let way = other.text().unwrap_or_default().to_lowercase();
+                    other.named("direction") && among("egress outbound", &way)
                 })
                 || call.tool_is("route routes egress");
             if (word == "0.0.0.0/0" || word == "::/0") && !outward && !call.only_reads() {
@@ -99,15 +101,6 @@ fn open(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<(&'static str, String)> {
         }
         _ => None,
     }
-}
-
-fn says(fields: &Map<String, Value>, name: &str, word: &str) -> bool {
-    fields.iter().any(|(key, value)| {
-        snake(key) == name
-            && value
-                .as_str()
-                .is_some_and(|text| text.eq_ignore_ascii_case(word))
-    })
 }
 
 /// `*` as Principal or Action of a statement that allows.

@@ -57,7 +57,7 @@ pub(crate) fn role(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<Role> {
 }
 
 fn named(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<Role> {
-    match leaf.value {
+    match leaf.value.as_ref() {
         Value::String(text) => text_role(leaf, text.trim(), call),
         Value::Number(number) if is_amount(leaf) => Some(Role::Amount(number.as_f64()?)),
         _ => None,

@@ -28,7 +28,7 @@ const APPROVALS: &str = "require requires";
 
 /// Whether a safeguard is off; none for what is not a safeguard.
 pub(crate) fn is_off(leaf: &Leaf<'_>) -> Option<bool> {
-    let on = match leaf.value {
+    let on = match leaf.value.as_ref() {
         Value::Bool(on) => *on,
         Value::String(word) => match word.to_lowercase().as_str() {
             "true" | "yes" | "on" | "enabled" | "require" | "required" => true,

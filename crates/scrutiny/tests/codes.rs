@@ -37,14 +37,20 @@ fn found(table: &Value, entry: &Value) -> (Vec<(String, String)>, String) {
     let list = |key: &str| entry[key].as_array().cloned().unwrap_or_default();
     for _ in 0..entry["n"].as_u64().unwrap_or(1) {
         for earlier in list("past") {
-            past.approve(&facts(&call(tool, &earlier)), 1);
+            let call = call(tool, &earlier);
+            past.approve(&facts(&call), 1);
+            past.remember("", &call, None);
         }
     }
     for denied in list("denied") {
-        past.deny(&facts(&call(tool, &denied)), &Denial::default());
+        let call = call(tool, &denied);
+        past.deny(&facts(&call), &Denial::default());
+        past.remember("", &call, Some(&Denial::default()));
     }
     for later in list("then") {
-        past.approve(&facts(&call(tool, &later)), 1);
+        let call = call(tool, &later);
+        past.approve(&facts(&call), 1);
+        past.remember("", &call, None);
     }
     let single = args.as_object().unwrap().keys().next().unwrap();
     let at = entry["at"]

@@ -44,7 +44,9 @@ fn a_denial_names_the_value_as_it_is_written_and_no_age() {
         at: Some(1_800_000_000_000),
         why: Some("wrong account".to_owned()),
     };
-    past.deny(&facts(&Call::new("pay", &args)), &denial);
+    let call = Call::new("pay", &args);
+    past.deny(&facts(&call), &denial);
+    past.remember("", &call, Some(&denial));
     let says = "lena denied a call with Mallory GmbH P-1180: wrong account";
     assert_eq!(said("pay", &args, &past), [says]);
 }

@@ -4,40 +4,22 @@ use rusqlite::{Connection, Row, params};
 
 use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
+pub use crate::domain::facts::Alarm;
 
 /// Alarms listed at most: the newest ones.
 const LISTED: i64 = 200;
 /// Alarms listed with those that were acknowledged.
 const MOST: i64 = 1_000;
 
-/// Something that must not have happened.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Alarm {
-    /// Its number in this folder; 0 for one that could not be written.
-    pub id: i64,
-    /// Stable word.
-    pub code: String,
-    /// `WS/AGENT/ID`, a stream, or the name of the thing.
-    pub subject: String,
-    /// When, server time, ms.
-    pub at: i64,
-    /// When somebody said that it was seen, server time, ms.
-    pub acknowledged_at: Option<i64>,
-    /// Public key of who said so.
-    pub acknowledged_by: Option<String>,
-}
-
-impl Alarm {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get(0)?,
-            code: row.get(1)?,
-            subject: row.get(2)?,
-            at: row.get(3)?,
-            acknowledged_at: row.get(4)?,
-            acknowledged_by: row.get(5)?,
-        })
-    }
+fn read(row: &Row<'_>) -> rusqlite::Result<Alarm> {
+    Ok(Alarm {
+        id: row.get(0)?,
+        code: row.get(1)?,
+        subject: row.get(2)?,
+        at: row.get(3)?,
+        acknowledged_at: row.get(4)?,
+        acknowledged_by: row.get(5)?,
+    })
 }
 
 /// Raises an alarm; the same one again is one alarm with a new time, that nobody has seen yet.
@@ -119,14 +101,14 @@ pub fn get(tx: &Connection, id: i64) -> Result<Option<Alarm>, StoreError> {
         tx,
         "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE id = ?",
         [id],
-        Alarm::read,
+        read,
     )
 }
 
 /// The alarms about one thing, oldest first.
 pub fn about(sqlite: &Connection, subject: &str) -> Result<Vec<Alarm>, StoreError> {
     let about = "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms WHERE subject = ? ORDER BY id";
-    sql::all(sqlite, about, [subject], Alarm::read)
+    sql::all(sqlite, about, [subject], read)
 }
 
 /// The newest alarms that nobody has acknowledged, newest first.
@@ -134,7 +116,7 @@ pub async fn newest(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
     let newest = "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms
          WHERE acknowledged_at IS NULL ORDER BY at DESC, id DESC LIMIT ?";
     reader
-        .direct(|sqlite| sql::all(sqlite, newest, [LISTED], Alarm::read))
+        .direct(|sqlite| sql::all(sqlite, newest, [LISTED], read))
         .await
 }
 
@@ -143,6 +125,6 @@ pub async fn all(reader: &Reader) -> Result<Vec<Alarm>, StoreError> {
     let all = "SELECT id, code, subject, at, acknowledged_at, acknowledged_by FROM alarms
          ORDER BY at DESC, id DESC LIMIT ?";
     reader
-        .direct(|sqlite| sql::all(sqlite, all, [MOST], Alarm::read))
+        .direct(|sqlite| sql::all(sqlite, all, [MOST], read))
         .await
 }

@@ -6,26 +6,10 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{Reader, StoreError, meta, sql};
+pub use crate::domain::facts::AuditRef;
 
 /// Key in `meta` of the last row of the log that is looked at.
 const LOG: &str = "referenced_audit";
-
-/// A row of the log that is about a request.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct AuditRef {
-    /// Row number of the request.
-    pub request: i64,
-    /// Number of the row in the log.
-    pub seq: i64,
-    /// Its hash.
-    pub hash: Vec<u8>,
-    /// RFC 3339, ms.
-    pub at: String,
-    /// Who.
-    pub actor: String,
-    /// What.
-    pub action: String,
-}
 
 /// Looks at the next `limit` rows of the log. Returns whether there are more.
 pub fn step(tx: &Connection, limit: usize) -> Result<bool, StoreError> {
@@ -97,14 +81,22 @@ pub async fn of_requests(
     most: i64,
 ) -> Result<Vec<AuditRef>, StoreError> {
     let list = serde_json::Value::from(ids).to_string();
-    Ok(sqlx::query_as(
+    let rows =
         "SELECT r.request, r.seq, a.hash, a.at, a.actor, a.action
          FROM json_each(?1) wanted CROSS JOIN request_audit r ON r.request = wanted.value
          CROSS JOIN audit a ON a.seq = r.seq
-         WHERE r.seq IN (SELECT seq FROM request_audit n WHERE n.request = wanted.value ORDER BY seq LIMIT ?2)",
-    )
-    .bind(list)
-    .bind(most)
-    .fetch_all(&reader.0)
-    .await?)
+         WHERE r.seq IN (SELECT seq FROM request_audit n WHERE n.request = wanted.value ORDER BY seq LIMIT ?2)";
+    let read = reader.direct(move |sqlite| {
+        sql::all(sqlite, rows, params![list, most], |row| {
+            Ok(AuditRef {
+                request: row.get(0)?,
+                seq: row.get(1)?,
+                hash: row.get(2)?,
+                at: row.get(3)?,
+                actor: row.get(4)?,
+                action: row.get(5)?,
+            })
+        })
+    });
+    read.await
 }

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use super::requests::parts;
 use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
+pub use crate::domain::facts::StoredDecision;
 use crate::domain::incident::DecisionInForce;
 
 /// A decision as it came from the stream, with what this console makes of it.
@@ -60,58 +61,23 @@ pub struct DecisionBody {
     pub scope: Option<String>,
 }
 
-/// A decision as other parts read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredDecision {
-    /// Row number.
-    pub id: i64,
-    /// The request's row.
-    pub request: Option<i64>,
-    /// From the subject.
-    pub ws: String,
-    /// From the subject.
-    pub agent: String,
-    /// From the subject.
-    pub request_id: String,
-    /// UUID.
-    pub decision_id: Option<String>,
-    /// Payload as stored.
-    pub payload: Vec<u8>,
-    /// Header `CS-Key`.
-    pub key: Option<String>,
-    /// Header `CS-Sig`.
-    pub sig: Option<String>,
-    /// Sequence in the stream.
-    pub stream_seq: i64,
-    /// The server's stamp, ms.
-    pub stored_at: i64,
-    /// How it reads everywhere.
-    pub effective: Option<String>,
-    /// Why it is void.
-    pub fault: Option<String>,
-    /// As sent.
-    pub origin: Option<String>,
-}
-
-impl StoredDecision {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            id: row.get(0)?,
-            request: row.get(1)?,
-            ws: row.get(2)?,
-            agent: row.get(3)?,
-            request_id: row.get(4)?,
-            decision_id: row.get(5)?,
-            payload: row.get(6)?,
-            key: row.get(7)?,
-            sig: row.get(8)?,
-            stream_seq: row.get(9)?,
-            stored_at: row.get(10)?,
-            effective: row.get(11)?,
-            fault: row.get(12)?,
-            origin: row.get(13)?,
-        })
-    }
+fn read(row: &Row<'_>) -> rusqlite::Result<StoredDecision> {
+    Ok(StoredDecision {
+        id: row.get(0)?,
+        request: row.get(1)?,
+        ws: row.get(2)?,
+        agent: row.get(3)?,
+        request_id: row.get(4)?,
+        decision_id: row.get(5)?,
+        payload: row.get(6)?,
+        key: row.get(7)?,
+        sig: row.get(8)?,
+        stream_seq: row.get(9)?,
+        stored_at: row.get(10)?,
+        effective: row.get(11)?,
+        fault: row.get(12)?,
+        origin: row.get(13)?,
+    })
 }
 
 /// Inserts rows; a row whose key or position is taken is left out. Returns the stream sequences of
@@ -167,7 +133,7 @@ pub fn orphans(tx: &Connection, keys: &[RequestKey]) -> Result<Vec<StoredDecisio
     );
     let mut found = Vec::new();
     for key in keys {
-        found.extend(sql::first(tx, &sql, parts(key), StoredDecision::read)?);
+        found.extend(sql::first(tx, &sql, parts(key), read)?);
     }
     Ok(found)
 }
@@ -263,7 +229,7 @@ pub fn adopt(tx: &Connection, adopted: &[Adopted]) -> Result<(), StoreError> {
 pub fn stored(tx: &Connection, key: &RequestKey) -> Result<Option<StoredDecision>, StoreError> {
     let sql =
         format!("SELECT {COLUMNS} FROM decisions WHERE ws = ? AND agent = ? AND request_id = ?");
-    sql::first(tx, &sql, parts(key), StoredDecision::read)
+    sql::first(tx, &sql, parts(key), read)
 }
 
 /// Writes how a decision reads after what came later was known.

@@ -68,7 +68,42 @@ pub(super) fn write(
 /// # Errors
 /// [`StoreError`].
 pub async fn of_feed(reader: &Reader, feed: &str) -> Result<Vec<KeptEvent>, StoreError> {
+    of_states(reader, feed, "%").await
+}
+
+/// Those that are to be sent, oldest first.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn retrying(reader: &Reader, feed: &str) -> Result<Vec<KeptEvent>, StoreError> {
+    of_states(reader, feed, "retrying").await
+}
+
+async fn of_states(reader: &Reader, feed: &str, state: &str) -> Result<Vec<KeptEvent>, StoreError> {
+    // Of one row the event itself comes before its `audit` one, as it was sent.
     let sql = "SELECT id, seq, type, subject, tries, first_at, last_at, last_error, due_at, state FROM feed_events
-               WHERE feed = ? ORDER BY seq, id";
-    Ok(sqlx::query_as(sql).bind(feed).fetch_all(&reader.0).await?)
+               WHERE feed = ? AND state LIKE ? ORDER BY seq, type LIKE 'audit.%', id";
+    let events = sqlx::query_as(sql).bind(feed).bind(state);
+    Ok(events.fetch_all(&reader.0).await?)
+}
+
+/// Whether a feed has dead events.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn has_dead(reader: &Reader, feed: &str) -> Result<bool, StoreError> {
+    let sql = "SELECT EXISTS(SELECT 1 FROM feed_events WHERE feed = ? AND state = 'dead')";
+    Ok(sqlx::query_scalar(sql)
+        .bind(feed)
+        .fetch_one(&reader.0)
+        .await?)
+}
+
+/// How many events of a feed are to be sent, and the row of the oldest.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn count_retrying(reader: &Reader, feed: &str) -> Result<(i64, Option<i64>), StoreError> {
+    let sql = "SELECT count(*), min(seq) FROM feed_events WHERE feed = ? AND state = 'retrying'";
+    Ok(sqlx::query_as(sql).bind(feed).fetch_one(&reader.0).await?)
 }

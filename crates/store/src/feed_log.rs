@@ -10,6 +10,8 @@ use super::{Reader, StoreError, audit_refs};
 
 /// Rows of the log that are looked through for decisions, where the index of the log has not come to them.
 const BEHIND: i64 = 200_000;
+/// What the index has come to meanwhile is forgotten after so many rows.
+const FORGET: i64 = 1_000;
 
 /// A row of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +71,78 @@ pub struct DecisionFacts {
 /// # Errors
 /// [`StoreError`].
 pub async fn after(reader: &Reader, seq: i64, limit: usize) -> Result<Vec<LogRow>, StoreError> {
-    reader.direct(move |sqlite| read(sqlite, seq, limit)).await
+    let mut behind = Behind::default();
+    after_with(reader, seq, limit, &mut behind).await
+}
+
+/// As [`after`], for one who reads on from page to page: what is behind the index of the log is looked through once.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn after_with(
+    reader: &Reader,
+    seq: i64,
+    limit: usize,
+    behind: &mut Behind,
+) -> Result<Vec<LogRow>, StoreError> {
+    let mut known = std::mem::take(behind);
+    let read = reader.direct(move |sqlite| {
+        let rows = read(sqlite, seq, limit, &mut known)?;
+        Ok::<_, rusqlite::Error>((rows, known))
+    });
+    let (rows, known) = read.await?;
+    *behind = known;
+    Ok(rows)
+}
+
+/// As [`after`], with no more of each than its types need: of its request the tool, no hashes, and a detail only where it
+/// has a stage or a verdict.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn light(reader: &Reader, seq: i64, limit: usize) -> Result<Vec<LogRow>, StoreError> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let read = reader.direct(move |sqlite| {
+        let mut select = sqlite.prepare_cached(
+            "SELECT seq, at, action, subject, CASE WHEN action IN ('decision', 'judged', 'judged_again', 'receipt')
+               THEN detail ELSE '{}' END FROM audit WHERE seq > ? ORDER BY seq LIMIT ?",
+        )?;
+        let mut tool = sqlite.prepare_cached(
+            "SELECT tool FROM requests WHERE ws = ? AND agent = ? AND request_id = ?",
+        )?;
+        let rows = select.query_map([seq, limit], |row| {
+            let row = Row {
+                seq: row.get(0)?,
+                prev: Vec::new(),
+                hash: Vec::new(),
+                at: row.get(1)?,
+                actor: String::new(),
+                action: row.get(2)?,
+                subject: row.get(3)?,
+                detail: row.get(4)?,
+            };
+            let mut facts = None;
+            if is_of_request(&row.action)
+                && let Some(key) = audit_refs::parts(&row.subject)
+            {
+                let tool = tool.query_row(key, |row| row.get(0)).optional()?.flatten();
+                facts = Some(Facts {
+                    tool,
+                    ..Facts::default()
+                });
+            }
+            Ok(LogRow { row, facts })
+        })?;
+        rows.collect::<rusqlite::Result<Vec<LogRow>>>()
+    });
+    read.await
+}
+
+fn is_of_request(action: &str) -> bool {
+    matches!(
+        action,
+        "request" | "rejected" | "decision" | "judged" | "judged_again" | "receipt"
+    )
 }
 
 /// The first row at or after a time (RFC 3339, ms); none where all are older.
@@ -97,7 +170,12 @@ pub async fn last_before(reader: &Reader, at: &str) -> Result<i64, StoreError> {
         .await?)
 }
 
-fn read(sqlite: &Connection, seq: i64, limit: usize) -> rusqlite::Result<Vec<LogRow>> {
+fn read(
+    sqlite: &Connection,
+    seq: i64,
+    limit: usize,
+    behind: &mut Behind,
+) -> rusqlite::Result<Vec<LogRow>> {
     let mut select = sqlite.prepare_cached(
         "SELECT seq, prev, hash, at, actor, action, subject, detail FROM audit WHERE seq > ? ORDER BY seq LIMIT ?",
     )?;
@@ -116,16 +194,13 @@ fn read(sqlite: &Connection, seq: i64, limit: usize) -> rusqlite::Result<Vec<Log
     })?;
     let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
     let last_receipt = rows.iter().rfind(|row| row.action == "receipt");
-    let behind = match last_receipt {
-        Some(last) => decisions_behind(sqlite, last.seq)?,
-        None => HashMap::new(),
-    };
+    if let Some(last) = last_receipt {
+        behind.read_to(sqlite, last.seq)?;
+    }
     let with_facts = rows.into_iter().map(|row| {
-        let facts = match row.action.as_str() {
-            "request" | "rejected" | "decision" | "judged" | "judged_again" | "receipt" => {
-                facts(sqlite, &row, &behind)?
-            }
-            _ => None,
+        let facts = match is_of_request(&row.action) {
+            true => facts(sqlite, &row, behind)?,
+            false => None,
         };
         Ok(LogRow { row, facts })
     });
@@ -133,21 +208,36 @@ fn read(sqlite: &Connection, seq: i64, limit: usize) -> rusqlite::Result<Vec<Log
 }
 
 /// How decisions read, by their requests, in rows that the index of the log has not come to.
-type Behind = HashMap<String, Vec<(i64, Option<String>)>>;
+#[derive(Debug, Default)]
+pub struct Behind {
+    from: i64,
+    to: i64,
+    found: HashMap<String, Vec<(i64, Option<String>)>>,
+}
 
-fn decisions_behind(sqlite: &Connection, last: i64) -> rusqlite::Result<Behind> {
-    let indexed = audit_refs::indexed(sqlite)?.max(last - BEHIND);
-    let mut select = sqlite.prepare_cached(
-        "SELECT subject, seq, json_extract(detail, '$.effective') FROM audit WHERE seq > ? AND seq < ?
-         AND action IN ('decision', 'judged', 'judged_again') ORDER BY seq",
-    )?;
-    let mut rows = select.query([indexed, last])?;
-    let mut found = Behind::new();
-    while let Some(row) = rows.next()? {
-        let read = (row.get(1)?, row.get(2)?);
-        found.entry(row.get(0)?).or_default().push(read);
+impl Behind {
+    /// Adds what is before this row and was not looked at yet.
+    fn read_to(&mut self, sqlite: &Connection, last: i64) -> rusqlite::Result<()> {
+        let from = audit_refs::indexed(sqlite)?.max(last - BEHIND);
+        if from >= self.from + FORGET {
+            // The index has come to these.
+            self.from = from;
+            let is_behind = |read: &Vec<(i64, _)>| read.last().is_some_and(|(seq, _)| *seq > from);
+            self.found.retain(|_, read| is_behind(read));
+        }
+        self.to = self.to.max(from);
+        let mut select = sqlite.prepare_cached(
+            "SELECT subject, seq, json_extract(detail, '$.effective') FROM audit WHERE seq > ? AND seq < ?
+             AND action IN ('decision', 'judged', 'judged_again') ORDER BY seq",
+        )?;
+        let mut rows = select.query([self.to, last])?;
+        while let Some(row) = rows.next()? {
+            let read = (row.get(1)?, row.get(2)?);
+            self.found.entry(row.get(0)?).or_default().push(read);
+        }
+        self.to = self.to.max(last - 1);
+        Ok(())
     }
-    Ok(found)
 }
 
 fn facts(sqlite: &Connection, row: &Row, behind: &Behind) -> rusqlite::Result<Option<Facts>> {
@@ -200,7 +290,7 @@ fn effective_before(
     (request, row): (i64, &Row),
     behind: &Behind,
 ) -> rusqlite::Result<Option<String>> {
-    let newest = behind.get(&row.subject).into_iter().flatten();
+    let newest = behind.found.get(&row.subject).into_iter().flatten();
     if let Some((_, read)) = newest.rev().find(|(seq, _)| *seq < row.seq) {
         return Ok(read.clone());
     }

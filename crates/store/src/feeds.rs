@@ -8,6 +8,8 @@ use super::{Reader, StoreError};
 
 /// How long dead events are kept, and the place of a feed that is out of the settings, ms.
 pub const KEPT_MS: i64 = 30 * 86_400_000;
+/// Dead events of a feed at most: the oldest ones go.
+const MOST_DEAD: i64 = 100_000;
 
 /// One feed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
@@ -41,7 +43,8 @@ pub struct FeedRow {
 pub struct FeedNote {
     /// Its name.
     pub feed: String,
-    /// The feed from now on, and the revision that was read; a change to another one is left out.
+    /// The feed from now on, and the revision that was read: where it is another one by now, nothing of the note is
+    /// written.
     pub row: Option<(FeedRow, i64)>,
     /// Events that are kept from now on, or are kept otherwise.
     pub kept: Vec<KeptEvent>,
@@ -49,17 +52,20 @@ pub struct FeedNote {
     pub settled: Vec<String>,
     /// Rows of the log whose dead events are sent again.
     pub revived: Option<(i64, i64)>,
+    /// Whether dead events that are too old or too many are removed.
+    pub prunes: bool,
     /// Whether it fails; none leaves the alarm as it is.
     pub failing: Option<bool>,
     /// The detail of a row of the audit log, and whether the operator did it.
     pub audit: Option<(Value, bool)>,
 }
 
-/// Writes a note, without its alarm and its row of the log.
+/// Writes a note, without its alarm and its row of the log. Returns false where the feed has been changed since it was
+/// read: then nothing is written.
 ///
 /// # Errors
 /// [`StoreError`].
-pub fn keep(sqlite: &Connection, note: &FeedNote, now: i64) -> Result<(), StoreError> {
+pub fn keep(sqlite: &Connection, note: &FeedNote, now: i64) -> Result<bool, StoreError> {
     if let Some((row, read)) = &note.row {
         let mut put = sqlite.prepare_cached(
             "INSERT INTO feeds(name, settings, address, cursor, replay_to, resume_at, state, last_taken_at, last_error,
@@ -67,7 +73,7 @@ pub fn keep(sqlite: &Connection, note: &FeedNote, now: i64) -> Result<(), StoreE
              ON CONFLICT(name) DO UPDATE SET settings = ?2, address = ?3, cursor = ?4, replay_to = ?5, resume_at = ?6,
                state = ?7, last_taken_at = ?8, last_error = ?9, revision = ?10, removed_at = ?11 WHERE revision = ?12",
         )?;
-        put.execute(params![
+        let written = put.execute(params![
             row.name,
             row.settings,
             row.address,
@@ -81,6 +87,9 @@ pub fn keep(sqlite: &Connection, note: &FeedNote, now: i64) -> Result<(), StoreE
             row.removed_at,
             read,
         ])?;
+        if written == 0 {
+            return Ok(false);
+        }
     }
     if let Some((first, last)) = note.revived {
         let sql =
@@ -88,19 +97,19 @@ pub fn keep(sqlite: &Connection, note: &FeedNote, now: i64) -> Result<(), StoreE
         sqlite.execute(sql, params![note.feed, first, last])?;
     }
     feed_events::write(sqlite, &note.feed, &note.kept, &note.settled)?;
-    if note
-        .row
-        .as_ref()
-        .is_some_and(|(row, _)| row.removed_at.is_some())
-        || !note.kept.is_empty()
-    {
+    let is_removed = |(row, _): &(FeedRow, i64)| row.removed_at.is_some();
+    // Many rows are looked at: not for each refused event.
+    if note.prunes || note.row.as_ref().is_some_and(is_removed) {
         let before = now - KEPT_MS;
         let sql = "DELETE FROM feed_events WHERE state = 'dead' AND last_at < ?1
                    OR feed IN (SELECT name FROM feeds WHERE removed_at < ?1)";
         sqlite.execute(sql, [before])?;
         sqlite.execute("DELETE FROM feeds WHERE removed_at < ?", [before])?;
+        let sql = "DELETE FROM feed_events WHERE feed = ?1 AND state = 'dead' AND seq <=
+                     (SELECT seq FROM feed_events WHERE feed = ?1 AND state = 'dead' ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
+        sqlite.execute(sql, params![note.feed, MOST_DEAD])?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Every feed that is known, by name.

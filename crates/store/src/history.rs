@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::history_narrow::{counting, passing};
 use super::history_source::{Source, Span, Towards};
-use super::request_list::{RequestSummary, select};
+use super::request_list::{RequestSummary, fetched, select};
 use super::{Reader, StoreError, history_source};
 use crate::domain::history::HistoryFilter;
 
@@ -183,7 +183,7 @@ pub(super) async fn rows(reader: &Reader, ids: &[i64]) -> Result<Vec<RequestSumm
     query.push(" AND r.id IN (SELECT value FROM json_each(");
     query.push_bind(serde_json::Value::from(ids).to_string());
     query.push("))");
-    let mut rows: Vec<RequestSummary> = query.build_query_as().fetch_all(&reader.0).await?;
+    let mut rows = fetched(query, reader).await?;
     let places: HashMap<i64, usize> = ids.iter().copied().zip(0..).collect();
     rows.sort_unstable_by_key(|row| places.get(&row.id).copied());
     Ok(rows)

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 
 use super::{StoreError, sql};
 use crate::domain::Timestamp;
+pub use crate::domain::facts::Contradicting;
 
 /// A message that could not be used.
 #[derive(Debug, Clone)]
@@ -50,17 +51,6 @@ pub fn count(tx: &Connection, sender: &str, day: i64) -> Result<i64, StoreError>
     let count = "INSERT INTO quarantine_days(sender, day, messages) VALUES (?, ?, 1)
          ON CONFLICT DO UPDATE SET messages = messages + 1 RETURNING messages";
     sql::value(tx, count, params![sender, day])
-}
-
-/// A decision on the bus where this console keeps another one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Contradicting {
-    /// Its position in the stream.
-    pub stream_seq: i64,
-    /// Its bytes.
-    pub raw: Vec<u8>,
-    /// The server's stamp, ms.
-    pub at: i64,
 }
 
 /// The decision on this subject that contradicts the one that is kept.

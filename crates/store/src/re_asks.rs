@@ -5,27 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 
 use super::{StoreError, sql};
-
-/// An earlier decided call of the same agent, tool and arguments.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EarlierCall {
-    /// Row number.
-    pub id: i64,
-    /// Workspace.
-    pub ws: String,
-    /// Agent.
-    pub agent: String,
-    /// Request id.
-    pub request_id: String,
-    /// As it reads everywhere.
-    pub verdict: Option<String>,
-    /// JSON `{name, key}`.
-    pub decided_by: Option<String>,
-    /// The operator's words to the agent.
-    pub message: Option<String>,
-    /// The server's stamp of the decision, ms.
-    pub decided_at: i64,
-}
+pub use crate::domain::facts::EarlierCall;
 
 /// For each of these rows the newest call that was decided, by the server's stamps, before it was asked, and
 /// that has its workspace, agent, tool and argument digest; rows without one are left out. The same in every

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::requests::parts;
 use super::{StoreError, sql};
 use crate::domain::Timestamp;
+pub use crate::domain::facts::StoredReceipt;
 
 /// A receipt as it came.
 #[derive(Debug, Clone)]
@@ -22,19 +23,6 @@ pub struct NewReceipt {
     pub detail: Vec<u8>,
     /// Sequence in the stream.
     pub stream_seq: i64,
-}
-
-/// A receipt as other parts read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredReceipt {
-    /// As sent.
-    pub decision_id: String,
-    /// `received`, `executed`, `failed` or `refused`.
-    pub stage: String,
-    /// The server's stamp, ms.
-    pub at: i64,
-    /// Payload as received.
-    pub detail: Vec<u8>,
 }
 
 /// Of one that came before only this changes: nobody will report what became of the call.

@@ -3,104 +3,13 @@
 use countersign_wire::RequestKey;
 use futures::TryStreamExt;
 use rusqlite::{Connection, Row};
-use sqlx::{QueryBuilder, Sqlite};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, QueryBuilder, Row as _, Sqlite};
 
 use super::requests::parts;
 use super::{Reader, StoreError, conditions, sql};
+pub use crate::domain::facts::RequestSummary;
 use crate::domain::{State, Timestamp};
-
-/// A request with what became of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, sqlx::FromRow)]
-pub struct RequestSummary {
-    /// Row number.
-    pub id: i64,
-    /// Workspace.
-    pub ws: String,
-    /// Agent.
-    pub agent: String,
-    /// Request id.
-    pub request_id: String,
-    /// Kind.
-    pub kind: Option<String>,
-    /// Tool name as the agent wrote it.
-    pub tool: Option<String>,
-    /// Effective risk.
-    pub risk: String,
-    /// Life-cycle state.
-    pub state: String,
-    /// As it reads everywhere.
-    pub verdict: Option<String>,
-    /// Who decided.
-    pub origin: Option<String>,
-    /// JSON `{name, key}`.
-    pub decided_by: Option<String>,
-    /// The operator's words.
-    pub message: Option<String>,
-    /// Digest of the arguments at the gate.
-    pub args_digest: Option<String>,
-    /// ms.
-    pub requested_at: Option<i64>,
-    /// ms.
-    pub stored_at: i64,
-    /// ms.
-    pub received_at: i64,
-    /// ms.
-    pub deadline_at: i64,
-    /// ms.
-    pub decided_at: Option<i64>,
-    /// Rung of the ladder.
-    pub delivery: String,
-    /// Sequence of the request.
-    pub request_seq: i64,
-    /// Sequence of the decision.
-    pub stream_seq: Option<i64>,
-    /// Rule that decided.
-    pub rule_id: Option<String>,
-    /// Its version.
-    pub rule_version: Option<i64>,
-    /// Why it was rejected.
-    pub error_code: Option<String>,
-    /// Why it was rejected.
-    pub error_detail: Option<String>,
-    /// Thread of the agent.
-    pub thread_id: Option<String>,
-    /// Run of the agent.
-    pub run_id: Option<String>,
-    /// Trace of the agent.
-    pub trace_id: Option<String>,
-    /// Span of that trace which waits for the answer.
-    pub span_id: Option<String>,
-    /// How many operators must agree, 1 to 5; 1 for a question or a form, whatever it asks for: one answers.
-    pub approvals_required: i64,
-    /// How many votes are valid and, once they are counted, count together; 0 where one operator is enough.
-    pub votes: i64,
-    /// How many votes are for something else than most, as far as that may be shown here.
-    #[sqlx(skip)]
-    pub apart: i64,
-    /// Whether this console's operator has voted: on the stream or on the way there.
-    pub voted: bool,
-    /// Valid votes, JSON `[[key, verdict, args_digest]]`, until they are counted; none where one operator is enough.
-    pub ballots: Option<String>,
-    /// Keys whose votes this console has sent or sends, JSON; the same.
-    pub sent: Option<String>,
-    /// What is remarkable about the call, JSON of the findings as they were made last before it was decided, the
-    /// strongest first. None while it was not looked at, and where another console decided.
-    pub findings: Option<String>,
-    /// What will happen, where the console can be sure.
-    pub effect: Option<String>,
-    /// Payload as received; empty unless asked for.
-    pub raw: Vec<u8>,
-}
-
-impl RequestSummary {
-    /// Which request it is; none for a message whose subject named none.
-    #[must_use]
-    pub fn key(&self) -> Option<RequestKey> {
-        format!("{}/{}/{}", self.ws, self.agent, self.request_id)
-            .parse()
-            .ok()
-    }
-}
 
 /// What to list. Every given part must hold.
 #[derive(Debug, Clone, Default)]
@@ -188,10 +97,11 @@ fn narrow(query: &mut QueryBuilder<Sqlite>, filter: &Filter) {
 }
 
 /// Requests that wait for an operator, earliest deadline first, one at a time: all of them as they are
-/// at one moment, however many. `each` must not wait: the log of the store grows meanwhile.
+/// at one moment, however many, or so many of them. `each` must not wait: the log of the store grows meanwhile.
 pub async fn inbox(
     reader: &Reader,
     filter: &Filter,
+    most: Option<i64>,
     with_raw: bool,
     mut each: impl FnMut(RequestSummary),
 ) -> Result<(), StoreError> {
@@ -199,9 +109,12 @@ pub async fn inbox(
     query.push(" AND r.state = 'pending'");
     narrow(&mut query, filter);
     query.push(" ORDER BY r.deadline_at, r.id");
-    let mut rows = query.build_query_as::<RequestSummary>().fetch(&reader.0);
+    if let Some(most) = most {
+        query.push(" LIMIT ").push_bind(most);
+    }
+    let mut rows = query.build_query_as::<Line>().fetch(&reader.0);
     while let Some(row) = rows.try_next().await? {
-        each(row);
+        each(row.0);
     }
     Ok(())
 }
@@ -221,7 +134,7 @@ pub async fn history(
     }
     query.push(" ORDER BY r.id DESC LIMIT ");
     query.push_bind(limit);
-    Ok(query.build_query_as().fetch_all(&reader.0).await?)
+    fetched(query, reader).await
 }
 
 /// These rows, with payloads.
@@ -230,7 +143,7 @@ pub async fn by_ids(reader: &Reader, ids: &[i64]) -> Result<Vec<RequestSummary>,
     query.push(" AND r.id IN (SELECT value FROM json_each(");
     query.push_bind(serde_json::Value::from(ids).to_string());
     query.push("))");
-    Ok(query.build_query_as().fetch_all(&reader.0).await?)
+    fetched(query, reader).await
 }
 
 /// The payloads of these rows, each with its row, but for those of more than `most` bytes.
@@ -276,45 +189,70 @@ fn whole(condition: &str) -> String {
     query.into_string()
 }
 
+/// The columns of a row, for either library.
+macro_rules! line {
+    ($row:ident.$get:ident) => {
+        RequestSummary {
+            id: $row.$get("id")?,
+            ws: $row.$get("ws")?,
+            agent: $row.$get("agent")?,
+            request_id: $row.$get("request_id")?,
+            kind: $row.$get("kind")?,
+            tool: $row.$get("tool")?,
+            risk: $row.$get("risk")?,
+            state: $row.$get("state")?,
+            verdict: $row.$get("verdict")?,
+            origin: $row.$get("origin")?,
+            decided_by: $row.$get("decided_by")?,
+            message: $row.$get("message")?,
+            args_digest: $row.$get("args_digest")?,
+            requested_at: $row.$get("requested_at")?,
+            stored_at: $row.$get("stored_at")?,
+            received_at: $row.$get("received_at")?,
+            deadline_at: $row.$get("deadline_at")?,
+            decided_at: $row.$get("decided_at")?,
+            delivery: $row.$get("delivery")?,
+            request_seq: $row.$get("request_seq")?,
+            stream_seq: $row.$get("stream_seq")?,
+            rule_id: $row.$get("rule_id")?,
+            rule_version: $row.$get("rule_version")?,
+            error_code: $row.$get("error_code")?,
+            error_detail: $row.$get("error_detail")?,
+            thread_id: $row.$get("thread_id")?,
+            run_id: $row.$get("run_id")?,
+            trace_id: $row.$get("trace_id")?,
+            span_id: $row.$get("span_id")?,
+            approvals_required: $row.$get("approvals_required")?,
+            votes: $row.$get("votes")?,
+            apart: 0,
+            voted: $row.$get("voted")?,
+            ballots: $row.$get("ballots")?,
+            sent: $row.$get("sent")?,
+            findings: $row.$get("findings")?,
+            effect: $row.$get("effect")?,
+            raw: $row.$get("raw")?,
+        }
+    };
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<RequestSummary> {
-    Ok(RequestSummary {
-        id: row.get("id")?,
-        ws: row.get("ws")?,
-        agent: row.get("agent")?,
-        request_id: row.get("request_id")?,
-        kind: row.get("kind")?,
-        tool: row.get("tool")?,
-        risk: row.get("risk")?,
-        state: row.get("state")?,
-        verdict: row.get("verdict")?,
-        origin: row.get("origin")?,
-        decided_by: row.get("decided_by")?,
-        message: row.get("message")?,
-        args_digest: row.get("args_digest")?,
-        requested_at: row.get("requested_at")?,
-        stored_at: row.get("stored_at")?,
-        received_at: row.get("received_at")?,
-        deadline_at: row.get("deadline_at")?,
-        decided_at: row.get("decided_at")?,
-        delivery: row.get("delivery")?,
-        request_seq: row.get("request_seq")?,
-        stream_seq: row.get("stream_seq")?,
-        rule_id: row.get("rule_id")?,
-        rule_version: row.get("rule_version")?,
-        error_code: row.get("error_code")?,
-        error_detail: row.get("error_detail")?,
-        thread_id: row.get("thread_id")?,
-        run_id: row.get("run_id")?,
-        trace_id: row.get("trace_id")?,
-        span_id: row.get("span_id")?,
-        approvals_required: row.get("approvals_required")?,
-        votes: row.get("votes")?,
-        apart: 0,
-        voted: row.get("voted")?,
-        ballots: row.get("ballots")?,
-        sent: row.get("sent")?,
-        findings: row.get("findings")?,
-        effect: row.get("effect")?,
-        raw: row.get("raw")?,
-    })
+    Ok(line!(row.get))
+}
+
+/// A row of a list.
+struct Line(RequestSummary);
+
+impl FromRow<'_, SqliteRow> for Line {
+    fn from_row(row: &SqliteRow) -> sqlx::Result<Self> {
+        Ok(Self(line!(row.try_get)))
+    }
+}
+
+/// What a query from [`select`] finds.
+pub(super) async fn fetched(
+    mut query: QueryBuilder<Sqlite>,
+    reader: &Reader,
+) -> Result<Vec<RequestSummary>, StoreError> {
+    let lines: Vec<Line> = query.build_query_as().fetch_all(&reader.0).await?;
+    Ok(lines.into_iter().map(|line| line.0).collect())
 }

@@ -7,33 +7,28 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::spans::SpanRow;
-use super::{Reader, StoreError};
+use super::spans::span_row;
+use super::{Reader, StoreError, sql};
+pub use crate::domain::facts::WholeSpan;
 
 /// Bytes of payloads in memory at the same time; one more payload may be.
 const AT_ONCE: usize = 4 * 1024 * 1024;
 
-/// A span with its payload.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct WholeSpan {
-    /// The span.
-    #[sqlx(flatten)]
-    pub row: SpanRow,
-    /// The agents' trace.
-    pub trace_id: String,
-    /// Payload as received.
-    pub body: Vec<u8>,
-}
-
 /// One span with its payload.
 pub async fn one(reader: &Reader, id: i64) -> Result<Option<WholeSpan>, StoreError> {
-    Ok(sqlx::query_as(
+    let span =
         "SELECT id, ws, agent, span_id, parent_span_id, name, kind, status, started_at, ended_at,
-         request_id, call_id, trace_id, body FROM spans WHERE id = ?",
-    )
-    .bind(id)
-    .fetch_optional(&reader.0)
-    .await?)
+         request_id, call_id, trace_id, body FROM spans WHERE id = ?";
+    let read = reader.direct(move |sqlite| {
+        sql::first(sqlite, span, [id], |row| {
+            Ok(WholeSpan {
+                row: span_row(row)?,
+                trace_id: row.get(12)?,
+                body: row.get(13)?,
+            })
+        })
+    });
+    read.await
 }
 
 /// Hands the payload of each row to `each`, one at a time and in their order, until it breaks. Returns

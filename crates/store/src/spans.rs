@@ -1,11 +1,12 @@
 //! Table `spans`: what agents did, the last state of each span.
 
 use countersign_wire::AgentKey;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::block_times::{Of, Times};
-use super::{Reader, StoreError, traces};
+use super::{Reader, StoreError, sql, traces};
 use crate::domain::Timestamp;
+pub use crate::domain::facts::{GateRow, SpanRow};
 
 /// A span to be kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,70 +39,6 @@ pub struct NewSpan {
     pub stored_at: Timestamp,
     /// Payload as received.
     pub body: Vec<u8>,
-}
-
-/// A span without its body.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct SpanRow {
-    /// Row number, in the order in which spans were first seen.
-    pub id: i64,
-    /// Workspace.
-    pub ws: String,
-    /// Agent.
-    pub agent: String,
-    /// The agent's span.
-    pub span_id: String,
-    /// The span that caused it.
-    pub parent_span_id: Option<String>,
-    /// What is being done, its beginning only.
-    pub name: String,
-    /// Word of the protocol.
-    pub kind: String,
-    /// Word of the protocol.
-    pub status: Option<String>,
-    /// The agent's clock, ms.
-    pub started_at: i64,
-    /// The agent's clock, ms.
-    pub ended_at: Option<i64>,
-    /// The request that it waits for.
-    pub request_id: Option<String>,
-    /// The agent's call.
-    pub call_id: Option<String>,
-}
-
-/// A request that belongs to a trace.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct GateRow {
-    /// Row number.
-    pub id: i64,
-    /// Workspace.
-    pub ws: String,
-    /// Agent.
-    pub agent: String,
-    /// Request id.
-    pub request_id: String,
-    /// Tool name as the agent wrote it.
-    pub tool: Option<String>,
-    /// Effective risk.
-    pub risk: String,
-    /// Life-cycle state.
-    pub state: String,
-    /// As it reads everywhere.
-    pub verdict: Option<String>,
-    /// Who decided.
-    pub origin: Option<String>,
-    /// JSON `{name, key}`.
-    pub decided_by: Option<String>,
-    /// Server time, ms.
-    pub stored_at: i64,
-    /// Server time, ms.
-    pub decided_at: Option<i64>,
-    /// Server time, ms.
-    pub deadline_at: i64,
-    /// The span that wants to make the call.
-    pub span_id: Option<String>,
-    /// The agent's call.
-    pub call_id: Option<String>,
 }
 
 const UPSERT: &str =
@@ -165,22 +102,7 @@ pub async fn of_trace(
             "SELECT id, ws, agent, span_id, parent_span_id, name, kind, status, started_at, ended_at,
              request_id, call_id FROM spans WHERE trace_id = ? ORDER BY started_at, id LIMIT ?",
         )?;
-        let rows = select.query_map(params![trace_id, limit], |row| {
-            Ok(SpanRow {
-                id: row.get(0)?,
-                ws: row.get(1)?,
-                agent: row.get(2)?,
-                span_id: row.get(3)?,
-                parent_span_id: row.get(4)?,
-                name: row.get(5)?,
-                kind: row.get(6)?,
-                status: row.get(7)?,
-                started_at: row.get(8)?,
-                ended_at: row.get(9)?,
-                request_id: row.get(10)?,
-                call_id: row.get(11)?,
-            })
-        })?;
+        let rows = select.query_map(params![trace_id, limit], span_row)?;
         rows.collect()
     });
     read.await
@@ -192,7 +114,7 @@ pub async fn gates_of_trace(
     trace_id: &str,
     limit: i64,
 ) -> Result<Vec<GateRow>, StoreError> {
-    Ok(sqlx::query_as(
+    let gates =
         "SELECT r.id, r.ws, r.agent, r.request_id, r.tool, r.risk, r.state, r.verdict, r.origin,
          d.decided_by, r.stored_at, r.decided_at, r.deadline_at, r.span_id, r.call_id
          FROM requests r LEFT JOIN decisions d ON d.request = r.id
@@ -202,12 +124,30 @@ pub async fn gates_of_trace(
            SELECT named.id FROM spans s CROSS JOIN requests named
              ON named.ws = s.ws AND named.agent = s.agent AND named.request_id = s.request_id
            WHERE s.trace_id = ?1 AND s.request_id IS NOT NULL)
-         ORDER BY r.id LIMIT ?2",
-    )
-    .bind(trace_id)
-    .bind(limit)
-    .fetch_all(&reader.0)
-    .await?)
+         ORDER BY r.id LIMIT ?2";
+    let trace_id = trace_id.to_owned();
+    let read = reader.direct(move |sqlite| {
+        sql::all(sqlite, gates, params![trace_id, limit], |row| {
+            Ok(GateRow {
+                id: row.get(0)?,
+                ws: row.get(1)?,
+                agent: row.get(2)?,
+                request_id: row.get(3)?,
+                tool: row.get(4)?,
+                risk: row.get(5)?,
+                state: row.get(6)?,
+                verdict: row.get(7)?,
+                origin: row.get(8)?,
+                decided_by: row.get(9)?,
+                stored_at: row.get(10)?,
+                decided_at: row.get(11)?,
+                deadline_at: row.get(12)?,
+                span_id: row.get(13)?,
+                call_id: row.get(14)?,
+            })
+        })
+    });
+    read.await
 }
 
 /// The traces that spans of a request belong to, newest first.
@@ -244,4 +184,22 @@ pub async fn bodies(reader: &Reader, ids: &[i64]) -> Result<Vec<(i64, Vec<u8>)>,
         .bind(serde_json::Value::from(ids).to_string())
         .fetch_all(&reader.0)
         .await?)
+}
+
+/// The first twelve columns of a span.
+pub(super) fn span_row(row: &Row<'_>) -> rusqlite::Result<SpanRow> {
+    Ok(SpanRow {
+        id: row.get(0)?,
+        ws: row.get(1)?,
+        agent: row.get(2)?,
+        span_id: row.get(3)?,
+        parent_span_id: row.get(4)?,
+        name: row.get(5)?,
+        kind: row.get(6)?,
+        status: row.get(7)?,
+        started_at: row.get(8)?,
+        ended_at: row.get(9)?,
+        request_id: row.get(10)?,
+        call_id: row.get(11)?,
+    })
 }

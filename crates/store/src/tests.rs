@@ -197,11 +197,16 @@ async fn the_inbox_is_in_the_order_of_deadlines_and_history_in_that_of_arrival()
         rows.into_iter().map(|row| row.request_id).collect()
     };
     let all = Filter::default();
-    let mut waiting = Vec::new();
-    request_list::inbox(&reader, &all, false, |row| waiting.push(row))
-        .await
-        .unwrap();
-    assert_eq!(names(waiting), ["r5", "r4", "r3", "r2", "r1"]);
+    for (most, wanted) in [
+        (None, &["r5", "r4", "r3", "r2", "r1"] as &[_]),
+        (Some(2), &["r5", "r4"]),
+    ] {
+        let mut waiting = Vec::new();
+        request_list::inbox(&reader, &all, most, false, |row| waiting.push(row))
+            .await
+            .unwrap();
+        assert_eq!(names(waiting), wanted);
+    }
     let first = request_list::history(&reader, &all, None, 2).await.unwrap();
     let after = first.last().map(|row| row.id);
     assert_eq!(names(first), ["r5", "r4"]);

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, params};
 
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, sql};
+pub use crate::domain::facts::TraceFigures;
 
 /// Spans looked at for the line of one trace; a longer one is said to be longer.
 pub const LOOKED_AT: i64 = 1_000;
@@ -18,27 +19,6 @@ pub struct TraceRow {
     pub trace_id: String,
     /// The higher, the later it was written to.
     pub seen: i64,
-}
-
-/// What the first [`LOOKED_AT`] spans of a trace say.
-#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-pub struct TraceFigures {
-    /// How many there are, at most one more than were looked at.
-    pub spans: i64,
-    /// Name of its first root, else of its first span.
-    pub name: String,
-    /// `WS/AGENT` of those who wrote in it, divided by blanks.
-    pub agents: String,
-    /// First start, the agents' clock, ms.
-    pub started_at: i64,
-    /// Last known time, the agents' clock, ms.
-    pub last_at: i64,
-    /// Spans that have not ended.
-    pub open: i64,
-    /// Spans that failed.
-    pub failed: i64,
-    /// Requests that wait for a decision.
-    pub waiting: i64,
 }
 
 /// Notes that these traces were written to.
@@ -94,8 +74,7 @@ pub async fn trace_id(reader: &Reader, id: i64) -> Result<Option<String>, StoreE
 
 /// What a list says of a trace; none where it has no span.
 pub async fn figures(reader: &Reader, trace_id: &str) -> Result<Option<TraceFigures>, StoreError> {
-    let found: TraceFigures = sqlx::query_as(
-        "WITH part AS MATERIALIZED (
+    let figures = "WITH part AS MATERIALIZED (
            SELECT id, ws, agent, parent_span_id, name, status, started_at, ended_at FROM spans
            WHERE trace_id = ?1 ORDER BY started_at, id LIMIT ?2)
          SELECT count(*) AS spans,
@@ -109,13 +88,23 @@ pub async fn figures(reader: &Reader, trace_id: &str) -> Result<Option<TraceFigu
            count(*) FILTER (WHERE status IN ('error', 'timeout', 'incomplete')) AS failed,
            (SELECT count(*) FROM (SELECT 1 FROM requests WHERE trace_id = ?1
              AND state IN ('pending', 'holding', 'queued') LIMIT ?2)) AS waiting
-         FROM part",
-    )
-    .bind(trace_id)
-    .bind(LOOKED_AT + 1)
-    .fetch_one(&reader.0)
-    .await?;
-    Ok((found.spans > 0).then_some(found))
+         FROM part";
+    let trace_id = trace_id.to_owned();
+    let read = reader.direct(move |sqlite| {
+        sql::first(sqlite, figures, params![trace_id, LOOKED_AT + 1], |row| {
+            Ok(TraceFigures {
+                spans: row.get(0)?,
+                name: row.get(1)?,
+                agents: row.get(2)?,
+                started_at: row.get(3)?,
+                last_at: row.get(4)?,
+                open: row.get(5)?,
+                failed: row.get(6)?,
+                waiting: row.get(7)?,
+            })
+        })
+    });
+    Ok(read.await?.filter(|found| found.spans > 0))
 }
 
 #[cfg(test)]

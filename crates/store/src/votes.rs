@@ -6,6 +6,7 @@ use rusqlite::{Connection, Row, params};
 use super::requests::parts;
 use super::{Reader, StoreError, sql};
 use crate::domain::Timestamp;
+pub use crate::domain::facts::StoredVote;
 
 /// A vote as it came from the stream, with what this console makes of it.
 #[derive(Debug, Clone)]
@@ -47,53 +48,6 @@ pub struct VoteBody {
     pub args_digest: Option<String>,
     /// The voter's name, as sent.
     pub name: Option<String>,
-}
-
-/// A vote as other parts read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredVote {
-    /// Row number.
-    pub id: i64,
-    /// From the subject.
-    pub ws: String,
-    /// From the subject.
-    pub agent: String,
-    /// From the subject.
-    pub request_id: String,
-    /// The voter's public key.
-    pub key: String,
-    /// UUID.
-    pub vote_id: Option<String>,
-    /// `approve` or `modify` where it is valid.
-    pub verdict: Option<String>,
-    /// Digest of the arguments that may run.
-    pub args_digest: Option<String>,
-    /// The voter's name, as sent.
-    pub name: Option<String>,
-    /// Payload as stored.
-    pub payload: Vec<u8>,
-    /// Header `CS-Key`.
-    pub signer: Option<String>,
-    /// Header `CS-Sig`.
-    pub sig: Option<String>,
-    /// Sequence in the stream.
-    pub stream_seq: i64,
-    /// The server's stamp, ms.
-    pub at: i64,
-    /// Whether every check held when it was stored.
-    pub stands: Option<bool>,
-    /// Whether this console's operator gave it.
-    pub mine: bool,
-}
-
-impl StoredVote {
-    /// The request that it is about.
-    #[must_use]
-    pub fn request_key(&self) -> Option<RequestKey> {
-        format!("{}/{}/{}", self.ws, self.agent, self.request_id)
-            .parse()
-            .ok()
-    }
 }
 
 const SELECT: &str = "SELECT id, ws, agent, request_id, key, vote_id, verdict, args_digest, name, payload, \

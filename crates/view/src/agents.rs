@@ -1,22 +1,11 @@
 //! The Agents screen: who is there, with which tools, and what is wrong with that.
 
+use countersign_domain::facts::Presence;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::ControlView;
 use countersign_wire::{Risk, Shown};
-
-/// Whether an agent is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentPresence {
-    /// Heard within the last 30 s.
-    Live,
-    /// Heard before.
-    Silent,
-    /// Enrolled, or known from its requests only.
-    Unheard,
-}
 
 /// One running copy of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -142,7 +131,7 @@ pub struct AgentView {
     /// The framework and its version.
     pub framework: Option<Shown>,
     /// Whether it is there.
-    pub presence: AgentPresence,
+    pub presence: Presence,
     /// When it was last heard.
     #[ts(type = "number | null")]
     pub last_seen_ms: Option<i64>,

@@ -1,11 +1,12 @@
 //! One request whole: everything that a person needs in order to decide.
 
+use countersign_domain::State;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{
-    ArgLook, CardState, ComparedView, DecidePath, DeniedView, FindingView, PartMark,
-    ReaderMarkView, RuleRef, TypedTarget, VotesView,
+    ArgLook, ComparedView, DecidePath, DeniedView, FindingView, PartMark, ReaderMarkView, RuleRef,
+    TypedTarget, VotesView,
 };
 use countersign_wire::{RequestKind, Risk, Scope, Shown, Verdict};
 
@@ -346,7 +347,7 @@ pub struct Card {
     /// Which way an approval takes.
     pub path: DecidePath,
     /// Its state.
-    pub state: CardState,
+    pub state: State,
     /// The agent's words.
     pub says: Vec<AgentWords>,
     /// The arguments at the gate; none for questions and forms.

@@ -17,6 +17,8 @@ pub struct Nothing {}
 macro_rules! with_ipc_commands {
     ($callback:ident) => {
         $callback! {
+            /// What waits next, in deadline order: drawn while the whole list is read.
+            inbox_first(Nothing) -> InboxFirst,
             /// All requests that wait, in deadline order.
             inbox_snapshot(Nothing) -> InboxSnapshot,
             /// One request whole.

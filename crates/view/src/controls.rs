@@ -7,35 +7,13 @@ use countersign_wire::{AgentControl, Risk};
 
 use super::WaitingCalls;
 
-/// Whether an agent runs, is paused or is stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum ControlState {
-    /// It runs.
-    Running,
-    /// Its automatic approvals are off.
-    Paused,
-    /// Its waiting calls are terminated and new ones denied.
-    Stopped,
-}
-
-impl From<ControlState> for AgentControl {
-    fn from(state: ControlState) -> Self {
-        match state {
-            ControlState::Running => Self::Running,
-            ControlState::Paused => Self::Paused,
-            ControlState::Stopped => Self::Stopped,
-        }
-    }
-}
-
 /// Pauses or stops an agent, or releases it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct ControlArgs {
     /// `WORKSPACE/AGENT`.
     pub agent: String,
     /// From now on.
-    pub state: ControlState,
+    pub state: AgentControl,
     /// As in [`super::SaveRuleArgs`].
     #[serde(rename = "acceptWaiting")]
     pub accept_waiting: Vec<String>,

@@ -1,9 +1,10 @@
 //! Giving a verdict, taking it back, and editing the arguments before.
 
+use countersign_domain::State;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{CardState, PracticeAnswer};
+use super::PracticeAnswer;
 use countersign_wire::{Scope, Shown, Verdict};
 
 /// The answer of a `respond`.
@@ -72,7 +73,7 @@ pub struct DecideArgs {
 #[serde(rename_all = "camelCase")]
 pub struct DecideOutcome {
     /// The request's state now.
-    pub state: CardState,
+    pub state: State,
     /// The verdict that is sent; `terminate` may have become `deny`.
     pub verdict: String,
     /// When a held approval is signed and sent.

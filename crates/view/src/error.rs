@@ -1,43 +1,40 @@
 //! What the page learns when a command fails: a code to branch on and a sentence to show.
 
+use countersign_wire::ErrorCode;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-/// Why a command failed. The words are the error codes of the command line contract, and two that
-/// only a window can meet: `not_armed` and `ipc_lost`.
+/// What only a window can meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]
-pub enum IpcErrorCode {
-    /// Something went wrong that has no code of its own.
-    Failed,
-    /// The command's arguments make no sense.
-    Usage,
-    /// The surroundings are not as they must be.
-    Environment,
-    /// An id without workspace and agent names several requests.
-    AmbiguousId,
-    /// No such request.
-    NotFound,
-    /// Somebody was first, this console included.
-    AlreadyDecided,
-    /// The deadline has passed.
-    Expired,
-    /// The agent cannot honour the verdict.
-    VerdictNotAllowed,
-    /// The arguments that were seen are not the stored ones.
-    DigestDiffers,
-    /// Rejected or void.
-    NotApprovable,
-    /// Edited arguments or an answer do not fit their schema.
-    InvalidArgs,
-    /// The bus cannot be reached; the decision is queued.
-    BusUnreachable,
-    /// The console takes no decisions at the moment.
-    ReadOnly,
+pub enum WindowFault {
     /// The proof that a high or critical call asks for is missing.
     NotArmed,
     /// The page has lost the application.
     IpcLost,
+}
+
+/// Why a command failed: an error code of the command line contract, or what only a window can meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
+#[serde(untagged)]
+#[ts(rename = "IpcErrorCode")]
+pub enum FaultCode {
+    /// As of a command.
+    Command(ErrorCode),
+    /// Of the window.
+    Window(WindowFault),
+}
+
+impl From<ErrorCode> for FaultCode {
+    fn from(code: ErrorCode) -> Self {
+        Self::Command(code)
+    }
+}
+
+impl From<WindowFault> for FaultCode {
+    fn from(fault: WindowFault) -> Self {
+        Self::Window(fault)
+    }
 }
 
 /// A failed command.
@@ -45,16 +42,16 @@ pub enum IpcErrorCode {
 #[error("{message}")]
 pub struct IpcError {
     /// What to branch on.
-    pub code: IpcErrorCode,
+    pub code: FaultCode,
     /// What to show: it says what to do next, and holds no text of an agent that is not escaped.
     pub message: String,
 }
 
 impl IpcError {
     /// An error with a code and a sentence.
-    pub fn new(code: IpcErrorCode, message: impl Into<String>) -> Self {
+    pub fn new(code: impl Into<FaultCode>, message: impl Into<String>) -> Self {
         Self {
-            code,
+            code: code.into(),
             message: message.into(),
         }
     }

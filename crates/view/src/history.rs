@@ -1,9 +1,10 @@
 //! The history: every request with filters, page by page.
 
+use countersign_domain::State;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{CardState, FindingView};
+use super::FindingView;
 use countersign_wire::{RequestKind, Risk, Shown};
 
 /// What to look for. Every given part must hold; an empty filter finds everything.
@@ -51,7 +52,7 @@ pub enum HistoryState {
     Waiting,
     /// Exactly this one.
     #[serde(untagged)]
-    One(CardState),
+    One(State),
 }
 
 /// What the history can be sorted by: the columns that have an index.
@@ -179,7 +180,7 @@ pub struct HistoryRow {
     /// Effective risk.
     pub risk: Risk,
     /// Its state.
-    pub state: CardState,
+    pub state: State,
     /// The verdict as it reads everywhere.
     pub verdict: Option<Shown>,
     /// Who decided: `operator`, `rule`, `setup_key`, `timeout`, `agent`, `system`.

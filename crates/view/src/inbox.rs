@@ -1,9 +1,10 @@
 //! The list of what waits: light rows, everything that a card shows beyond them stays out.
 
+use countersign_domain::State;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::{CardState, DecidePath, FindingView, VotesCount};
+use super::{DecidePath, FindingView, VotesCount};
 use countersign_wire::{RequestKind, Risk, Shown};
 
 /// Names one request or one rejected message.
@@ -57,13 +58,21 @@ pub struct InboxRow {
     #[ts(type = "number")]
     pub stored_ms: i64,
     /// Its state: pending, holding or queued.
-    pub state: CardState,
+    pub state: State,
     /// The card has a warning of weight.
     pub warned: bool,
     /// A person denied the same call before.
     pub denied_before: bool,
     /// How far the operators are, where several must agree.
     pub votes: Option<VotesCount>,
+}
+
+/// What waits next, until the whole list is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "camelCase")]
+pub struct InboxFirst {
+    /// By deadline, then arrival; at most 100.
+    pub rows: Vec<InboxRow>,
 }
 
 /// The whole list, and where in the order of batches it was read.

@@ -22,11 +22,13 @@ mod notify;
 mod operators;
 mod overview;
 mod practice;
+mod production;
 mod reader;
 mod rejected;
 mod rule_changes;
 mod rules;
 mod scrutiny;
+pub mod secrets;
 mod settings;
 mod setup;
 mod span;
@@ -39,11 +41,12 @@ mod trace;
 mod typescript;
 mod votes;
 mod why;
+pub mod window;
 mod words;
 
 pub use agents::{
-    AgentPresence, AgentToolView, AgentView, AgentsView, ChooseTargetArgs, CredentialView,
-    GateView, HelloFaultView, InstanceView, ToolTarget,
+    AgentToolView, AgentView, AgentsView, ChooseTargetArgs, CredentialView, GateView,
+    HelloFaultView, InstanceView, ToolTarget,
 };
 pub use alarms::{AcknowledgeArgs, AlarmItem, AlarmSeen, AlarmsView, JoinedView};
 pub use batch::{DecidedNotice, InboxBatch, InboxChange};
@@ -53,18 +56,18 @@ pub use card::{
     ReAskView, Reveal, RevealKind, Rung, RungName, RungState, ToolView, WarningView,
 };
 pub use commands::{COMMANDS, CommandName, Nothing};
-pub use controls::{BypassArgs, BypassFor, ControlArgs, ControlOutcome, ControlState, PanicArgs};
+pub use controls::{BypassArgs, BypassFor, ControlArgs, ControlOutcome, PanicArgs};
 pub use decide::{
     Answer, AnswerCheck, CheckEditArgs, DecideArgs, DecideOutcome, DiffKind, DiffLine, EditCheck,
     EditProblem, EditorText, TypedTarget,
 };
-pub use error::{IpcError, IpcErrorCode};
+pub use error::{FaultCode, IpcError, WindowFault};
 pub use history::{
     ExportArgs, ExportFormat, ExportNumber, ExportStarted, ExportView, FilterValue, HistoryCount,
     HistoryCursor, HistoryFilterValues, HistoryFilterView, HistoryPage, HistoryPageArgs,
     HistoryRow, HistorySort, HistorySortBy, HistoryState, SavedSearch, SavedSearches, SearchName,
 };
-pub use inbox::{InboxRow, InboxSnapshot, KeyArgs};
+pub use inbox::{InboxFirst, InboxRow, InboxSnapshot, KeyArgs};
 pub use looks::{ArgLook, CommandPart};
 pub use notify::{NotifyArgs, NotifyLevel};
 pub use operators::{OperatorLine, OperatorsView};
@@ -72,6 +75,7 @@ pub use overview::{
     OverviewArgs, OverviewView, PaceView, PersonWeekView, VerdictCount, VolumePiece,
 };
 pub use practice::{PracticeAnswer, PracticePerson, PracticeView, SetPracticeArgs};
+pub use production::Production;
 pub use reader::{
     ReaderFound, ReaderMarkView, ReaderModel, ReaderTried, ReaderView, ReadersFound, UseReaderArgs,
 };
@@ -80,11 +84,10 @@ pub use rule_changes::{RuleChangeKind, RuleChangeView, RuleChangesView};
 pub use rules::{
     CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, PreviewCase, PreviewNumber,
     PreviewReport, PreviewView, RegretArgs, RegretOutcome, RegretView, RemoveRuleArgs, RemovedRule,
-    RuleArgs, RuleCheck, RuleEffect, RuleProblem, RuleRow, RuleState, RuleText, RuleWords,
-    RulesArgs, RulesView, SaveRuleArgs, SavedRule, StartPreviewArgs, StepsDone, SuspendedView,
-    WaitingCalls,
+    RuleArgs, RuleCheck, RuleProblem, RuleRow, RuleText, RuleWords, RulesArgs, RulesView,
+    SaveRuleArgs, SavedRule, StartPreviewArgs, StepsDone, SuspendedView, WaitingCalls,
 };
-pub use scrutiny::{ComparedView, DeniedView, DiffersView, FindingView, FindingWeight, PartMark};
+pub use scrutiny::{ComparedView, DeniedView, DiffersView, FindingView, PartMark};
 pub use settings::{
     FolderView, HasteArgs, HasteView, LoginKind, OtlpView, OwnKey, SettingsView, StallView,
     StoreLimit,
@@ -116,4 +119,4 @@ pub use why::{
     MatchedRule, MatrixCell, MatrixRow, MatrixView, NearRule, SetupReasonView, WhyDecided, WhyNow,
     WhyView,
 };
-pub use words::{CardState, DecidePath};
+pub use words::DecidePath;

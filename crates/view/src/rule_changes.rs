@@ -1,9 +1,9 @@
 //! Who changed a rule, what and when.
 
+use countersign_rules::Enabled;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::RuleState;
 use countersign_wire::Shown;
 
 /// What somebody did to a rule.
@@ -30,7 +30,7 @@ pub struct RuleChangeView {
     #[ts(type = "number")]
     pub version: u64,
     /// Whether it acts from then on; none where that did not change.
-    pub state: Option<RuleState>,
+    pub state: Option<Enabled>,
     /// Other fields that changed.
     pub fields: Vec<Shown>,
     /// A decision of it was called wrong, which turned it off.

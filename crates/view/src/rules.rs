@@ -1,34 +1,12 @@
 //! Rules: the list, one rule in the editor, and what it would have done before it acts.
 
+use countersign_rules::Effect;
+use countersign_rules::Enabled;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::HistoryRow;
 use countersign_wire::Shown;
-
-/// What a rule does with a request that it matches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleEffect {
-    /// Approves it.
-    Approve,
-    /// Leaves it to people.
-    Ask,
-    /// Refuses it.
-    Deny,
-}
-
-/// Whether a rule acts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum RuleState {
-    /// It acts.
-    On,
-    /// It does nothing.
-    Off,
-    /// It only records what it would have done.
-    Shadow,
-}
 
 /// Asks for a workspace's rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -46,11 +24,11 @@ pub struct RuleRow {
     /// For people.
     pub name: Shown,
     /// What it does.
-    pub effect: RuleEffect,
+    pub effect: Effect,
     /// Ask: how many operators must agree.
     pub approvals: Option<u8>,
     /// Whether it acts.
-    pub state: RuleState,
+    pub state: Enabled,
     /// Grows with each change.
     #[ts(type = "number")]
     pub version: u64,
@@ -213,9 +191,9 @@ pub struct RuleCheck {
     /// Empty when it may.
     pub problems: Vec<RuleProblem>,
     /// What it does; none while there are problems.
-    pub effect: Option<RuleEffect>,
+    pub effect: Option<Effect>,
     /// Whether it acts; none while there are problems.
-    pub state: Option<RuleState>,
+    pub state: Option<Enabled>,
 }
 
 /// Saves a rule; it is on the bus when this returns.
@@ -227,7 +205,7 @@ pub struct SaveRuleArgs {
     /// As in [`RuleText`].
     pub text: String,
     /// Instead of what the text says.
-    pub state: Option<RuleState>,
+    pub state: Option<Enabled>,
     /// The version that was seen; none for a new rule.
     #[ts(type = "number | null")]
     pub seen_version: Option<u64>,
@@ -356,7 +334,7 @@ pub struct PreviewCase {
     /// Its line of the history.
     pub row: HistoryRow,
     /// What the rule says.
-    pub rule: RuleEffect,
+    pub rule: Effect,
 }
 
 /// What one rule would have done.

@@ -1,20 +1,11 @@
 //! What the console finds in a call, and the earlier calls that it is compared with.
 
+use countersign_scrutiny::Weight;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
 use super::{ArgPart, DiffLine};
 use countersign_wire::Shown;
-
-/// How wrong what was found usually is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum FindingWeight {
-    /// Nearly always wrong: approved only in the high way.
-    Stop,
-    /// Marked, nothing else.
-    Look,
-}
 
 /// A sentence with a fact about one place in the arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -22,7 +13,7 @@ pub struct FindingView {
     /// What kind, such as `near_miss`.
     pub code: String,
     /// How wrong it usually is.
-    pub weight: FindingWeight,
+    pub weight: Weight,
     /// JSON pointer to the innermost value concerned; empty for the whole call.
     pub at: Shown,
     /// The sentence, in English; amounts as 12,490.00.

@@ -1,9 +1,9 @@
 //! Why a request asks or was decided, and what happens now to calls of each tool and risk.
 
+use countersign_rules::Effect;
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::RuleEffect;
 use countersign_wire::{Risk, Shown};
 
 /// A rule that matches.
@@ -17,7 +17,7 @@ pub struct MatchedRule {
     /// Its name.
     pub name: Shown,
     /// What it says.
-    pub says: RuleEffect,
+    pub says: Effect,
     /// Why it asks instead of what it says otherwise.
     pub instead: Option<Shown>,
 }
@@ -33,7 +33,7 @@ pub struct NearRule {
     /// Its name.
     pub name: Shown,
     /// What it would have said.
-    pub effect: RuleEffect,
+    pub effect: Effect,
     /// The one that failed, such as `risk`, `args./amount` or `critical_risk`.
     pub matcher: Shown,
     /// Of a command: the part of it that the rule does not allow, as a sentence without its end.
@@ -61,7 +61,7 @@ pub struct WhyNow {
     /// Digest of the set in force.
     pub policy_digest: String,
     /// What the set says.
-    pub outcome: RuleEffect,
+    pub outcome: Effect,
     /// The rule that says so; none when nothing matched.
     pub rule: Option<String>,
     /// How many operators it asks for.
@@ -106,7 +106,7 @@ pub struct WhyView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
 pub struct MatrixCell {
     /// What the set says of a call when only agent, tool and risk are known.
-    pub outcome: RuleEffect,
+    pub outcome: Effect,
     /// The rule that says so.
     pub rule: Option<String>,
     /// The agent's bypass says so.

@@ -31,28 +31,6 @@ impl DecidePath {
     }
 }
 
-/// The state of a request; the words of the command line contract.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-pub enum CardState {
-    /// Waits for an operator.
-    Pending,
-    /// Approved here, held back, not sent.
-    Holding,
-    /// Signed and on its way to the stream.
-    Queued,
-    /// A decision is stored.
-    Decided,
-    /// The deadline passed first.
-    Expired,
-    /// The agent no longer wants the answer.
-    Withdrawn,
-    /// Not a request of the protocol.
-    Rejected,
-    /// What is stored as its decision does not verify.
-    Void,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -32,6 +32,7 @@ pub struct PanicValue {
 
 /// Whether an agent runs, is paused or is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "typescript", derive(ts_rs::TS), ts(rename = "ControlState"))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentControl {
     /// It runs.

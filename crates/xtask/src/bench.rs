@@ -64,17 +64,19 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     let mut floor = Vec::new();
     let mut rows = Vec::new();
     let mut product = Vec::new();
+    let mut with_reader = Vec::new();
     for round in 1..=args.rounds {
         let mut turns = [
-            ("countersign-floor", &mut floor),
-            ("countersign-rows", &mut rows),
-            ("countersign-bench", &mut product),
+            ("countersign-floor", None, &mut floor),
+            ("countersign-rows", None, &mut rows),
+            ("countersign-bench", None, &mut product),
+            ("countersign-bench", Some("--reader"), &mut with_reader),
         ];
         // Whoever comes second finds a warmer machine.
         if round % 2 == 0 {
             turns.reverse();
         }
-        for (program, rounds) in turns {
+        for (program, word, rounds) in turns {
             eprintln!("bench: round {round} of {}: {program}", args.rounds);
             rounds.push(figures(
                 Command::new(target.join("release").join(program))
@@ -82,11 +84,15 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
                     .args(["--seconds", &args.seconds.to_string()])
                     .args(["--samples", &args.samples.to_string()])
                     .arg("--data")
-                    .arg(&data),
+                    .arg(&data)
+                    .args(word),
             )?);
         }
     }
     let mut product = medians(product);
+    let with_reader = medians(with_reader);
+    product
+        .extend((with_reader.into_iter()).map(|(name, value)| (format!("reader_{name}"), value)));
     let mut missing = footprint(&target, &data, &mut product)?;
     missing.extend(large::measure(&target, &data, args, &mut product)?);
     let mut floor = medians(floor);

@@ -4,7 +4,7 @@
 
 use countersign_core::domain::StrictFault;
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::agents::{AgentReport, Instance, ToolReport};
+use countersign_core::domain::facts::{AgentReport, Instance, ToolReport};
 use countersign_wire::{AgentControl, Credential, HelloFault, Risk};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::alarm::sentence;
-use countersign_core::store::alarms::Alarm;
+use countersign_core::domain::facts::Alarm;
 use serde_json::{Value, json};
 
 use super::args::{Alarms, AlarmsWhat};
@@ -14,7 +14,7 @@ use super::console::{options, reading};
 use super::failure::Failure;
 use super::output::{Output, plain, wrong};
 use super::when;
-use crate::secrets;
+use countersign_view::secrets;
 
 /// Lists the alarms, or acknowledges one.
 pub(crate) async fn run(settings: &Settings, out: Output, wanted: Alarms) -> Result<(), Failure> {

@@ -24,7 +24,7 @@ use super::hook::state_folder;
 use super::input;
 use super::output::Output;
 use super::serve::Stop;
-use crate::secrets;
+use countersign_view::secrets;
 
 pub(super) const AGENT_JSON: &str = "COUNTERSIGN_AGENT_JSON";
 /// What a caller can honour who sees the exit code and the printed decision. Ending the run is not

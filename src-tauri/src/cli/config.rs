@@ -22,7 +22,7 @@ use serde::de::IgnoredAny;
 use super::args::Global;
 use super::failure::Failure;
 use super::output::Output;
-use crate::production::Production;
+use countersign_view::Production;
 
 const DATA_DIR: &str = "COUNTERSIGN_DATA_DIR";
 const NATS_URL: &str = "COUNTERSIGN_NATS_URL";

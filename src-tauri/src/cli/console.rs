@@ -11,7 +11,7 @@ use countersign_core::{App, Options, Role};
 use super::config::{Login, Settings, account_name};
 use super::failure::Failure;
 use super::output::plain;
-use crate::secrets;
+use countersign_view::secrets;
 
 /// How long a console that was started for one command reads what happened on the bus.
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(30);

@@ -3,7 +3,7 @@
 //! A control is reported as set once the bus has stored it.
 
 use countersign_core::App;
-use countersign_core::ops::agents::AgentReport;
+use countersign_core::domain::facts::AgentReport;
 use countersign_core::ops::waiting_calls::WaitingCall;
 use countersign_wire::{AgentControl, AgentKey};
 use serde_json::json;

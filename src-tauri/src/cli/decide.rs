@@ -3,11 +3,10 @@
 //! A verdict is reported once the stream has acknowledged it. It is sent at once: a command cannot be undone.
 
 use countersign_core::App;
+use countersign_core::domain::facts::{Approvals, RequestSummary};
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::scrutiny::{Weight, findings_of};
 use countersign_core::ops::verdicts::Decided;
-use countersign_core::ops::votes::shown::Approvals;
-use countersign_core::store::request_list::RequestSummary;
 use countersign_wire::{ApprovalRequest, Response, Scope, Verdict};
 use serde_json::{Value, json};
 
@@ -19,7 +18,7 @@ use super::input;
 use super::line::{fields, what};
 use super::output::Output;
 use super::show::scrutiny;
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// Approves, or modifies when arguments are given.
 pub(crate) async fn approve(

@@ -11,7 +11,7 @@ use countersign_core::ops::waiting_calls::WaitingCall;
 use countersign_wire::{ErrorCode, json_ascii_safe};
 use serde_json::json;
 
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// A stable code and a sentence that says what to do next.
 #[derive(Debug)]

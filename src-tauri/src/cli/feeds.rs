@@ -20,10 +20,13 @@ use super::config::Settings;
 use super::console::{options, reading};
 use super::failure::Failure;
 use super::output::{Output, plain};
-use crate::secrets;
+use countersign_view::secrets;
+
+/// How often a change is made again that another command was faster than.
+const TRIES: usize = 10;
 
 pub(crate) use desk::Feeds;
-pub(crate) use shown::{pending_of, states};
+pub(crate) use shown::states;
 
 /// Does one of them.
 pub(crate) async fn run(settings: &Settings, out: Output, asked: Asked) -> Result<(), Failure> {
@@ -147,6 +150,27 @@ fn webhook(feed: Feed) -> Result<Feed, Failure> {
     }
 }
 
+/// Writes a change that is made from the row of a feed; made again where another command changed that meanwhile.
+async fn write(
+    app: &App,
+    feed: &Feed,
+    change: impl Fn(FeedRow) -> Option<FeedNote>,
+) -> Result<FeedRow, Failure> {
+    for _ in 0..TRIES {
+        let row = row(app, feed).await?;
+        let Some(note) = change(row.clone()) else {
+            return Ok(row);
+        };
+        if feeds::note(app, note).await? {
+            return Ok(row);
+        }
+    }
+    Err(Failure::new(
+        ErrorCode::Failed,
+        format!("other commands keep changing feed {}; try again", feed.name),
+    ))
+}
+
 /// The row of a feed that a console has had.
 async fn row(app: &App, feed: &Feed) -> Result<FeedRow, Failure> {
     let rows = all(reader::store(app)).await.map_err(store_failed)?;
@@ -200,12 +224,14 @@ fn settings_folder(app: &App) -> std::path::PathBuf {
 }
 
 async fn enable(app: &App, out: Output, feed: &Feed) -> Result<(), Failure> {
-    let mut row = row(app, feed).await?;
-    if row.state == "disabled" {
-        "ok".clone_into(&mut row.state);
-        feeds::note(app, changed(row.clone(), "enabled")).await?;
-    }
-    let state = &row.state;
+    let enabled = |row: FeedRow| {
+        let state = "ok".to_owned();
+        (row.state == "disabled").then(|| changed(FeedRow { state, ..row }, "enabled"))
+    };
+    let state = match write(app, feed, enabled).await?.state.as_str() {
+        "disabled" => "ok".to_owned(),
+        other => other.to_owned(),
+    };
     out_line(
         out,
         &json!({ "feed": feed.name, "state": state }),

@@ -4,16 +4,13 @@
 
 use comfy_table::{Cell, Table};
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::listed_names::shown_name;
+use countersign_core::domain::facts::{Approvals, EarlierCall, RequestSummary, decider};
 use countersign_core::ops::scrutiny::findings_of;
-use countersign_core::ops::votes::shown::Approvals;
-use countersign_core::store::re_asks::EarlierCall;
-use countersign_core::store::request_list::RequestSummary;
 use serde_json::{Map, Value, json};
 
 use super::output::{plain, risk_cell, table};
 use super::when;
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// Longer than the names of tools that people give.
 const CELL_CHARS: usize = 60;
@@ -92,11 +89,7 @@ pub(crate) fn add_findings(line: &mut Map<String, Value>, row: &RequestSummary) 
 
 /// The same call asked before, as the field `repeats` shows it.
 pub(crate) fn repeats(earlier: &EarlierCall) -> Value {
-    let by: Option<Value> = earlier
-        .decided_by
-        .as_deref()
-        .and_then(|by| serde_json::from_str(by).ok());
-    let name = by.as_ref().and_then(shown_name);
+    let name = decider(earlier.decided_by.as_deref()).and_then(|by| by.name);
     json!({
         "workspace": earlier.ws,
         "agent": earlier.agent,
@@ -115,9 +108,9 @@ fn decided_by(row: &RequestSummary) -> Option<Value> {
 }
 
 /// Who decided, for a person.
-pub(crate) fn decider(row: &RequestSummary) -> Option<String> {
-    let by: Value = serde_json::from_str(row.decided_by.as_deref()?).ok()?;
-    shown_name(&by).as_deref().map(plain)
+pub(crate) fn decided(row: &RequestSummary) -> Option<String> {
+    let by = decider(row.decided_by.as_deref())?;
+    by.name.as_deref().map(plain)
 }
 
 /// `WS/AGENT`, or nothing where the subject gave none.
@@ -194,7 +187,7 @@ pub(crate) fn history_table(rows: &[RequestSummary]) -> Table {
             .as_deref()
             .or(row.error_code.as_deref())
             .unwrap_or_default();
-        let by = decider(row);
+        let by = decided(row);
         table.add_row([
             Cell::new(when::shown(Timestamp(row.stored_at))),
             Cell::new(&row.request_id),

@@ -73,7 +73,7 @@ use config::Settings;
 use failure::Failure;
 use output::Output;
 
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// Open files that a console wants to be allowed, as far as its system lets it.
 const FILES: u64 = 65_536;

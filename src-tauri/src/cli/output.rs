@@ -12,7 +12,7 @@ use comfy_table::{Cell, Color, ContentArrangement, Table};
 use countersign_wire::json_ascii_safe;
 use serde_json::Value;
 
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// Where a command prints its result.
 #[derive(Debug, Clone, Copy, PartialEq)]

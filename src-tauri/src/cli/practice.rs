@@ -10,7 +10,7 @@ use super::config::Settings;
 use super::console::{options, reading};
 use super::failure::Failure;
 use super::output::{Output, plain};
-use crate::secrets;
+use countersign_view::secrets;
 
 /// Turns practice on or off, or shows its figures.
 pub(crate) async fn run(settings: &Settings, out: Output, what: Practice) -> Result<(), Failure> {

@@ -1,8 +1,9 @@
 //! `inbox` and `history`: both read the store as it is.
 
 use comfy_table::Table;
+use countersign_core::domain::facts::RequestSummary;
 use countersign_core::store::history::Page;
-use countersign_core::store::request_list::{Filter, RequestSummary};
+use countersign_core::store::request_list::Filter;
 use countersign_wire::Risk;
 use serde_json::{Value, json};
 

@@ -22,11 +22,11 @@ use super::config::{FILE, Settings};
 use super::console::{deciding, options};
 use super::failure::Failure;
 use super::output::{Output, plain};
-use crate::secrets;
+use countersign_view::secrets;
 use managed::managed_hooks;
 use switch::{Found, found, source, switch_off, switch_on, try_cards};
 
-pub(crate) use desk::SecondReader;
+pub use desk::SecondReader;
 #[cfg(feature = "gui")]
 pub(crate) use shown::marks_of;
 pub(crate) use shown::{lines_of_show, of_request, of_status, sentence_of_status};

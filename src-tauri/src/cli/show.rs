@@ -10,15 +10,11 @@ mod warnings;
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::reading::RequestDetails;
+use countersign_core::domain::facts::{
+    Alarm, Contradicting, RequestDetails, RequestSummary, ShownVote, StoredReceipt, StoredVote,
+};
 use countersign_core::ops::scrutiny::{Scrutiny, Weight, findings_of};
-use countersign_core::ops::votes::shown::ShownVote;
 use countersign_core::ops::why::Why;
-use countersign_core::store::alarms::Alarm;
-use countersign_core::store::quarantine::Contradicting;
-use countersign_core::store::receipts::StoredReceipt;
-use countersign_core::store::request_list::RequestSummary;
-use countersign_core::store::votes::StoredVote;
 use countersign_wire::{KeptJson, json_value, readable_request, text_ascii_safe};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -30,7 +26,7 @@ use super::failure::Failure;
 use super::line::{fields_with, repeats};
 use super::output::{Output, plain};
 use super::reader;
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 #[derive(Serialize)]
 struct Shown<'a> {

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::facts::{Entry, Trace};
 use countersign_core::domain::trace::{Look, Run, Subchat, span_state, subchats};
-use countersign_core::ops::trace::{Entry, Trace};
 use countersign_wire::json_value;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::domain::alarm::sentence;
+use countersign_core::domain::facts::RequestSummary;
 use countersign_core::ops::votes::shown::votes_are_hidden;
 use countersign_core::store::audit::Row;
-use countersign_core::store::request_list::RequestSummary;
 use countersign_sdk::PROBE;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;

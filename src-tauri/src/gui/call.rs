@@ -2,6 +2,7 @@
 
 use countersign_view::with_ipc_commands;
 use countersign_view::*;
+use countersign_wire::ErrorCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -10,7 +11,7 @@ use tauri::ipc::Response;
 
 use super::commands;
 use super::desk::Desk;
-use super::fault::refuse;
+use countersign_view::window::refuse;
 
 /// Runs a command of the contract.
 #[tauri::command]
@@ -41,7 +42,7 @@ with_ipc_commands!(dispatcher);
 fn arguments<T: DeserializeOwned>(args: Value) -> Result<T, IpcError> {
     serde_json::from_value(args).map_err(|error| {
         refuse(
-            IpcErrorCode::Usage,
+            ErrorCode::Usage,
             &format!(
                 "the page sent invalid arguments: {error}; close the window and open it again"
             ),
@@ -52,7 +53,7 @@ fn arguments<T: DeserializeOwned>(args: Value) -> Result<T, IpcError> {
 fn answer<T: Serialize>(result: &T) -> Result<String, IpcError> {
     serde_json::to_string(result).map_err(|error| {
         refuse(
-            IpcErrorCode::Failed,
+            ErrorCode::Failed,
             &format!(
                 "the answer could not be written: {error}; use the command line, and report it"
             ),

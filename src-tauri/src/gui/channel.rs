@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use countersign_core::AppEvent;
-use countersign_core::ops::cautions::Marks;
-use countersign_core::store::request_list::RequestSummary;
+use countersign_core::domain::facts::{Marks, RequestSummary};
 use countersign_view::{DecidedNotice, InboxBatch, InboxChange, InboxRow, IpcError, StatusView};
 use tauri::ipc::Channel;
 use tauri::{AppHandle, Manager as _, State};
@@ -18,7 +17,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::desk::Desk;
 use super::practice;
-use super::view::{inbox_row, mark, notice, status_view};
+use super::view::status_view;
+use countersign_view::window::{inbox_row, mark, notice};
 
 /// A batch is closed when nothing more came for this long.
 const GATHER: Duration = Duration::from_millis(4);

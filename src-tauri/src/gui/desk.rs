@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use countersign_core::App;
-use countersign_core::ops::reading::RequestDetails;
+use countersign_core::domain::facts::RequestDetails;
 use countersign_view::{IpcError, NotifyLevel, OtlpView};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -12,15 +12,15 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
 use super::exports::Exports;
-use super::fault::fault;
 use super::kept::Kept;
 use super::practice::{self, Deck, Named};
 use super::previews::Previews;
 use super::suggested::Suggested;
-use super::view::CardDetails;
 use crate::cli::reader::marks_of;
-use crate::production::Production;
-use crate::secrets::hide_under;
+use countersign_view::Production;
+use countersign_view::secrets::hide_under;
+use countersign_view::window::CardDetails;
+use countersign_view::window::fault;
 
 /// Who reports that the desktop session is locked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

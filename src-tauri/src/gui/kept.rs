@@ -3,12 +3,13 @@
 //! The writer holds the digest that was seen against the stored request. What a person did before an approval is held
 //! against the kept card: of one that is not critical, that depends on the request alone.
 
+use countersign_core::domain::State;
 use std::collections::VecDeque;
 
-use countersign_view::{CardState, DecidePath};
+use countersign_view::DecidePath;
 use parking_lot::Mutex;
 
-use super::view::{CardDetails, state_of};
+use countersign_view::window::{CardDetails, state_of};
 
 /// The page reads the card behind the one on screen, and behind that one what comes meanwhile.
 const CARDS: usize = 4;
@@ -22,7 +23,7 @@ impl Kept {
     pub(crate) fn keep(&self, card: CardDetails) {
         let mut cards = self.0.lock();
         cards.retain(|of| of.key != card.key);
-        if state_of(&card.line) == CardState::Pending && card.path() != DecidePath::Critical {
+        if state_of(&card.line) == State::Pending && card.path() != DecidePath::Critical {
             cards.push_front(card);
             cards.truncate(CARDS);
         }

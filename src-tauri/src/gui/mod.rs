@@ -10,7 +10,6 @@ mod desk;
 #[cfg(target_os = "linux")]
 mod drawing;
 mod exports;
-mod fault;
 mod kept;
 #[cfg(target_os = "linux")]
 mod locked;
@@ -36,7 +35,7 @@ use crate::cli::feeds::Feeds;
 use crate::cli::reader::SecondReader;
 use crate::metrics;
 use crate::otlp::{self, Otlp};
-use crate::production::Production;
+use countersign_view::Production;
 use desk::Desk;
 
 /// Where the web view keeps its own data, below the console's folder.

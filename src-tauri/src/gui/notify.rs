@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use countersign_core::AppEvent;
-use countersign_core::store::alarms::Alarm;
+use countersign_core::domain::facts::Alarm;
 use countersign_view::NotifyLevel;
 use notify_rust::{Hint, Notification, Timeout, Urgency};
 use tauri::{AppHandle, Manager as _};

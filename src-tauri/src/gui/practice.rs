@@ -7,13 +7,14 @@ mod line;
 mod said;
 mod trace;
 
+use countersign_core::domain::State;
 use std::collections::BTreeMap;
 
 use countersign_core::App;
+use countersign_core::domain::facts::RequestSummary;
 use countersign_core::ops::practice::{Answer, Outcome, PracticeCard, PracticeNote, Queue, Turns};
-use countersign_core::store::request_list::RequestSummary;
 use countersign_view::{
-    CardState, DecideArgs, DecideOutcome, InboxChange, InboxRow, IpcError, PracticeAnswer,
+    DecideArgs, DecideOutcome, InboxChange, InboxRow, IpcError, PracticeAnswer,
 };
 use countersign_wire::Verdict;
 use parking_lot::Mutex;
@@ -25,8 +26,8 @@ pub(crate) use line::story;
 pub(crate) use trace::trace;
 
 use super::desk::Desk;
-use super::fault::fault;
-use super::view::inbox_row;
+use countersign_view::window::fault;
+use countersign_view::window::inbox_row;
 
 /// What a key of the page names.
 pub(crate) enum Named {
@@ -238,7 +239,7 @@ pub(crate) async fn decide(
     let note = PracticeNote::Answered(kind, outcome);
     desk.app.note_practice(note).await.map_err(fault)?;
     Ok(Some(DecideOutcome {
-        state: CardState::Decided,
+        state: State::Decided,
         verdict: args.verdict.as_str().to_owned(),
         release_ms: None,
         practice: Some(PracticeAnswer {

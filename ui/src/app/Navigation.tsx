@@ -16,7 +16,7 @@ import {
 import { Tooltip } from "radix-ui";
 import { useSetting } from "../commands/settings";
 import { hintOf, type CommandId } from "../hotkeys";
-import { useInboxRows, useStatus } from "../desk/DeskContext";
+import { useInboxRows, useLoaded, useStatus } from "../desk/DeskContext";
 import { useSnoozes } from "../features/inbox/useSnoozes";
 
 interface ItemProps {
@@ -78,7 +78,8 @@ const Item = ({ to, icon: Icon, name, command, count, urgent }: ItemProps) => {
 
 /** The screens that work. */
 export const Navigation = () => {
-  const waiting = useSnoozes(useInboxRows()).awake.length;
+  const { awake } = useSnoozes(useInboxRows());
+  const waiting = useLoaded() ? awake.length : 0;
   const rejected = useStatus()?.rejected ?? 0;
   return (
     <nav

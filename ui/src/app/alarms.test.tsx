@@ -39,7 +39,8 @@ describe("alarms", () => {
     ]);
     expect(screen.getByTestId("alarms").textContent).toContain("2 alarms");
     expect(item("void_vote").textContent).toContain("It does not verify.");
-    expect(within(item("void_vote")).getByText("/opt/countersign --data-dir /srv/desk doctor").tagName).toBe("CODE");
+    const command = await within(item("void_vote")).findByText("/opt/countersign --data-dir /srv/desk doctor");
+    expect(command.tagName).toBe("CODE");
     expect(item("void_vote").querySelectorAll(".shown-mark")).toHaveLength(1);
     expect(within(item("read_only")).queryByRole("button")).toBeNull();
     expect(item("void_decision").textContent).toContain("by ann, key 7Q2F");

@@ -21,7 +21,9 @@ describe("approving", () => {
       seenArgsDigest: shownCard.origin.argsDigest,
       seenRequestDigest: shownCard.origin.requestDigest,
     });
-    expect((await screen.findByTestId("sent")).textContent).toContain("held, not sent");
+    await waitFor(() => {
+      expect(screen.getByTestId("sent").textContent).toContain("held, not sent");
+    });
     expect(document.body.textContent).not.toContain("approved");
   });
 

@@ -225,7 +225,9 @@ describe("several calls of one tool", () => {
     await waitFor(() => {
       expect(screen.getAllByText("approval undone")).toHaveLength(2);
     });
-    expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1");
+    await waitFor(() => {
+      expect(screen.getByTestId("card").dataset["key"]).toBe("a/b/1");
+    });
   });
 
   it("say how many of them Undo takes back, and leave the one that was approved before them", async () => {

@@ -179,6 +179,7 @@ it("a compared edit outlives a look at another card and a Z, and is what the nex
   await asks(asked, '{"a":1}');
   fireEvent.click(screen.getByRole("button", { name: /^Compare/u }));
   await asked.at(-1)?.answer(check('{"a":1}'));
+  await screen.findByTestId("diff");
   for (const [key, at] of [
     ["j", "a/b/2"],
     ["k", first],
@@ -276,7 +277,9 @@ it("nothing is said any more of a text that was taken back, nor by the check of 
   await typed("{]");
   await asks(asked, "{]");
   await asked[0]?.answer(check("{]", "not JSON"));
-  expect(screen.getByTestId("edit-problems").textContent).toContain("not JSON");
+  await waitFor(() => {
+    expect(screen.getByTestId("edit-problems").textContent).toContain("not JSON");
+  });
   await typed("{}");
   expect(screen.getByTestId("edit-problems").textContent).toBe("");
   await typed("{]");

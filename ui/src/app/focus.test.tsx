@@ -303,6 +303,7 @@ describe("the focus", () => {
         box.getAttribute("aria-activedescendant"),
         screen.getAllByRole("option").find((one) => one.getAttribute("aria-selected") === "true")?.id ?? null,
       ];
+      await screen.findAllByRole("option");
       const [first] = chosen();
       box.blur();
       expect(document.activeElement).toBe(document.body);

@@ -42,7 +42,11 @@ describe("the operators", () => {
     expect(rows()[0]).toContain("zoe");
     expect(screen.getByTestId("operators-count").textContent).toBe("2 active, 1 pending");
     const detail = screen.getByTestId("operator");
-    expect(detail.textContent).toContain("/opt/countersign --data-dir /srv/desk operators accept UWAIT");
+    // Never the plain name first: a command that is copied must lead to this console's folder.
+    expect(detail.textContent).not.toContain("countersign operators accept");
+    await waitFor(() => {
+      expect(detail.textContent).toContain("/opt/countersign --data-dir /srv/desk operators accept UWAIT");
+    });
     expect(detail.textContent).toContain("nobody yet");
     press("j");
     await waitFor(() => {

@@ -117,7 +117,9 @@ it.each([
   await waitFor(() => {
     expect(console.argsOf("history_page").at(-1)?.filter).toEqual({ ...EVERYTHING, ...wanted });
   });
-  expect((await screen.findByTestId("history-count")).textContent).toBe("3 requests, newest first");
+  await waitFor(() => {
+    expect(screen.getByTestId("history-count").textContent).toBe("3 requests, newest first");
+  });
   expect(console.argsOf("history_count").at(-1)).toEqual({ ...EVERYTHING, ...wanted });
   await user.keyboard("{Escape}");
   (await link()).focus();

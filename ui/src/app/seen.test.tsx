@@ -45,6 +45,7 @@ describe("a hidden value", () => {
     const { give, revealed } = await late();
     for (const key of ["v", "v"]) press(key);
     await give();
+    await screen.findByText(/hunter2/);
     press("v");
     await give();
     await waitFor(() => {

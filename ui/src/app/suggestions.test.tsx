@@ -80,6 +80,9 @@ describe("suggested rules", () => {
     await waitFor(() => {
       expect(console.argsOf("save_rule")).toMatchObject([{ workspace: "acme", state: "shadow", seenVersion: null }]);
     });
+    await waitFor(() => {
+      expect(screen.queryByTestId("suggested-rule")).toBeNull();
+    });
     press("u");
     press("u");
     expect((await screen.findByTestId("suggested-rule")).dataset["id"]).toBe("mail");

@@ -4,10 +4,10 @@ import { useDesk } from "../desk/DeskContext";
 /** The words of a command for this console: the program may be on no path, and its folder not the usual one. */
 const NAME = /^countersign (?=[a-z])/u;
 
-/** A sentence of the console's own words with commands in back quotes. */
+/** A sentence of the console's own words with commands in back quotes, drawn once it is known how they begin here. */
 export const CommandText = ({ text }: { readonly text: string }) => {
   const desk = useDesk();
-  const { data } = useQuery({
+  const { data, isError } = useQuery({
     queryKey: ["connect_hint"],
     queryFn: () => desk.call("connect_hint", {}),
     enabled: text.includes("`countersign "),
@@ -21,7 +21,7 @@ export const CommandText = ({ text }: { readonly text: string }) => {
           // The parts of a sentence never move.
           // oxlint-disable-next-line react/no-array-index-key
           <code key={place} className="rounded bg-raised px-1 font-mono text-xs">
-            {data === undefined ? part : part.replace(NAME, `${data.program} `)}
+            {!NAME.test(part) || isError ? part : data === undefined ? "…" : part.replace(NAME, `${data.program} `)}
           </code>
         ),
       )}

@@ -7,7 +7,7 @@ import { ShownText } from "./ShownText";
 /** What a finding is called beside a value, where its sentence has no room. */
 const TITLE: Record<string, string> = {
   near_miss: "close to a known one",
-  pair_broken: "not the usual account",
+  pair_broken: "not the usual one",
   denied_before: "denied before",
   runs_what_it_fetches: "runs a download",
   destructive_command: "cannot be undone",
@@ -18,7 +18,7 @@ const TITLE: Record<string, string> = {
   bad_checksum: "wrong check digits",
   risky_address: "misleading address",
   wider: "reaches further",
-  beyond: "far above the largest",
+  beyond: "far from the usual",
   new_value: "new here",
   new_argument: "new argument",
   safeguard_off: "check switched off",
@@ -26,6 +26,11 @@ const TITLE: Record<string, string> = {
   unreadable_sql: "cannot be read",
   unreadable_command: "cannot be read",
   presses: "asks you not to check",
+  disagrees: "does not go together",
+  hidden_text: "cannot be seen",
+  instructs_agents: "gives orders to agents",
+  claim_differs: "not what the agent says",
+  done_before: "done before",
   changes_countersign: "changes Countersign itself",
   ungated_agent: "agent without its gate",
 };

@@ -27,6 +27,39 @@ const connected = async (
   return { console, desk };
 };
 
+describe("the list", () => {
+  it("begins with what waits next, and is known when all of it is read", async () => {
+    let whole!: () => void;
+    const { console, desk } = await connected({
+      inbox_first: () => ({ rows: [row({ key: "b", deadlineMs: 2 }), row({ key: "a", deadlineMs: 1 })] }),
+      inbox_snapshot: () =>
+        new Promise((done) => {
+          whole = () => {
+            done({
+              number: 1,
+              rows: [row({ key: "a", deadlineMs: 1 }), row({ key: "c", deadlineMs: 3 })],
+              serverMs: 0,
+            });
+          };
+        }),
+    });
+    const keys = (): string[] => desk.view().inbox.rows.map((one) => one.key);
+    expect([keys(), desk.view().loaded]).toEqual([["a", "b"], false]);
+    console.send(batch(2, [{ type: "gone", key: "c" }]));
+    whole();
+    await vi.advanceTimersByTimeAsync(0);
+    expect([keys(), desk.view().loaded]).toEqual([["a"], true]);
+  });
+
+  it("is read whole where its beginning cannot be read", async () => {
+    const { desk } = await connected({
+      inbox_first: fails,
+      inbox_snapshot: () => ({ number: 0, rows: [row({ key: "a" })], serverMs: 0 }),
+    });
+    expect([desk.view().inbox.rows.length, desk.view().loaded, desk.view().listError]).toEqual([1, true, null]);
+  });
+});
+
 describe("the status", () => {
   it("that was reported while an older one was read is not taken back by it", async () => {
     const { console, desk } = await connected();

@@ -6,7 +6,7 @@ import type { DecidedNotice, InboxBatch, StatusView } from "../ipc/generated";
 import { CallError, toCallError, type ArgsOf, type CommandName, type ResultOf, type Transport } from "../ipc/transport";
 import { createNews } from "./news";
 import { noClock, sample, serverNow, type Clock } from "./clock";
-import { applyBatch, applySnapshot, emptyInbox, type InboxState } from "./inboxState";
+import { applyBatch, applyFirst, applySnapshot, emptyInbox, type InboxState } from "./inboxState";
 
 /** What the page knows of the console now. */
 export interface DeskView {
@@ -112,6 +112,17 @@ export const createDesk = (transport: Transport): Desk => {
     }
   };
 
+  /** What waits next is drawn while the whole list is read. */
+  const readFirst = async (): Promise<void> => {
+    if (view.loaded) return;
+    try {
+      const first = await call("inbox_first", {});
+      set({ inbox: applyFirst(view.inbox, first) });
+    } catch {
+      // What reads the whole list says why it cannot.
+    }
+  };
+
   const readSnapshot = async (): Promise<void> => {
     if (snapshotRunning) return;
     snapshotRunning = true;
@@ -149,6 +160,7 @@ export const createDesk = (transport: Transport): Desk => {
       stopChannel?.();
       stopChannel = await transport.subscribe(onBatch);
       await readClock();
+      await readFirst();
       await readStatus();
       await readSnapshot();
     } catch (thrown) {

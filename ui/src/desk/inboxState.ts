@@ -2,7 +2,7 @@
  * The list of waiting requests as pure state: a snapshot, then numbered batches. Refuses to apply a
  * batch out of order; a gap asks for a new snapshot instead.
  */
-import type { InboxBatch, InboxRow, InboxSnapshot } from "../ipc/generated";
+import type { InboxBatch, InboxFirst, InboxRow, InboxSnapshot } from "../ipc/generated";
 
 export interface InboxState {
   /** Number of the last batch that is contained; null before the first snapshot. */
@@ -47,6 +47,10 @@ const applyChanges = (rows: readonly InboxRow[], batch: InboxBatch): readonly In
   for (const row of fresh) kept.splice(insertAt(kept, row), 0, row);
   return kept;
 };
+
+/** What is shown until the first snapshot is here. */
+export const applyFirst = (state: InboxState, { rows }: InboxFirst): InboxState =>
+  state.number === null ? { ...state, rows: rows.toSorted(compareRows) } : state;
 
 type Applied = { readonly state: InboxState; readonly resync: boolean };
 

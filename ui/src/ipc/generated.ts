@@ -10,7 +10,7 @@ export type AcknowledgeArgs = {
 id: number, };
 
 /**
- * Whether an agent is there.
+ * Whether an agent is there, by the server's time.
  */
 export type AgentPresence = "live" | "silent" | "unheard";
 
@@ -737,7 +737,7 @@ onBus: OnBusView | null,
 ladder: Array<Rung>, };
 
 /**
- * The state of a request; the words of the command line contract.
+ * The state of a request. The words are those of the command line contract.
  */
 export type CardState = "pending" | "holding" | "queued" | "decided" | "expired" | "withdrawn" | "rejected" | "void";
 
@@ -826,6 +826,10 @@ depth: number, };
  * Each command's name with its argument and its result.
  */
 export type Commands = { 
+/**
+ * What waits next, in deadline order: drawn while the whole list is read.
+ */
+inbox_first: [Nothing, InboxFirst], 
 /**
  * All requests that wait, in deadline order.
  */
@@ -1564,6 +1568,11 @@ name: Shown,
 entries: Array<ArgEntry>, };
 
 /**
+ * Why a command did not do what was asked.
+ */
+export type ErrorCode = "failed" | "usage" | "environment" | "ambiguous_id" | "not_found" | "already_decided" | "expired" | "verdict_not_allowed" | "digest_differs" | "not_approvable" | "invalid_args" | "bus_unreachable" | "read_only";
+
+/**
  * Asks for an export of all that passes a filter.
  */
 export type ExportArgs = { 
@@ -1655,7 +1664,7 @@ at: Shown,
 message: Shown, };
 
 /**
- * How wrong what was found usually is.
+ * How wrong it usually is.
  */
 export type FindingWeight = "stop" | "look";
 
@@ -2092,6 +2101,15 @@ row: InboxRow, } | { "type": "gone",
 key: string, };
 
 /**
+ * What waits next, until the whole list is read.
+ */
+export type InboxFirst = { 
+/**
+ * By deadline, then arrival; at most 100.
+ */
+rows: Array<InboxRow>, };
+
+/**
  * One line of the list.
  */
 export type InboxRow = { 
@@ -2236,10 +2254,9 @@ code: IpcErrorCode,
 message: string, };
 
 /**
- * Why a command failed. The words are the error codes of the command line contract, and two that
- * only a window can meet: `not_armed` and `ipc_lost`.
+ * Why a command failed: an error code of the command line contract, or what only a window can meet.
  */
-export type IpcErrorCode = "failed" | "usage" | "environment" | "ambiguous_id" | "not_found" | "already_decided" | "expired" | "verdict_not_allowed" | "digest_differs" | "not_approvable" | "invalid_args" | "bus_unreachable" | "read_only" | "not_armed" | "ipc_lost";
+export type IpcErrorCode = ErrorCode | WindowFault;
 
 /**
  * Who joined, for the alarm that says so.
@@ -5570,3 +5587,8 @@ now: WhyNow | null,
  * What decided it, where no person did.
  */
 decided: WhyDecided | null, };
+
+/**
+ * What only a window can meet.
+ */
+export type WindowFault = "not_armed" | "ipc_lost";

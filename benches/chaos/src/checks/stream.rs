@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use countersign_wire::{
-    DecisionCheck, DecisionFault, KeyRole, RequestFacts, RequestKey, Sha256Digest,
-    decision_subject, parse_request, parse_tighten, request_subject, tighten_subject,
+    DecisionCheck, DecisionFault, RequestFacts, RequestKey, decision_subject, parse_request, parse_tighten, request_subject, tighten_subject,
     verify_decision,
 };
 use time::{Duration, OffsetDateTime};
@@ -71,29 +70,14 @@ fn judge(facts: &Facts, key: &RequestKey, request: &Stored, decision: &Stored) -
     // What the agent says after the decision does not reach back.
     let tighten = facts.streams.tightens.get(&name);
     let tighten = tighten.filter(|tighten| cut(tighten.stamp) <= stored_at);
-    let facts_of_request = RequestFacts {
-        key: key.clone(),
-        request_digest: Sha256Digest::of_bytes(&request.payload),
-        args_digest: parsed.request.args_digest,
-        deadline: deadline(key, request, tighten)?,
-        allowed: parsed.request.allowed(),
-        approvals_required: parsed.request.approvals_required(),
-    };
-    let trusted = |key: &str| -> Option<KeyRole> {
-        let keys = &facts.enrolment.trusted_keys;
-        let found = keys.iter().find(|trusted| trusted.key.as_str() == key);
-        found.map(|trusted| trusted.role)
-    };
+    let facts_of_request = RequestFacts::of(&parsed, deadline(key, request, tighten)?);
     let outcome = verify_decision(&DecisionCheck {
         subject: &decision_subject(key),
         payload: &decision.payload,
         key_header: decision.key.as_deref(),
         sig_header: decision.sig.as_deref(),
         stored_at,
-        realm: &facts.enrolment.realm,
-        trusted: &trusted,
-        may_allow: &|_| true,
-        voter: &str::to_owned,
+        standing: facts.log.at(Some(decision.seq)),
         request: &facts_of_request,
     });
     let body: serde_json::Value = serde_json::from_slice(&decision.payload).unwrap_or_default();

@@ -6,8 +6,10 @@ mod spared;
 use std::time::Duration;
 
 use countersign_wire::{
-    Context, Enrolment, KeyRole, PublicKey, RequestKey, Sha256Digest, VoteAttachment, args_digest,
-    decision_subject, sign, vote_subject,
+    Context, PublicKey, RequestKey, Sha256Digest, Signer, VoteAttachment, args_digest,
+    decision_subject,
+    realm::{Realm, SigningKey},
+    sign, vote_subject,
 };
 use nkeys::KeyPair;
 use serde_json::{Value, json};
@@ -59,6 +61,17 @@ fn decided(human: &KeyPair, request: &Stored, verdict: &str, second: i64) -> Sto
     decision.key = Some(human.public_key());
     decision.sig = Some(sig.as_str().to_owned());
     decision
+}
+
+/// A log by which these keys, and no others, may decide.
+fn log_of(keys: &[(&KeyPair, &str)]) -> Realm {
+    let realm = REALM.parse().unwrap();
+    let keys = keys.iter().map(|(pair, role)| {
+        let operator = PublicKey::of(pair).unwrap();
+        let record = SigningKey::of_pair(pair, &realm, &operator, role, None).unwrap();
+        SigningKey::read(&record).unwrap()
+    });
+    Realm::of_anybody(realm, keys.collect::<Vec<_>>())
 }
 
 fn line(at: i64, what: Event) -> Line {
@@ -134,12 +147,6 @@ fn sound(human: &KeyPair) -> Facts {
         ),
         line(2_000, Event::Ended),
     ];
-    let enrolment: Enrolment = serde_json::from_value(json!({
-        "nats_url": "nats://127.0.0.1:1", "workspace": "acme", "agent": "bot", "nkey_seed": "none",
-        "inbox_prefix": "_INBOX", "realm": REALM,
-        "trusted_keys": [{"key": human.public_key(), "name": "Ada", "role": "human"}],
-    }))
-    .unwrap();
     let mut streams = Streams::default();
     streams.requests.insert(key(), request);
     streams.decisions.insert(key(), decision);
@@ -165,7 +172,7 @@ fn sound(human: &KeyPair) -> Facts {
                 by_command: false,
             },
         )],
-        enrolment,
+        log: log_of(&[(human, "human")]),
         odd_ends: Vec::new(),
         console_restarts: 0,
     }
@@ -196,17 +203,14 @@ fn of_two(facts: &mut Facts, human: &KeyPair) {
     let key: RequestKey = NAME.parse().unwrap();
     let realm = REALM.parse().unwrap();
     let other = KeyPair::new_user();
-    let trusted = &mut facts.enrolment.trusted_keys;
-    let mut grace = trusted[0].clone();
-    grace.key = other.public_key().parse().unwrap();
-    trusted.push(grace);
+    facts.log = log_of(&[(human, "human"), (&other, "human")]);
     let mut request = facts.streams.requests[NAME].clone();
     let mut body: Value = serde_json::from_slice(&request.payload).unwrap();
     body["approvals_required"] = json!(2);
     request.payload = serde_json::to_vec(&body).unwrap();
     let mut attached = Vec::new();
     for voter in [human, &other] {
-        let public: PublicKey = voter.public_key().parse().unwrap();
+        let public: Signer = voter.public_key().parse().unwrap();
         let vote = stored(
             &json!({
                 "v": 1, "vote_id": ID, "verdict": "approve",
@@ -262,11 +266,7 @@ fn by_itself(facts: &mut Facts, second: i64, origin: &str, (id, version): (&str,
     let key: RequestKey = NAME.parse().unwrap();
     let realm = REALM.parse().unwrap();
     let auto = KeyPair::new_user();
-    let trusted = &mut facts.enrolment.trusted_keys;
-    let mut console = trusted[0].clone();
-    console.key = auto.public_key().parse().unwrap();
-    console.role = KeyRole::Auto;
-    trusted.push(console);
+    facts.log = log_of(&[(&auto, "auto")]);
     let mut decision = facts.streams.decisions[NAME].clone();
     let mut body: Value = serde_json::from_slice(&decision.payload).unwrap();
     body["origin"] = json!(origin);
@@ -396,7 +396,7 @@ const CHANGES: [(&str, Change); 22] = [
         },
     ),
     ("every decision on the bus verifies", |facts, _| {
-        facts.enrolment.trusted_keys.clear();
+        facts.log = log_of(&[]);
     }),
     (
         "votes on the bus = votes in every console",
@@ -415,7 +415,7 @@ const CHANGES: [(&str, Change); 22] = [
     ),
     ("every decision on the bus verifies", |facts, human| {
         of_two(facts, human);
-        facts.enrolment.trusted_keys.pop();
+        facts.log = log_of(&[(human, "human")]);
     }),
     // Panic had been on for five seconds.
     (UNDER_PANIC_OR_PAUSE, |facts, _| {

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 
 use countersign_wire::{
-    AgentControl, AgentInfo, AgentKey, Credential, Hello, HelloFault, hello_subject, looks_like,
-    pointer, read_definition, read_hello,
+    AgentInfo, AgentKey, Credential, Hello, HelloFault, hello_subject, looks_like, pointer,
+    read_definition, read_hello,
 };
 use serde_json::Value;
 
 use super::gates::Gate;
 use crate::Fault;
-use crate::domain::stall::ALIVE_MS;
+pub use crate::domain::facts::{AgentReport, Instance, Presence, ToolReport};
 use crate::domain::{StrictFault, Timestamp, strict_faults};
 use crate::policy::setup::read_schema;
 use crate::runtime::App;
@@ -24,132 +24,6 @@ use crate::store::typed_targets::{self, TypedTargetRow};
 
 /// Mistakes in a declaration of setup keys that are listed one by one.
 const SETUP_FAULTS: usize = 20;
-
-/// Whether an agent is there, by the server's time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
-    /// Heard within [`ALIVE_MS`].
-    Live,
-    /// Heard before.
-    Silent,
-    /// Enrolled, or known from its requests only.
-    Unheard,
-}
-
-impl Presence {
-    fn of(last_seen: Option<i64>, now: Timestamp) -> Self {
-        match last_seen {
-            Some(at) if now.since_ms(Timestamp(at)) < ALIVE_MS => Self::Live,
-            Some(_) => Self::Silent,
-            None => Self::Unheard,
-        }
-    }
-
-    /// As the command line names it.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Silent => "silent",
-            Self::Unheard => "unheard",
-        }
-    }
-}
-
-/// One running copy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instance {
-    /// The agent's own word; empty for a copy that gives none.
-    pub id: String,
-    /// When it was first heard.
-    pub first_seen: Timestamp,
-    /// When it was last heard.
-    pub last_seen: Timestamp,
-    /// Heard within [`ALIVE_MS`].
-    pub live: bool,
-}
-
-/// A tool as its agent describes it. All texts are the agent's.
-#[derive(Debug, Clone, Default)]
-pub struct ToolReport {
-    /// Its name.
-    pub name: String,
-    /// The agent's words about it.
-    pub description: Option<String>,
-    /// The agent's word.
-    pub risk: Option<String>,
-    /// The agent's word.
-    pub origin: Option<String>,
-    /// False when it runs at the model's provider: no person can be asked first.
-    pub gated: bool,
-    /// Whether the last hello lists it.
-    pub listed: bool,
-    /// Whether an earlier hello listed it, and the last one lists other tools without it.
-    pub unlisted: bool,
-    /// Whether the model must keep to the schema.
-    pub strict: bool,
-    /// Where a strict tool's schema is not strict; paths point into the hello.
-    pub strict_faults: Vec<StrictFault>,
-    /// Another tool of this agent that it could be mistaken for.
-    pub looks_like: Option<String>,
-    /// Digest of its definition; none when no hello has given one.
-    pub digest: Option<String>,
-    /// Since when it reads so.
-    pub changed_at: Option<Timestamp>,
-    /// Digest of the definition in force when a person last approved a call.
-    pub approved_digest: Option<String>,
-    /// When that was.
-    pub approved_at: Option<Timestamp>,
-    /// Its definition has changed since a person last approved a call.
-    pub changed: bool,
-    /// The argument that an operator wants typed before a critical call of it; none is its name.
-    pub typed_target: Option<String>,
-    /// The definition now: JSON.
-    pub definition: Option<String>,
-    /// The approved one: JSON.
-    pub approved_definition: Option<String>,
-}
-
-/// One agent. All texts but its name are its own.
-#[derive(Debug, Clone)]
-pub struct AgentReport {
-    /// Workspace.
-    pub workspace: String,
-    /// Agent.
-    pub agent: String,
-    /// What it says it is.
-    pub info: Option<AgentInfo>,
-    /// Whether it is there.
-    pub presence: Presence,
-    /// When it was last heard.
-    pub last_seen: Option<Timestamp>,
-    /// When its last request was stored.
-    pub last_request: Option<Timestamp>,
-    /// Requests that wait.
-    pub waiting: i64,
-    /// Whether it has a login of this console.
-    pub enrolled: bool,
-    /// When its login was taken away.
-    pub revoked_at: Option<Timestamp>,
-    /// Paused or stopped, by whom and when.
-    pub control: Option<(AgentControl, String, Timestamp)>,
-    /// What the last probe found of the gate in front of it.
-    pub gate: Option<Gate>,
-    /// Its copies, those heard last first.
-    pub instances: Vec<Instance>,
-    /// Its tools, in the order of its hello; those that it no longer lists last.
-    pub tools: Vec<ToolReport>,
-    /// The states of its credentials.
-    pub credentials: Vec<Credential>,
-    /// Names of its skills.
-    pub skills: Vec<String>,
-    /// When its last readable hello was stored.
-    pub hello_at: Option<Timestamp>,
-    /// Why the hello after that one could not be read.
-    pub hello_fault: Option<String>,
-    /// What of the hello had to be left out.
-    pub faults: Vec<HelloFault>,
-}
 
 impl App {
     /// All agents that are enrolled, were heard or have asked, by name.

@@ -2,18 +2,16 @@
 //!
 //! What cannot be read of an agent's own words is skipped, so that the card still opens.
 
-use std::collections::BTreeSet;
-
 use countersign_wire::{AgentKey, ApprovalRequest};
 use serde_json::Value;
 
 use super::agents::credentials;
 use super::arrivals::{IGNORED, UNREADABLE};
-use super::listed_names::shown_name;
 use super::reports;
 use crate::Fault;
 use crate::domain::CallWarning;
 use crate::domain::cautions::{Described, changes, incomplete, outside_skill, through_gateway};
+use crate::domain::facts::{Marks, decider};
 use crate::runtime::App;
 use crate::store::re_asks::{self, EarlierCall};
 use crate::store::request_list::RequestSummary;
@@ -54,7 +52,7 @@ pub(super) fn of(
     if let Some(earlier) = &denied {
         found.push(CallWarning::DeniedBefore {
             request: name(earlier),
-            by: decider(earlier),
+            by: decider(earlier.decided_by.as_deref()).and_then(|by| by.name),
             reason: earlier.message.clone(),
             before_ms: line.stored_at - earlier.decided_at,
         });
@@ -68,7 +66,7 @@ pub(super) fn of(
         found.push(CallWarning::ReAsk {
             request: name(earlier),
             verdict: earlier.verdict.clone().unwrap_or_default(),
-            by: decider(earlier),
+            by: decider(earlier.decided_by.as_deref()).and_then(|by| by.name),
             before_ms: line.stored_at - earlier.decided_at,
         });
     }
@@ -96,17 +94,6 @@ pub(super) fn of(
     Ok((repeats, found))
 }
 
-/// What marks calls in a list, beside what they say themselves.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Marks {
-    /// Rows of calls that a person denied before.
-    pub denied: BTreeSet<i64>,
-    /// Rows of calls whose tool is described otherwise than when a person last approved one.
-    pub changed: BTreeSet<i64>,
-    /// Rows of calls that a second reader marked.
-    pub by_reader: BTreeSet<i64>,
-}
-
 impl App {
     /// The marks of these rows.
     pub async fn marks(&self, ids: &[i64]) -> Result<Marks, Fault> {
@@ -121,11 +108,4 @@ impl App {
         });
         Ok(read.await?)
     }
-}
-
-/// The name of who decided an earlier call.
-#[must_use]
-pub fn decider(earlier: &EarlierCall) -> Option<String> {
-    let by: Value = serde_json::from_str(earlier.decided_by.as_deref()?).ok()?;
-    shown_name(&by)
 }

@@ -12,13 +12,13 @@ use countersign_wire::{AgentControl, AgentKey, PolicyKey};
 
 pub(super) use self::value::ControlValue;
 use self::value::Setting;
-use super::listed_names::words;
 use super::policy_intake::{BucketEntry, Incoming, Taken};
 use super::policy_value::{self, Put, TRIES};
 use super::realm::{KeyStatus, TrustedKeys};
 use super::waiting_calls::{Trial, WaitingCall};
 use crate::Fault;
 use crate::domain::controls::Controls;
+use crate::domain::facts::names::signed_as;
 use crate::domain::{AlarmCode, Timestamp};
 use crate::runtime::{App, Role, Shared};
 use crate::store::agents_waiting;
@@ -72,7 +72,7 @@ fn stamp_of(payload: &[u8]) -> Timestamp {
 /// Who set it, by the list's name of the key.
 fn named(trusted: &TrustedKeys, row: &PolicyRow, by: &str) -> String {
     let listed = trusted.name(&row.signer);
-    listed.map_or_else(|| by.to_owned(), |listed| words(by, &listed))
+    listed.map_or_else(|| by.to_owned(), |listed| signed_as(by, &listed))
 }
 
 /// Takes a value over. None when it or a later one is known.

@@ -10,18 +10,10 @@ use serde_json::Value;
 
 use super::schema_cost::is_affordable;
 use crate::Fault;
+use crate::domain::facts::Misfit;
 
 /// Misfits that are listed at once.
 const MISFITS: usize = 20;
-
-/// A place that the schema does not allow as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Misfit {
-    /// JSON pointer; empty for the whole.
-    pub place: String,
-    /// Why, without the value.
-    pub why: String,
-}
 
 /// Where arguments differ from what a tool's schema allows, the first 20 places.
 #[must_use]

@@ -7,9 +7,11 @@ use crate::runtime::App;
 use crate::store::StoreError;
 use crate::store::feeds::{self, FeedNote};
 
-/// Writes it with its alarm and its row of the audit log.
-fn keep(writer: &WriterState, batch: &mut Tx<'_>, note: FeedNote) -> Result<(), StoreError> {
-    feeds::keep(batch.tx, &note, batch.now.0)?;
+/// Writes it with its alarm and its row of the audit log, if nobody changed the feed meanwhile.
+fn keep(writer: &WriterState, batch: &mut Tx<'_>, note: FeedNote) -> Result<bool, StoreError> {
+    if !feeds::keep(batch.tx, &note, batch.now.0)? {
+        return Ok(false);
+    }
     let console = writer.identity.auto_key().to_string();
     let code = AlarmCode::FeedFailing;
     match note.failing {
@@ -24,14 +26,15 @@ fn keep(writer: &WriterState, batch: &mut Tx<'_>, note: FeedNote) -> Result<(), 
         };
         batch.record(actor, "feed", note.feed, detail);
     }
-    Ok(())
+    Ok(true)
 }
 
-/// Hands it to the writer and waits until it is durable.
+/// Hands it to the writer and waits until it is durable. Returns false where the feed has been changed since it was read:
+/// then nothing is written.
 ///
 /// # Errors
 /// `ErrorCode::ReadOnly` when the store takes no writes.
-pub async fn note(app: &App, note: FeedNote) -> Result<(), Fault> {
+pub async fn note(app: &App, note: FeedNote) -> Result<bool, Fault> {
     app.ask(move |writer, batch| keep(writer, batch, note))
         .await
 }

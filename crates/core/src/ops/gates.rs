@@ -4,26 +4,10 @@ use countersign_wire::AgentKey;
 
 use super::writer_state::{Tx, WriterState};
 use crate::Fault;
-use crate::domain::{AlarmCode, Timestamp};
+use crate::domain::AlarmCode;
+pub use crate::domain::facts::Gate;
 use crate::runtime::App;
 use crate::store::{StoreError, agents};
-
-/// What is known of a gate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Gate {
-    /// When a probe last held.
-    pub held_at: Option<Timestamp>,
-    /// Why it is open; none while it holds.
-    pub open: Option<String>,
-}
-
-impl Gate {
-    /// None where nobody has looked.
-    pub(super) fn of(held_at: Option<i64>, open: Option<String>) -> Option<Self> {
-        let held_at = held_at.map(Timestamp);
-        (held_at.is_some() || open.is_some()).then_some(Self { held_at, open })
-    }
-}
 
 /// Keeps it. An open gate is an alarm until it holds again.
 fn keep(

@@ -92,7 +92,7 @@ pub(super) fn look(
     agent: &AgentKey,
     request: &ApprovalRequest,
 ) -> Result<Found, StoreError> {
-    let Some(call) = call_of(request) else {
+    let Some(call) = call_of(request, now) else {
         return Ok(Found {
             findings: Vec::new(),
             effect: None,
@@ -111,7 +111,7 @@ pub(super) fn stops(
     batch: &mut Tx<'_>,
     parsed: &ParsedRequest,
 ) -> Result<Vec<Stop>, StoreError> {
-    let Some(call) = call_of(&parsed.request) else {
+    let Some(call) = call_of(&parsed.request, batch.now) else {
         return Ok(Vec::new());
     };
     let tool = tool_of(&parsed.key.agent_key(), &call);
@@ -120,8 +120,9 @@ pub(super) fn stops(
     Ok(stops_of(&examine(&call, past), &parsed.request))
 }
 
-fn call_of(request: &ApprovalRequest) -> Option<Call<'_>> {
+fn call_of(request: &ApprovalRequest, now: Timestamp) -> Option<Call<'_>> {
     let mut call = Call::of(request)?;
+    call.today = Some(past::day_of(now.0));
     call.hides = is_secret_key;
     Some(call)
 }

@@ -6,29 +6,10 @@ use countersign_wire::{PublicKey, json_value};
 use serde_json::{Value, json};
 
 use super::realm::TrustedKeys;
+use crate::domain::facts::names::LISTED;
 use crate::runtime::App;
 use crate::store::re_asks::EarlierCall;
 use crate::store::request_list::RequestSummary;
-
-const LISTED: &str = "listed_name";
-
-/// The name of who decided, for a person: the list's, with the one that was signed where it differs. Not escaped.
-#[must_use]
-pub fn shown_name(decided_by: &Value) -> Option<String> {
-    let word = |name: &str| decided_by.get(name).and_then(Value::as_str);
-    match (word("name"), word(LISTED)) {
-        (Some(signed), Some(listed)) => Some(words(signed, listed)),
-        (name, listed) => listed.or(name).map(str::to_owned),
-    }
-}
-
-/// `bea`, or `bea (signed as zoe)`.
-pub(super) fn words(signed: &str, listed: &str) -> String {
-    match signed == listed {
-        true => listed.to_owned(),
-        false => format!("{listed} (signed as {signed})"),
-    }
-}
 
 /// What a decision says of who gave it, with the list's name of the key as `listed_name`.
 fn with_listed(trusted: &TrustedKeys, decided_by: &str) -> Option<String> {
@@ -76,26 +57,5 @@ impl App {
             earlier.decided_by = with_listed(&self.inner.shared.trusted, by);
         }
         earlier
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_the_list_does_not_have_for_the_key_is_told_beside_the_one_that_it_has() {
-        for (by, shown) in [
-            (
-                json!({"name": "zoe", "listed_name": "bea"}),
-                Some("bea (signed as zoe)"),
-            ),
-            (json!({"name": "bea", "listed_name": "bea"}), Some("bea")),
-            (json!({"name": "bea"}), Some("bea")),
-            (json!({"listed_name": "bea"}), Some("bea")),
-            (json!({"name": 7}), None),
-        ] {
-            assert_eq!(shown_name(&by).as_deref(), shown, "{by}");
-        }
     }
 }

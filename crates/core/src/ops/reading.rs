@@ -9,109 +9,47 @@ use serde_json::Value;
 use super::cautions;
 use super::votes::shown::{self, ShownVote};
 use crate::Fault;
+use crate::domain::facts::{EarlierCall, Outgoing, RequestDetails, RequestSummary};
 use crate::domain::history::{Cursor, HistoryFilter, Sort};
-use crate::domain::{CallWarning, State, Timestamp};
+use crate::domain::{CallWarning, State};
 use crate::runtime::App;
-use crate::store::alarms::Alarm;
-use crate::store::decisions::StoredDecision;
 use crate::store::history::{self, Count, Page};
 use crate::store::history_sorted::{SortedPage, sorted_page};
 use crate::store::outbox::OutboxRow;
-use crate::store::quarantine::{self, Contradicting};
-use crate::store::re_asks::{self, EarlierCall};
-use crate::store::receipts::StoredReceipt;
-use crate::store::request_list::{self, Filter, RequestSummary};
+use crate::store::request_list::{self, Filter};
 use crate::store::{
-    Connection, StoreError, alarms, audit, decisions, looked, outbox, policy_versions, receipts,
-    retention, typed_targets,
+    Connection, StoreError, alarms, audit, decisions, looked, outbox, policy_versions, quarantine,
+    re_asks, receipts, retention, typed_targets,
 };
 
 /// How long a reader waits for what an agent said when it withdrew.
 const REASON_LIMIT: Duration = Duration::from_secs(1);
-
-/// One request with everything that is known of it.
-#[derive(Debug, Clone)]
-pub struct RequestDetails {
-    /// The request and what became of it; with its payload.
-    pub line: RequestSummary,
-    /// The decision on the stream.
-    pub decision: Option<StoredDecision>,
-    /// Another one on the stream than this console knew when the bus lost its streams: the one that agents read.
-    pub contradicting: Option<Contradicting>,
-    /// What this console has in its outbox for it.
-    pub outgoing: Option<OutboxRow>,
-    /// What the agent reported.
-    pub receipts: Vec<StoredReceipt>,
-    /// What a person must look at about it: a stalled delivery, an execution that nobody approved.
-    pub alarms: Vec<Alarm>,
-    /// The votes of several operators, as far as they may be shown.
-    pub votes: Vec<ShownVote>,
-    /// The name of the rule that decided, in the set that was in force; none where that is not kept here.
-    pub rule_name: Option<String>,
-    /// The same call, decided before this one was asked.
-    pub repeats: Option<EarlierCall>,
-    /// What else a person should know of the call.
-    pub cautions: Vec<CallWarning>,
-    /// The argument that an operator wants typed before a critical call of this tool; none is the tool's name.
-    pub typed_target: Option<String>,
-    /// When retention took the payload away, and the digest that it had; none while it is here.
-    pub removed: Option<(Timestamp, String)>,
-    /// How a person looked at it before deciding it here, JSON `{via, front_ms, to_end, shown}`.
-    pub looked: Option<String>,
-}
-
-impl RequestDetails {
-    /// What was decided: the payload on the stream, or of this console where it is queued.
-    #[must_use]
-    pub fn given(&self) -> Option<&[u8]> {
-        let queued = (self.line.state == State::Queued.as_str())
-            .then_some(self.outgoing.as_ref())
-            .flatten();
-        let current = self.decision.as_ref().map(|current| &current.payload);
-        current
-            .or(queued.map(|queued| &queued.payload))
-            .map(Vec::as_slice)
-    }
-
-    fn with_rule_name(mut self, sqlite: &Connection) -> Result<Self, StoreError> {
-        let (Some(id), Some("rule")) = (&self.line.rule_id, self.line.origin.as_deref()) else {
-            return Ok(self);
-        };
-        let given: Value = self.given().and_then(json_value).unwrap_or_default();
-        if let Some(digest) = given["policy_digest"].as_str()
-            && let Some(set) = policy_versions::body(sqlite, digest)?
-        {
-            let set: Value = json_value(&set).unwrap_or_default();
-            let rules = set["rules"].as_array().map_or(&[][..], Vec::as_slice);
-            let rule = rules.iter().find(|rule| rule["id"] == id.as_str());
-            self.rule_name = rule.and_then(|rule| Some(rule["name"].as_str()?.to_owned()));
-        }
-        Ok(self)
-    }
-}
 
 impl App {
     /// What waits, earliest deadline first, without payloads. Empty until everything on the bus is
     /// known.
     pub async fn inbox(&self, filter: &Filter) -> Result<Vec<RequestSummary>, Fault> {
         let mut rows = Vec::new();
-        self.read_inbox(filter, false, |row| rows.push(row)).await?;
+        self.read_inbox(filter, None, false, |row| rows.push(row))
+            .await?;
         Ok(rows)
     }
 
-    /// The same with payloads, one line at a time: of a hundred thousand only what `each` keeps stays
-    /// in memory.
+    /// The same with payloads, all or so many of them, one line at a time: of a hundred thousand only what `each`
+    /// keeps stays in memory.
     pub async fn inbox_payloads(
         &self,
         filter: &Filter,
+        most: Option<i64>,
         each: impl FnMut(RequestSummary),
     ) -> Result<(), Fault> {
-        self.read_inbox(filter, true, each).await
+        self.read_inbox(filter, most, true, each).await
     }
 
     async fn read_inbox(
         &self,
         filter: &Filter,
+        most: Option<i64>,
         with_raw: bool,
         mut each: impl FnMut(RequestSummary),
     ) -> Result<(), Fault> {
@@ -119,7 +57,7 @@ impl App {
             return Ok(());
         }
         let each = |line| each(self.with_votes(line));
-        Ok(request_list::inbox(self.reader(), filter, with_raw, each).await?)
+        Ok(request_list::inbox(self.reader(), filter, most, with_raw, each).await?)
     }
 
     /// Every request, newest first, at most `limit` from the one before `before` on.
@@ -290,6 +228,15 @@ fn find(sqlite: &Connection, id: &str) -> Result<Result<RequestSummary, Fault>, 
     Ok(found.pop().ok_or_else(unknown))
 }
 
+fn outgoing(row: OutboxRow) -> Outgoing {
+    Outgoing {
+        payload: row.payload,
+        release_at: row.release_at,
+        last_error: row.last_error,
+        state: row.state,
+    }
+}
+
 /// Everything else that is known of a request.
 fn details(
     sqlite: &Connection,
@@ -313,11 +260,11 @@ fn details(
         true => retention::removed(sqlite, line.id)?,
         false => None,
     };
-    RequestDetails {
+    let details = RequestDetails {
         repeats,
         cautions,
         votes,
-        outgoing: outbox::of_request(sqlite, line.id)?,
+        outgoing: outbox::of_request(sqlite, line.id)?.map(outgoing),
         looked: looked::of_request(sqlite, line.id)?,
         line,
         decision,
@@ -327,6 +274,25 @@ fn details(
         typed_target,
         removed,
         rule_name: None,
+    };
+    with_rule_name(details, sqlite)
+}
+
+fn with_rule_name(
+    mut details: RequestDetails,
+    sqlite: &Connection,
+) -> Result<RequestDetails, StoreError> {
+    let (Some(id), Some("rule")) = (&details.line.rule_id, details.line.origin.as_deref()) else {
+        return Ok(details);
+    };
+    let given: Value = details.given().and_then(json_value).unwrap_or_default();
+    if let Some(digest) = given["policy_digest"].as_str()
+        && let Some(set) = policy_versions::body(sqlite, digest)?
+    {
+        let set: Value = json_value(&set).unwrap_or_default();
+        let rules = set["rules"].as_array().map_or(&[][..], Vec::as_slice);
+        let rule = rules.iter().find(|rule| rule["id"] == id.as_str());
+        details.rule_name = rule.and_then(|rule| Some(rule["name"].as_str()?.to_owned()));
     }
-    .with_rule_name(sqlite)
+    Ok(details)
 }

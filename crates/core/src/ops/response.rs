@@ -3,9 +3,10 @@
 use countersign_wire::{ApprovalRequest, RequestKind, Response};
 use serde_json::Value;
 
-use super::edited::{Misfit, first_misfits};
+use super::edited::first_misfits;
 use super::schema_cost::is_affordable;
 use crate::Fault;
+use crate::domain::facts::Misfit;
 
 /// Where an answer differs from what a form's schema asks for, formats included, the first 20 places.
 pub fn misfits(schema: &Value, content: &Value) -> Result<Vec<Misfit>, Fault> {

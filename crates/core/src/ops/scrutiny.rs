@@ -7,13 +7,15 @@ mod tests;
 
 use countersign_redaction::is_secret_key;
 use countersign_scrutiny::{Call, Past, differs, effect, nearest, shares, written};
-pub use countersign_scrutiny::{Code, Difference, Finding, Weight};
+pub use countersign_scrutiny::{
+    Code, Compared, Denied, Difference, Finding, Scrutiny, Weight, findings_of,
+};
 use countersign_wire::{ApprovalRequest, json_value};
 use serde_json::Value;
 
-use super::listed_names::shown_name;
 use super::tool_record::call_of;
 use crate::Fault;
+use crate::domain::facts::decider;
 use crate::policy::Stop;
 use crate::runtime::App;
 use crate::store::findings;
@@ -26,44 +28,6 @@ pub(super) const APPROVED_MS: i64 = 180 * 86_400_000;
 pub(super) const DENIED_MS: i64 = 90 * 86_400_000;
 /// The most calls of the past that are read.
 pub(super) const MOST: i64 = 200;
-
-/// What the console says of a call beside its findings.
-#[derive(Debug, Default)]
-pub struct Scrutiny {
-    /// What will happen, where the console can be sure.
-    pub effect: Option<String>,
-    /// The nearest call that a person approved.
-    pub compared: Option<Compared>,
-    /// The newest call like it that a person denied.
-    pub denied: Option<Denied>,
-}
-
-/// A call that a person denied: the same, or one that shares more of whom and what it is about than the nearest
-/// approved one.
-#[derive(Debug)]
-pub struct Denied {
-    /// The earlier call.
-    pub request_id: String,
-    /// When it was denied, ms.
-    pub at: i64,
-    /// Who denied it.
-    pub by: Option<String>,
-    /// What the person wrote.
-    pub why: Option<String>,
-}
-
-/// A call with the nearest one that a person approved.
-#[derive(Debug)]
-pub struct Compared {
-    /// The earlier call.
-    pub request_id: String,
-    /// When it was approved, ms.
-    pub at: i64,
-    /// Who approved it.
-    pub by: Option<String>,
-    /// In the order of the arguments.
-    pub differs: Vec<Difference>,
-}
 
 impl App {
     /// What will happen, and the nearest call that a person approved before this one was decided; none for what is no
@@ -119,12 +83,6 @@ impl App {
     pub async fn stopped_by_findings(&self) -> Result<i64, Fault> {
         Ok(findings::stopped(self.reader()).await?)
     }
-}
-
-/// What was found in a request, the strongest first; none while it was not looked at, and where another console decided.
-#[must_use]
-pub fn findings_of(line: &RequestSummary) -> Option<Vec<Finding>> {
-    serde_json::from_str(line.findings.as_deref()?).ok()
 }
 
 /// Findings as they are stored; none where they are not made.
@@ -201,6 +159,5 @@ pub(super) fn ran(one: &PersonDecided) -> Option<Value> {
 
 /// The name of the person.
 pub(super) fn person(one: &PersonDecided) -> Option<String> {
-    let by: Value = serde_json::from_str(one.decided_by.as_deref()?).ok()?;
-    shown_name(&by)
+    decider(one.decided_by.as_deref())?.name
 }

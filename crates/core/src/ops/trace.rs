@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use countersign_wire::ErrorCode;
 
 use crate::Fault;
-use crate::domain::trace::{Bar, TreeRow, call_tree, covered_ms};
+pub use crate::domain::facts::{Entry, Trace};
+use crate::domain::trace::{Bar, call_tree, covered_ms};
 use crate::runtime::App;
 use crate::store::spans::{self, GateRow, SpanRow};
 
@@ -15,34 +16,6 @@ use crate::store::spans::{self, GateRow, SpanRow};
 pub const SPANS: i64 = 20_000;
 /// Requests read of one trace at most, oldest first.
 pub const GATES: i64 = 2_000;
-
-/// A trace as far as this console knows it.
-#[derive(Debug, Clone)]
-pub struct Trace {
-    /// The agents' trace id.
-    pub trace_id: String,
-    /// What happened, each parent before its children.
-    pub entries: Vec<Entry>,
-    /// More spans or requests are known than are read.
-    pub truncated: bool,
-    /// From the first start to the last end, ms; agents' clocks, and the server's for requests.
-    pub duration_ms: i64,
-    /// How much of it something waited for a decision, ms; overlapping waits count once.
-    pub waiting_ms: i64,
-}
-
-/// One line of the tree.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// The span; none for a request without one.
-    pub span: Option<SpanRow>,
-    /// The request that it waited for.
-    pub gate: Option<GateRow>,
-    /// Its place in the tree.
-    pub place: TreeRow,
-    /// How long it waited for its decision, ms.
-    pub waiting_ms: Option<i64>,
-}
 
 impl App {
     /// The trace with this id, or the one of a request (`ID` or `WS/AGENT/ID`). The full name of a request is never

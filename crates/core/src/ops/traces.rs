@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 
 use crate::Fault;
+pub use crate::domain::facts::TraceLine;
 use crate::runtime::App;
 use crate::store::span_bodies::{self, WholeSpan};
-use crate::store::traces::{self, LOOKED_AT, TraceFigures};
+use crate::store::traces::{self, LOOKED_AT};
 
 /// A page of traces.
 #[derive(Debug, Clone)]
@@ -14,17 +15,6 @@ pub struct Traces {
     pub lines: Vec<TraceLine>,
     /// What [`App::traces`] takes for the next page; none at the end.
     pub next: Option<i64>,
-}
-
-/// A trace in the list.
-#[derive(Debug, Clone)]
-pub struct TraceLine {
-    /// Its row, which [`App::trace_of_row`] takes.
-    pub row: i64,
-    /// What is said of it.
-    pub figures: TraceFigures,
-    /// It has more spans than were looked at for the figures.
-    pub longer: bool,
 }
 
 impl App {

@@ -289,3 +289,37 @@ fn a_path_is_used_once_also_in_another_spelling() {
         .collect();
     assert!(of(&many).unwrap_err().why.contains("16 feeds"));
 }
+
+#[test]
+fn no_fault_repeats_an_address_that_may_be_a_secret() {
+    for section in [
+        format!("{HOOK}url = \"https://a.b\"\nretry_s = \"https://s3cret.example/t?k=1\""),
+        format!("{HOOK}url = [\n\"https://s3cret.example/t?k=1\",\n7]"),
+        format!("{HOOK}url = \"https://a.b\"\nretry_s = [\n\"https://s3cret.example/t?k=1\"]"),
+        format!("{HOOK}url = https://s3cret.example/t?k=1"),
+    ] {
+        let fault = of(&section).unwrap_err();
+        assert!(!fault.why.contains("s3cret"), "{fault}");
+    }
+}
+
+#[test]
+fn what_its_files_hold_is_a_setting_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    };
+    let section = format!("{HOOK}url_file = \"url\"\nheaders_file = \"headers\"");
+    let digest = || read(&section, folder.path()).unwrap().remove(0).digest;
+    put("url", "https://a.example/s3cret");
+    put("headers", "Authorization: Basic YTpi");
+    let first = digest();
+    assert_eq!(digest(), first);
+    put("url", "https://b.example/s3cret");
+    let second = digest();
+    assert_ne!(second, first);
+    put("headers", "Authorization: Basic YTpj");
+    assert_ne!(digest(), second);
+}

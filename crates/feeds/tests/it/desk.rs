@@ -32,6 +32,8 @@ struct Inner {
     now: AtomicI64,
     changed: Notify,
     is_read_only: AtomicBool,
+    is_held: AtomicBool,
+    waits: AtomicBool,
     pub(crate) caught_up: AtomicBool,
     notes: Mutex<Vec<FeedNote>>,
 }
@@ -52,6 +54,8 @@ impl TestDesk {
             now: AtomicI64::new(BEGIN),
             changed: Notify::new(),
             is_read_only: AtomicBool::new(false),
+            is_held: AtomicBool::new(false),
+            waits: AtomicBool::new(false),
             caught_up: AtomicBool::new(true),
             notes: Mutex::default(),
         }));
@@ -94,6 +98,17 @@ impl TestDesk {
     pub(crate) fn pass(&self, ms: i64) {
         self.0.now.fetch_add(ms, Ordering::SeqCst);
         self.0.changed.notify_one();
+    }
+
+    /// Whoever asks for the time waits, as on a machine that is busy; returns once a feed does.
+    pub(crate) async fn hold(&self) {
+        self.0.is_held.store(true, Ordering::SeqCst);
+        until(async || self.0.waits.load(Ordering::SeqCst)).await;
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.0.waits.store(false, Ordering::SeqCst);
+        self.0.is_held.store(false, Ordering::SeqCst);
     }
 
     pub(crate) fn takes_no_writes(&self, on: bool) {
@@ -145,6 +160,15 @@ impl TestDesk {
         assert!(self.note(note).await);
     }
 
+    /// Returns whether it was written: nobody had changed the feed meanwhile.
+    pub(crate) async fn kept_note(&self, note: &FeedNote) -> bool {
+        let mut writer = self.0.writer.lock().await;
+        let tx = writer.begin().unwrap();
+        let written = keep(&tx, note, self.now()).unwrap();
+        tx.commit().unwrap();
+        written
+    }
+
     pub(crate) async fn start(&self, settings: &str) -> Running {
         let feeds = self.feeds(settings);
         assert!(begin(self, &feeds).await.unwrap());
@@ -184,6 +208,14 @@ impl Running {
 
 impl Desk for TestDesk {
     fn now(&self) -> i64 {
+        if self.0.is_held.load(Ordering::SeqCst) {
+            self.0.waits.store(true, Ordering::SeqCst);
+            tokio::task::block_in_place(|| {
+                while self.0.is_held.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+            });
+        }
         self.0.now.load(Ordering::SeqCst)
     }
 
@@ -211,13 +243,9 @@ impl Desk for TestDesk {
         if self.0.is_read_only.load(Ordering::SeqCst) {
             return false;
         }
-        {
-            let mut writer = self.0.writer.lock().await;
-            let tx = writer.begin().unwrap();
-            keep(&tx, &note, self.now()).unwrap();
-            tx.commit().unwrap();
+        if self.kept_note(&note).await {
+            self.0.notes.lock().await.push(note);
         }
-        self.0.notes.lock().await.push(note);
         true
     }
 }

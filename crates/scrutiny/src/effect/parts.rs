@@ -16,7 +16,7 @@ pub(super) fn under(leaf: &Leaf<'_>, names: &str) -> bool {
 
 /// The first value with one of these names that is not empty, as a person reads it; earlier names count first.
 pub(super) fn first(call: &Call<'_>, names: &str) -> Option<String> {
-    let text = |leaf: &Leaf<'_>| match leaf.value {
+    let text = |leaf: &Leaf<'_>| match leaf.value.as_ref() {
         Value::String(text) if !text.trim().is_empty() => Some(shown(text.trim())),
         Value::Number(number) => Some(number.to_string()),
         _ => None,

@@ -1,11 +1,12 @@
 //! Payments.
 
-use crate::amounts::{self, with_unit, written};
+use crate::amounts;
 use crate::call::Call;
 use crate::facts::Kind;
 use crate::past::Past;
 use crate::role::{Role, role};
 use crate::shown::shown;
+use crate::written::{with_unit, written};
 
 /// "Pays 12,490.00 EUR to Hallberg Maschinen GmbH; the largest before was 2,310.00": to the same payee, else to all.
 pub(super) fn payment(call: &Call<'_>, past: &Past) -> Option<String> {

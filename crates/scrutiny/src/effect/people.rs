@@ -20,8 +20,7 @@ fn hosts(call: &Call<'_>, names: &str) -> Option<BTreeMap<String, usize>> {
                 .iter()
                 .for_each(|mail| *found.entry(mail.host.clone()).or_default() += 1),
             _ if leaf.text().is_none_or(str::is_empty) => {}
-            _ if leaf.inside.is_some() && leaf.named("name display_name type kind role status") => {
-            }
+            _ if leaf.named("name display_name type kind role status") => {}
             _ => return None,
         }
     }

@@ -17,7 +17,7 @@ pub(crate) use read::{Sql, read};
 pub(crate) use statement::{Act, acts};
 
 /// The SQL of a call: texts named for it that begin as SQL does.
-pub(crate) fn texts<'l, 'a>(call: &'l Call<'a>) -> impl Iterator<Item = (&'l Leaf<'a>, &'a str)> {
+pub(crate) fn texts<'l, 'a>(call: &'l Call<'a>) -> impl Iterator<Item = (&'l Leaf<'a>, &'l str)> {
     call.leaves
         .iter()
         .filter(|leaf| is_sql_name(leaf))

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use async_nats::HeaderMap;
 use countersign_core::bus::Credentials;
+use countersign_core::domain::facts::{Alarm, RequestSummary};
 use countersign_core::ops::DecideCommand;
-use countersign_core::store::alarms::Alarm;
-use countersign_core::store::request_list::{Filter, RequestSummary};
+use countersign_core::store::request_list::Filter;
 use countersign_core::{App, Options};
 use countersign_testkit::TempData;
 use countersign_wire::{AgentKey, Enrolment, RequestKey, Verdict, args_digest};

@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::Fault;
+use countersign_core::domain::facts::RequestSummary;
 use countersign_core::ops::regrets::{Denied, Regretted, Regretting, Suspended};
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::policy::Enabled;
-use countersign_core::store::request_list::RequestSummary;
 use countersign_testkit::TempData;
 use countersign_wire::{AgentControl, AgentKey, ErrorCode, Risk, Verdict};
 use serde_json::json;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use countersign_core::App;
 use countersign_core::domain::StallLimits;
-use countersign_core::store::alarms::Alarm;
+use countersign_core::domain::facts::Alarm;
 use countersign_testkit::TempData;
 use countersign_wire::Verdict;
 use serde_json::json;

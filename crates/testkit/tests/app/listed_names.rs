@@ -1,6 +1,6 @@
 //! Who decided, by the name that the realm's list has for the key.
 
-use countersign_core::ops::listed_names::shown_name;
+use countersign_core::domain::facts::decider;
 use countersign_testkit::TempData;
 use countersign_wire::{AgentControl, Verdict};
 use serde_json::Value;
@@ -27,8 +27,9 @@ async fn who_signs_under_a_colleagues_name_is_told_by_the_name_on_the_list() {
     bea.decide(deny).await.unwrap();
     for app in [&bea, &desk.app] {
         let line = in_state(app, "r1", "decided").await;
+        let decided = decider(line.decided_by.as_deref()).unwrap();
+        assert_eq!(decided.name.as_deref(), Some("Bea (signed as Ada)"));
         let by: Value = serde_json::from_str(&line.decided_by.unwrap()).unwrap();
-        assert_eq!(shown_name(&by).as_deref(), Some("Bea (signed as Ada)"));
         assert_eq!(
             (&by["name"], &by["listed_name"]),
             (&"Ada".into(), &"Bea".into())

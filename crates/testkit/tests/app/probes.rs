@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::facts::RequestSummary;
 use countersign_core::domain::history::{HistoryFilter, Sort, SortBy};
-use countersign_core::store::request_list::RequestSummary;
 use countersign_core::{App, Options};
 use countersign_testkit::{PlainServer, TempData};
 use countersign_wire::args_digest;

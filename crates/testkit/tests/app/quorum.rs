@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use countersign_core::App;
+use countersign_core::domain::facts::Approvals;
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::ops::verdicts::Decided;
-use countersign_core::ops::votes::shown::Approvals;
 use countersign_core::policy::{Enabled, read_file};
 use countersign_testkit::TempData;
 use countersign_wire::{Verdict, WorkspaceName};

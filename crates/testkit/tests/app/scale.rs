@@ -51,7 +51,7 @@ async fn a_hundred_thousand_waiting_requests_are_listed_right_and_fit_into_memor
     let app = App::start(raised(&data)).await.unwrap();
     caught_up(&app).await;
     let (mut count, mut last) = (0, i64::MIN);
-    app.inbox_payloads(&Filter::default(), |row| {
+    app.inbox_payloads(&Filter::default(), None, |row| {
         assert!(row.deadline_at > last && !row.raw.is_empty());
         last = row.deadline_at;
         count += 1;

@@ -1,7 +1,7 @@
 use countersign_core::App;
+use countersign_core::domain::facts::{Approvals, ShownVote};
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::verdicts::Decided;
-use countersign_core::ops::votes::shown::{Approvals, ShownVote};
 use countersign_testkit::TempData;
 use countersign_wire::{RequestKey, Verdict, args_digest};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use super::table::Goal;
 
 /// The figure's name, what the table calls it, and its goal.
-pub(super) const ROWS: [(&str, &str, Goal); 47] = [
+pub(super) const ROWS: [(&str, &str, Goal); 53] = [
     (
         "accepted_one_per_s",
         "accepted /s, one agent, each awaited",
@@ -48,6 +48,32 @@ pub(super) const ROWS: [(&str, &str, Goal); 47] = [
         "decision_p99_ms",
         "decision to agent, p99 ms",
         Goal::Within(Some(10.0)),
+    ),
+    (
+        "reader_accepted_many_per_s",
+        "with a second reader: accepted /s",
+        Goal::None,
+    ),
+    (
+        "reader_listed_many_per_s",
+        "… listed /s, of those",
+        Goal::None,
+    ),
+    (
+        "reader_end_to_end_per_s",
+        "… end to end /s, 1,000 in flight",
+        Goal::None,
+    ),
+    ("reader_by_rule_per_s", "… approved by a rule", Goal::None),
+    (
+        "reader_listed_p99_ms",
+        "… request to listed, p99 ms",
+        Goal::None,
+    ),
+    (
+        "reader_decision_p99_ms",
+        "… decision to agent, p99 ms",
+        Goal::None,
     ),
     (
         "hook_p50_ms",

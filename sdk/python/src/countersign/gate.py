@@ -291,10 +291,15 @@ class Gate:
 
     def _on_reconnect(self) -> None:
         self._asking.look_again()
-        refreshing = asyncio.create_task(self._looks.refresh())
+        refreshing = asyncio.create_task(self._read_on())
         self._background.add(refreshing)
         refreshing.add_done_callback(self._background.discard)
         self._presence.reconnected()
+
+    async def _read_on(self) -> None:
+        # What forbids it is said to whoever asks next.
+        with contextlib.suppress(CountersignError):
+            await self._looks.refresh()
 
     def _receipt_letter(self, decision: Decision, stage: Stage, **details: Unpack[ReceiptDetails]) -> Letter | None:
         """Safe to call from any thread."""

@@ -51,7 +51,7 @@ class Looks:
             async with asyncio.timeout(self._io_timeout):
                 await self.at(None)
         except (TimeoutError, BusUnreachableError) as error:
-            log.info("could not read the log of operators: %s", error or "it takes longer")
+            log.info("could not read the log of operators: %s", str(error) or "it takes longer")
 
     async def at(self, subject: str | None) -> Stored | None:
         """What is stored on `subject`; where something is, `state` is as it was at the same moment.

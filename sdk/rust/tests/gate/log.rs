@@ -5,8 +5,9 @@ use std::time::Duration;
 use async_nats::HeaderMap;
 use countersign_sdk::wire::realm_subject;
 use countersign_sdk::{DecisionFault, DecisionVerdict, Gate, LogFault};
+use countersign_testkit::AgentCredentials;
 use nkeys::KeyPair;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::timeout;
 
 use crate::console::{Console, Seen, copy, delete_invoice, public, quick};
@@ -102,36 +103,17 @@ async fn who_is_let_in_while_the_answer_waits_is_in_time() {
 async fn an_approval_of_somebody_who_left_before_the_agent_looked_does_not_run() {
     let mut console = Console::start().await;
     let grace = console.let_in(json!({})).await;
-    // Without the permission to hear hints it would look at its own times only: here it is not asked before.
     let gate = console.gate().await;
-    let (seen, answer) = asked(&mut console, &gate).await;
-    let leaving = console.entry(
-        &grace,
-        json!({ "operators": [{ "id": public(&grace), "keys": [] }] }),
-    );
-    let draft = console.signed(
-        &seen,
-        "approve",
-        json!({ "args_digest": seen.args_digest }),
-        &grace,
-        console.realm,
-    );
-    let (stored, ()) = tokio::join!(console.store(draft), async {
-        console
-            .client
-            .publish(realm_subject(console.free), leaving.into())
-            .await
-            .unwrap();
-    });
-    assert!(stored);
-    let first = answer.await.unwrap().unwrap();
-    // It may have looked between the two.
-    assert!(matches!(
-        first.fault(),
-        None | Some(DecisionFault::UnknownKey)
-    ));
-    console.free += 1;
-    assert_eq!(outcome(&mut console, &gate, &grace).await, UNKNOWN);
+    // Held back by a busy program: it is polled again only after she left.
+    let mut answer = Box::pin(gate.ask(delete_invoice()));
+    let first = timeout(Duration::from_millis(300), &mut answer).await;
+    assert!(first.is_err());
+    let seen = console.next_request().await;
+    decide(&console, &seen, "approve", &grace).await;
+    let leaving = json!({ "operators": [{ "id": public(&grace), "keys": [] }] });
+    console.write(&grace, leaving).await;
+    assert_eq!(answer.await.unwrap().fault(), UNKNOWN);
+    honest(&mut console, &gate).await;
 }
 
 fn lies() -> HeaderMap {
@@ -171,7 +153,16 @@ async fn a_slot_with_header_lines_that_nobody_can_parse_is_passed_or_nothing_run
     let mut console = Console::start().await;
     let gate = console.gate().await;
     let broken = b"NATS/1.0\r\nno header at all\r\n\xff\xfe: \xfd\r\n\r\n";
-    raw(&console, &realm_subject(console.free), broken, b"junk").await;
+    // A console's login on a bare connection.
+    let login = AgentCredentials {
+        url: console.server.url(),
+        workspace: "x".into(),
+        agent: "y".into(),
+        key: console.server.console_key().clone(),
+    };
+    let mut bare = login.connect_raw().await;
+    let slot = realm_subject(console.free);
+    bare.store(slot.as_bytes(), broken, b"junk").await;
     console.free += 1;
     let (seen, answer) = asked(&mut console, &gate).await;
     console.approve(&seen).await;
@@ -179,37 +170,6 @@ async fn a_slot_with_header_lines_that_nobody_can_parse_is_passed_or_nothing_run
     match timeout(Duration::from_secs(4), answer).await {
         Ok(answered) => assert!(answered.unwrap().unwrap().allowed()),
         Err(_) => assert!(gate.reachable().is_ok()),
-    }
-}
-
-/// Stores header bytes as no library writes them.
-async fn raw(console: &Console, subject: &str, headers: &[u8], payload: &[u8]) {
-    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-    let url = console.server.url();
-    let address = url.trim_start_matches("nats://");
-    let mut socket = BufReader::new(tokio::net::TcpStream::connect(address).await.unwrap());
-    let mut line = String::new();
-    socket.read_line(&mut line).await.unwrap();
-    let info: Value = serde_json::from_str(line.trim_start_matches("INFO ")).unwrap();
-    let key = KeyPair::from_seed(&console.server.console_key().seed).unwrap();
-    let nonce = info["nonce"].as_str().unwrap();
-    use base64::Engine as _;
-    let sig = base64::engine::general_purpose::URL_SAFE_NO_PAD
-        .encode(key.sign(nonce.as_bytes()).unwrap());
-    let connect = json!({
-        "nkey": key.public_key(), "sig": sig, "headers": true, "verbose": false, "protocol": 1,
-        "lang": "test", "version": "1",
-    });
-    let (head, whole) = (headers.len(), headers.len() + payload.len());
-    let mut sent = format!("CONNECT {connect}\r\nHPUB {subject} {head} {whole}\r\n").into_bytes();
-    sent.extend([headers, payload, b"\r\nPING\r\n"].concat());
-    socket.get_mut().write_all(&sent).await.unwrap();
-    while !line.starts_with("PONG") {
-        line.clear();
-        assert!(
-            socket.read_line(&mut line).await.unwrap() > 0 && !line.starts_with("-ERR"),
-            "{line}"
-        );
     }
 }
 
@@ -253,34 +213,18 @@ async fn a_stream_refilled_without_the_end_of_a_key_is_believed_by_nobody_until_
     let config = stream.info().await.unwrap().config.clone();
     jetstream.delete_stream("CS_DECISIONS").await.unwrap();
     jetstream.create_stream(config).await.unwrap();
-    let put = |slot: usize| {
-        let subject = realm_subject(u64::try_from(slot).unwrap() + 1);
-        console.client.request(subject, slots[slot].clone())
-    };
-    put(0).await.unwrap();
-    put(1).await.unwrap();
+    let client = console.client.clone();
+    for (slot, message) in (1..).zip(&slots[..2]) {
+        let stored = client.request(realm_subject(slot), message.clone());
+        stored.await.unwrap();
+    }
     let stolen = tokio::spawn(gate.ask(delete_invoice()));
-    let seen = timeout(
-        crate::console::LIMIT,
-        futures::StreamExt::next(&mut console.requests),
-    );
-    let request = seen.await.unwrap().unwrap();
-    let parsed = countersign_sdk::wire::parse_request(&request.subject, &request.payload).unwrap();
-    let seen = Seen {
-        key: parsed.key,
-        digest: parsed.request_digest,
-        args_digest: parsed.args_digest,
-        payload: request.payload.to_vec(),
-    };
+    let seen = console.next_request().await;
     decide(&console, &seen, "approve", &grace).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(!stolen.is_finished());
-    let subject = realm_subject(3);
-    console
-        .client
-        .request(subject, slots[2].clone())
-        .await
-        .unwrap();
+    let put_back = client.request(realm_subject(3), slots[2].clone());
+    put_back.await.unwrap();
     let decision = stolen.await.unwrap().unwrap();
     assert_eq!(decision.fault(), UNKNOWN);
     honest(&mut console, &gate).await;

@@ -23,14 +23,14 @@ use super::invalid;
 const FOR_A_VERSION: Duration = Duration::from_secs(10);
 
 /// A file, and its text where it is there.
-pub(in super::super) struct Target {
+pub(crate) struct Target {
     /// The real file behind links.
     pub(super) file: PathBuf,
-    pub(in super::super) text: Option<String>,
+    pub(crate) text: Option<String>,
 }
 
 impl Target {
-    pub(in super::super) fn read(file: &Path) -> Result<Self, Failure> {
+    pub(crate) fn read(file: &Path) -> Result<Self, Failure> {
         let real = match fs::canonicalize(file) {
             Ok(real) => real,
             Err(_) if file.is_symlink() => return Err(invalid(file, "it is a broken link")),
@@ -44,15 +44,12 @@ impl Target {
         Ok(Self { file: real, text })
     }
 
-    pub(in super::super) fn unreadable(&self, why: &str) -> Failure {
+    pub(crate) fn unreadable(&self, why: &str) -> Failure {
         invalid(&self.file, why)
     }
 
     /// Copies what is there, then replaces it, or removes it for None. The copy, and whether anything changed.
-    pub(in super::super) fn write(
-        &self,
-        new: Option<&str>,
-    ) -> Result<(Option<PathBuf>, bool), Failure> {
+    pub(crate) fn write(&self, new: Option<&str>) -> Result<(Option<PathBuf>, bool), Failure> {
         if self.text.as_deref() == new {
             return Ok((None, false));
         }
@@ -101,19 +98,19 @@ impl Target {
     clippy::disallowed_methods,
     reason = "the name of a copy; nothing is judged by it"
 )]
-pub(in super::super) fn now() -> OffsetDateTime {
+pub(crate) fn now() -> OffsetDateTime {
     OffsetDateTime::now_utc()
 }
 
 /// The settings files of a program here with their scopes, those that count less first.
-pub(in super::super) fn files(program: Program) -> Vec<(Scope, PathBuf)> {
+pub(crate) fn files(program: Program) -> Vec<(Scope, PathBuf)> {
     let scopes = [Scope::User, Scope::Project, Scope::Local].into_iter();
     let file = |scope| Some((scope, file_of(program, scope).ok()?));
     scopes.filter_map(file).collect()
 }
 
 /// The settings file of a program.
-pub(in super::super) fn file_of(program: Program, scope: Scope) -> Result<PathBuf, Failure> {
+pub(crate) fn file_of(program: Program, scope: Scope) -> Result<PathBuf, Failure> {
     let home = || {
         dirs::home_dir().ok_or_else(|| Failure::environment("no home folder was found; set HOME"))
     };
@@ -182,7 +179,7 @@ pub(super) fn last_line(out: Output, program: Program, target: &Target) -> Resul
 }
 
 /// Of the program that is installed, if there is one.
-pub(in super::super) async fn version(program: Program) -> Option<Version> {
+pub(crate) async fn version(program: Program) -> Option<Version> {
     for name in program.executables() {
         let mut command = Command::new(name);
         let asked = command

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::super::output::plain;
-use crate::secrets::hide_under;
+use countersign_view::secrets::hide_under;
 
 /// What is not known at the start is looked for again.
 const AGAIN: Duration = Duration::from_millis(500);
@@ -133,6 +133,7 @@ impl Desk for ConsoleDesk {
         if let Err(error) = &kept {
             tracing::warn!(%error, "how far a feed is cannot be written; it rests");
         }
+        // One that a command has changed begins anew.
         kept.is_ok()
     }
 }

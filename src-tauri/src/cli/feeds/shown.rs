@@ -56,21 +56,6 @@ async fn unsettled(
     Ok((count + open.len() as u64, oldest))
 }
 
-/// The same of one feed of a running console.
-///
-/// # Errors
-/// [`StoreError`].
-pub(crate) async fn pending_of(
-    app: &App,
-    feed: &Feed,
-) -> Result<(u64, Option<String>), StoreError> {
-    let store = reader::store(app);
-    let (rows, kept) = (all(store).await?, of_feed(store, &feed.name).await?);
-    let row = rows.iter().find(|row| row.name == feed.name);
-    let open: Vec<_> = kept.iter().filter(|kept| kept.state != "dead").collect();
-    unsettled(app, feed, row, &open).await
-}
-
 async fn as_json(app: &App, feed: &Feed, row: Option<&FeedRow>) -> Result<Value, Failure> {
     let kept = of_feed(reader::store(app), &feed.name)
         .await

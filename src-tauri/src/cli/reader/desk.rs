@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::super::show::scrutiny::compared;
 use super::names::without_names;
 use super::switch::source;
-use crate::secrets::{Secrets, hide_under, hiding};
+use countersign_view::secrets::{Secrets, hide_under, hiding};
 
 /// Of a denial's message.
 const WHY: usize = 200;
@@ -27,14 +27,16 @@ const AUTOMATIC_MS: i64 = 2_000;
 const DAY: usize = 10;
 
 /// The reader of a running console; it follows the settings in `config.toml`.
-pub(crate) struct SecondReader {
+#[derive(Debug)]
+pub struct SecondReader {
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl SecondReader {
-    /// Starts to follow them.
-    pub(crate) fn start(app: &App) -> Self {
+    /// Starts to follow them. Readings are guarded by this program's own `reader guard`.
+    #[must_use]
+    pub fn start(app: &App) -> Self {
         hide_under(app.identity().hiding());
         let stop = CancellationToken::new();
         let desk = ConsoleDesk {
@@ -46,7 +48,7 @@ impl SecondReader {
     }
 
     /// Ends what is under way.
-    pub(crate) async fn stop(self) {
+    pub async fn stop(self) {
         self.stop.cancel();
         // Its end is written, or the next start does that.
         let _ = self.task.await;
@@ -84,7 +86,7 @@ impl ConsoleDesk {
     }
 }
 
-type Line = countersign_core::store::request_list::RequestSummary;
+type Line = countersign_core::domain::facts::RequestSummary;
 
 impl Desk for ConsoleDesk {
     fn now(&self) -> i64 {

@@ -2,14 +2,14 @@
 
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::facts::RequestDetails;
 use countersign_core::domain::reader::{ReaderFault, ReaderMark};
 use countersign_core::ops::reader;
-use countersign_core::ops::reading::RequestDetails;
 use countersign_reader::config::read_in;
 use countersign_wire::json_value;
 use serde_json::{Value, json};
 
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// A mark, and whether its value was edited since.
 type Marks = Vec<(ReaderMark, bool)>;

@@ -2,11 +2,11 @@
 //!
 //! The agent's words are marked as such.
 
-use countersign_core::store::request_list::RequestSummary;
+use countersign_core::domain::facts::RequestSummary;
 use serde_json::{Map, Value};
 
 use super::super::output::heading;
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// The agent's words: never the thing approved (protocol, section 2).
 const SAID: [&str; 4] = ["title", "reason", "preview", "confirm"];

@@ -3,17 +3,15 @@
 //! The agent's words are kept apart from facts and marked as such.
 
 use countersign_core::domain::Timestamp;
-use countersign_core::ops::reading::RequestDetails;
-use countersign_core::ops::votes::shown::{Approvals, ShownVote};
-use countersign_core::store::quarantine::Contradicting;
+use countersign_core::domain::facts::{Approvals, Contradicting, RequestDetails, ShownVote};
 use countersign_wire::{KeptJson, json_value};
 use serde_json::Value;
 
-use super::super::line::{agent, decider, what};
+use super::super::line::{agent, decided, what};
 use super::super::output::{doubtful, heading, plain, wrong};
 use super::super::when;
 use super::{asked, on_bus, receipt};
-use crate::secrets::Secrets;
+use countersign_view::secrets::Secrets;
 
 /// Bytes that are shown of a request that is too large.
 const BEGIN: usize = 4_096;
@@ -183,7 +181,7 @@ fn decision(story: &RequestDetails, secrets: Secrets, text: &mut Vec<String>) {
     }
     let Some(verdict) = &line.verdict else { return };
     text.push(heading("Decision"));
-    let name = decider(line);
+    let name = decided(line);
     let at = line
         .decided_at
         .map(|at| format!(" at {}", when::shown(Timestamp(at))));

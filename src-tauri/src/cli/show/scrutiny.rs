@@ -5,8 +5,8 @@ use countersign_core::ops::scrutiny::{Compared, Finding, Weight};
 use serde_json::{Map, Value, json};
 
 use super::super::output::plain;
-use crate::secrets::{Secrets, hiding};
 use countersign_redaction::is_secret_key;
+use countersign_view::secrets::{Secrets, hiding};
 
 /// As JSON, the strongest first.
 pub(super) fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
@@ -20,7 +20,7 @@ pub(super) fn findings(of: &[Finding], secrets: Secrets) -> Vec<Value> {
 }
 
 /// The nearest approved call, with only what differs.
-pub(in super::super) fn compared(of: &Compared, secrets: Secrets) -> Value {
+pub(crate) fn compared(of: &Compared, secrets: Secrets) -> Value {
     let differs = of.differs.iter().map(|differs| {
         let name = hiding_name(&differs.at);
         let value = |value: &Value| match secrets {

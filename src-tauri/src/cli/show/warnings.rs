@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use countersign_core::App;
+use countersign_core::domain::facts::{RequestDetails, RequestSummary};
 use countersign_core::domain::{CallWarning, Timestamp};
-use countersign_core::ops::reading::RequestDetails;
-use countersign_core::store::request_list::{Filter, RequestSummary};
+use countersign_core::store::request_list::Filter;
 use countersign_wire::{KeptJson, Risk, TextWarning, looks_like, pointer, warnings};
 use serde_json::{Map, Value, json};
 

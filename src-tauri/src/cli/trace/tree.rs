@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::facts::{Entry, SpanRow};
 use countersign_core::domain::trace::Subchat;
-use countersign_core::ops::trace::Entry;
-use countersign_core::store::spans::SpanRow;
 use countersign_wire::json_value;
 use serde_json::{Map, Value, json};
 
 use super::super::output::plain;
 use super::gate;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
 
 /// Fields of a span that people read: escaped.
 const READ: [&str; 5] = ["run_id", "thread_id", "tool_name", "args_digest", "error"];

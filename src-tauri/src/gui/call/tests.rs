@@ -22,7 +22,7 @@ use countersign_wire::{AgentKey, args_digest};
 use serde_json::json;
 
 use super::*;
-use crate::production::Production;
+use countersign_view::Production;
 
 const LIMIT: Duration = Duration::from_secs(15);
 

@@ -1,11 +1,12 @@
 //! The Agents screen.
 
-use countersign_view::{AgentsView, ChooseTargetArgs, IpcError, IpcErrorCode, Nothing};
+use countersign_view::{AgentsView, ChooseTargetArgs, IpcError, Nothing};
 use countersign_wire::AgentKey;
+use countersign_wire::ErrorCode;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::agent_view;
+use countersign_view::window::agent_view;
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn agents_list(desk: &Desk, _: Nothing) -> Result<AgentsView, IpcError> {
     let agents = desk.app.agents().await.map_err(fault)?;
@@ -22,7 +23,7 @@ pub(crate) async fn choose_target(
     let agent: AgentKey = args
         .agent
         .parse()
-        .map_err(|_| refuse(IpcErrorCode::InvalidArgs, "this is not an agent's name"))?;
+        .map_err(|_| refuse(ErrorCode::InvalidArgs, "this is not an agent's name"))?;
     let pointer = args.pointer.as_deref();
     let chosen = desk.app.choose_typed_target(&agent, &args.tool, pointer);
     chosen.await.map_err(fault)?;

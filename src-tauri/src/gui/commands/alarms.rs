@@ -3,8 +3,8 @@
 use countersign_view::{AcknowledgeArgs, AlarmItem, AlarmsView, IpcError, Nothing};
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
 use crate::gui::view::alarm_item;
+use countersign_view::window::fault;
 
 pub(crate) async fn alarms_list(desk: &Desk, _: Nothing) -> Result<AlarmsView, IpcError> {
     let alarms = desk.app.alarms().await.map_err(fault)?;

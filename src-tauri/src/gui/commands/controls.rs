@@ -1,28 +1,29 @@
 //! Panic, pause, stop and bypasses.
 
+use countersign_wire::AgentControl;
+use countersign_wire::ErrorCode;
 use std::time::Duration;
 
 use countersign_core::ops::waiting_calls::AcceptWaiting;
 use countersign_view::{
-    BypassArgs, ControlArgs, ControlOutcome, ControlState, IpcError, IpcErrorCode, PanicArgs,
-    WaitingCalls,
+    BypassArgs, ControlArgs, ControlOutcome, IpcError, PanicArgs, WaitingCalls,
 };
 use countersign_wire::AgentKey;
 
 use super::previews::waiting_calls;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn brake(desk: &Desk, args: ControlArgs) -> Result<ControlOutcome, IpcError> {
     let agent = agent(&args.agent)?;
     let waiting = match args.state {
-        ControlState::Running => waiting(desk, Some(&agent), args.accept_waiting).await?,
-        ControlState::Paused | ControlState::Stopped => None,
+        AgentControl::Running => waiting(desk, Some(&agent), args.accept_waiting).await?,
+        AgentControl::Paused | AgentControl::Stopped => None,
     };
     if waiting.is_some() {
         return Ok(outcome(0, waiting));
     }
-    let set = desk.app.set_control(&agent, args.state.into()).await;
+    let set = desk.app.set_control(&agent, args.state).await;
     Ok(outcome(set.map_err(fault)?.terminated, None))
 }
 
@@ -71,7 +72,7 @@ pub(crate) async fn bypass(desk: &Desk, args: BypassArgs) -> Result<ControlOutco
 fn agent(key: &str) -> Result<AgentKey, IpcError> {
     key.parse().map_err(|_| {
         refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "this names no agent; write it as WORKSPACE/AGENT",
         )
     })

@@ -3,20 +3,21 @@
 //! What was seen, typed and revealed is checked here once more: the page is untrusted.
 
 use countersign_core::Fault;
+use countersign_core::domain::State;
 use countersign_core::domain::haste::InFront;
+use countersign_core::ops::edited::misfits;
 use countersign_core::ops::verdicts::Decided;
 use countersign_core::ops::{DecideCommand, Look};
-use countersign_view::{
-    Answer, CardState, DecideArgs, DecideOutcome, DecidePath, IpcError, IpcErrorCode, KeyArgs,
-    Nothing,
-};
+use countersign_view::WindowFault;
+use countersign_view::{Answer, DecideArgs, DecideOutcome, DecidePath, IpcError, KeyArgs, Nothing};
+use countersign_wire::ErrorCode;
 use countersign_wire::{Response, Scope, Verdict};
 use serde_json::{Value, json};
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
 use crate::gui::practice;
-use crate::gui::view::{CardDetails, edit_check, reveals, strict_json};
+use countersign_view::window::{CardDetails, edit_check, reveals, strict_json};
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcome, IpcError> {
     let story = match desk.kept.take(&args.key, &args.seen_request_digest) {
@@ -25,7 +26,7 @@ pub(crate) async fn decide(desk: &Desk, args: DecideArgs) -> Result<DecideOutcom
     };
     if args.seen_request_digest != story.request_digest {
         return Err(refuse(
-            IpcErrorCode::DigestDiffers,
+            ErrorCode::DigestDiffers,
             "the request that was shown is not the stored one; look at the card again",
         ));
     }
@@ -68,12 +69,12 @@ pub(crate) async fn undo(desk: &Desk, args: KeyArgs) -> Result<Nothing, IpcError
 
 fn outcome(wanted: Verdict, decided: Result<Decided, Fault>) -> Result<DecideOutcome, IpcError> {
     let (state, verdict, release_ms) = match decided {
-        Ok(Decided::Held { release_at }) => (CardState::Holding, wanted, Some(release_at.0)),
-        Ok(Decided::Stored { verdict, .. }) => (CardState::Decided, verdict, None),
+        Ok(Decided::Held { release_at }) => (State::Holding, wanted, Some(release_at.0)),
+        Ok(Decided::Stored { verdict, .. }) => (State::Decided, verdict, None),
         // One of several votes: the request waits for the other operators.
-        Ok(Decided::Voted { verdict, .. }) => (CardState::Pending, verdict, None),
+        Ok(Decided::Voted { verdict, .. }) => (State::Pending, verdict, None),
         // It stays in the outbox and goes out when the bus is back.
-        Err(error) if error.is_queued() => (CardState::Queued, wanted, None),
+        Err(error) if error.is_queued() => (State::Queued, wanted, None),
         Err(error) => return Err(fault(error)),
     };
     Ok(DecideOutcome {
@@ -95,7 +96,7 @@ pub(super) fn check_way(
     let missing = reveals(&story.request, key, path).any(|reveal| !revealed.contains(&reveal));
     if missing {
         return Err(refuse(
-            IpcErrorCode::NotArmed,
+            WindowFault::NotArmed,
             "reveal the hidden values (V) before you approve",
         ));
     }
@@ -107,7 +108,7 @@ pub(super) fn check_way(
                 None => "the tool's name".to_owned(),
             };
             return Err(refuse(
-                IpcErrorCode::NotArmed,
+                WindowFault::NotArmed,
                 &format!("type {what} exactly before you approve"),
             ));
         }
@@ -125,7 +126,7 @@ fn edited(
     else {
         return match args.verdict {
             Verdict::Modify => Err(refuse(
-                IpcErrorCode::InvalidArgs,
+                ErrorCode::InvalidArgs,
                 "there is no edit to send; edit the arguments (E), or approve them as they are",
             )),
             _ => Ok(None),
@@ -136,17 +137,19 @@ fn edited(
         .tool
         .as_ref()
         .and_then(|tool| tool.args_schema.as_ref());
-    let checked = edit_check(value, schema, text, key);
+    let checked = edit_check(value, text, key, |edited| {
+        schema.map_or_else(Vec::new, |schema| misfits(schema, edited))
+    });
     let first = checked.check.problems.first();
     if let Some(problem) = first {
         return Err(IpcError::new(
-            IpcErrorCode::InvalidArgs,
+            ErrorCode::InvalidArgs,
             problem.message.plain(),
         ));
     }
     if checked.check.args_digest.is_none() || checked.check.args_digest != args.seen_edit_digest {
         return Err(refuse(
-            IpcErrorCode::DigestDiffers,
+            ErrorCode::DigestDiffers,
             "the edit that was compared is not the one to be sent; compare it again",
         ));
     }
@@ -154,7 +157,7 @@ fn edited(
 }
 
 fn response(story: &CardDetails, args: &DecideArgs) -> Result<Option<Response>, IpcError> {
-    let invalid = |why: &str| refuse(IpcErrorCode::InvalidArgs, why);
+    let invalid = |why: &str| refuse(ErrorCode::InvalidArgs, why);
     let Some(answer) = &args.answer else {
         return Ok(None);
     };

@@ -1,15 +1,15 @@
 //! Exports of the history.
 
 use countersign_view::{
-    ExportArgs, ExportFormat, ExportNumber, ExportStarted, ExportView, IpcError, IpcErrorCode,
-    Nothing,
+    ExportArgs, ExportFormat, ExportNumber, ExportStarted, ExportView, IpcError, Nothing,
 };
+use countersign_wire::ErrorCode;
 
 use super::history::filter;
 use crate::export::Format;
 use crate::gui::desk::Desk;
-use crate::gui::fault::refuse;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::refuse;
 
 #[cfg(target_os = "linux")]
 pub(crate) async fn start_export(desk: &Desk, args: ExportArgs) -> Result<ExportStarted, IpcError> {
@@ -31,13 +31,13 @@ pub(crate) async fn start_export(desk: &Desk, args: ExportArgs) -> Result<Export
 #[cfg(not(target_os = "linux"))]
 pub(crate) async fn start_export(_: &Desk, _: ExportArgs) -> Result<ExportStarted, IpcError> {
     let why = "this system's window cannot ask for a file; use `countersign export`";
-    Err(refuse(IpcErrorCode::Failed, why))
+    Err(refuse(ErrorCode::Failed, why))
 }
 
 pub(crate) async fn export(desk: &Desk, args: ExportNumber) -> Result<ExportView, IpcError> {
     let Some(running) = desk.exports.look(args.number) else {
         let why = "this export has ended; look for its file";
-        return Err(refuse(IpcErrorCode::NotFound, why));
+        return Err(refuse(ErrorCode::NotFound, why));
     };
     let ended = running.ended();
     let file = running.file().file_name().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The history, one request's whole story, and searches with a name.
 
+use countersign_wire::ErrorCode;
 use std::time::Duration;
 
 use countersign_core::domain::history::{Cursor, HistoryFilter, Sort, SortBy};
@@ -8,17 +9,17 @@ use countersign_core::domain::search::TextQuery;
 use countersign_core::domain::{State, Timestamp};
 use countersign_redaction::Hiding;
 use countersign_view::{
-    CardState, FilterValue, HistoryCount, HistoryCursor, HistoryFilterValues, HistoryFilterView,
-    HistoryPage, HistoryPageArgs, HistorySort, HistorySortBy, HistoryState, IpcError, IpcErrorCode,
-    KeyArgs, Nothing, RequestStoryView, SavedSearch, SavedSearches, SearchName,
+    FilterValue, HistoryCount, HistoryCursor, HistoryFilterValues, HistoryFilterView, HistoryPage,
+    HistoryPageArgs, HistorySort, HistorySortBy, HistoryState, IpcError, KeyArgs, Nothing,
+    RequestStoryView, SavedSearch, SavedSearches, SearchName,
 };
 use countersign_wire::escape;
 
 use super::suggest::operator_names;
 use crate::cli::reader::marks_of;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{HistoryReading, history_row, story_view};
+use countersign_view::window::{HistoryReading, history_row, story_view};
+use countersign_view::window::{fault, refuse};
 
 const PAGE: i64 = 100;
 /// A page that takes longer comes with what was found by then.
@@ -106,14 +107,14 @@ fn states(wanted: HistoryState) -> Vec<State> {
     match wanted {
         HistoryState::Waiting => vec![State::Pending, State::Holding, State::Queued],
         HistoryState::One(one) => vec![match one {
-            CardState::Pending => State::Pending,
-            CardState::Holding => State::Holding,
-            CardState::Queued => State::Queued,
-            CardState::Decided => State::Decided,
-            CardState::Expired => State::Expired,
-            CardState::Withdrawn => State::Withdrawn,
-            CardState::Rejected => State::Rejected,
-            CardState::Void => State::Void,
+            State::Pending => State::Pending,
+            State::Holding => State::Holding,
+            State::Queued => State::Queued,
+            State::Decided => State::Decided,
+            State::Expired => State::Expired,
+            State::Withdrawn => State::Withdrawn,
+            State::Rejected => State::Rejected,
+            State::Void => State::Void,
         }],
     }
 }
@@ -243,7 +244,7 @@ pub(crate) async fn save_search(
     let name = search.name.trim().to_owned();
     if name.is_empty() || name.chars().count() > NAME {
         let why = format!("a search needs a name of 1 to {NAME} characters");
-        return Err(refuse(IpcErrorCode::Usage, &why));
+        return Err(refuse(ErrorCode::Usage, &why));
     }
     filter(search.filter.clone())?;
     let _one_at_a_time = desk.searches.lock().await;
@@ -251,7 +252,7 @@ pub(crate) async fn save_search(
     kept.searches.retain(|other| other.name != name);
     if kept.searches.len() >= SEARCHES {
         let why = format!("{SEARCHES} searches are kept already; forget one first");
-        return Err(refuse(IpcErrorCode::Usage, &why));
+        return Err(refuse(ErrorCode::Usage, &why));
     }
     kept.searches.push(SavedSearch { name, ..search });
     keep(desk, kept).await
@@ -272,7 +273,7 @@ async fn keep(desk: &Desk, mut searches: SavedSearches) -> Result<SavedSearches,
         .searches
         .sort_by_cached_key(|search| search.name.to_lowercase());
     let text = serde_json::to_string(&searches)
-        .map_err(|error| refuse(IpcErrorCode::Failed, &error.to_string()))?;
+        .map_err(|error| refuse(ErrorCode::Failed, &error.to_string()))?;
     desk.app.remember(SAVED, text).await.map_err(fault)?;
     Ok(searches)
 }

@@ -37,7 +37,7 @@ pub(crate) use history::{
     forget_search, history_count, history_filter_values, history_page, request_story, save_search,
     saved_searches,
 };
-pub(crate) use inbox::{card, inbox_snapshot, reveal};
+pub(crate) use inbox::{card, inbox_first, inbox_snapshot, reveal};
 pub(crate) use notify::notify;
 pub(crate) use operators::operators_list;
 pub(crate) use overview::overview;

@@ -4,8 +4,8 @@ use countersign_core::ops::realm::acceptance;
 use countersign_view::{IpcError, Nothing, OperatorsView};
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
 use crate::gui::view::operator_line;
+use countersign_view::window::fault;
 
 pub(crate) async fn operators_list(desk: &Desk, _: Nothing) -> Result<OperatorsView, IpcError> {
     let all = desk.app.operators(true).await.map_err(fault)?;

@@ -1,19 +1,20 @@
 //! The numbers of a time.
 
+use countersign_wire::ErrorCode;
 use std::cmp::Reverse;
 
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::overview::Pace;
 use countersign_core::domain::overview::people::{People, PersonWeek};
 use countersign_view::{
-    FilterValue, IpcError, IpcErrorCode, OverviewArgs, OverviewView, PaceView, PersonWeekView,
-    VerdictCount, VolumePiece,
+    FilterValue, IpcError, OverviewArgs, OverviewView, PaceView, PersonWeekView, VerdictCount,
+    VolumePiece,
 };
 use countersign_wire::escape;
 
 use super::suggest::operator_names;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use countersign_view::window::{fault, refuse};
 
 /// Pairs of agent and tool that the page lists.
 const LISTED: usize = 100;
@@ -30,7 +31,7 @@ pub(crate) async fn overview(desk: &Desk, args: OverviewArgs) -> Result<Overview
         .map_err(fault)?;
     if args.weeks_ms.len() > WEEKS {
         let why = format!("the period can have at most {WEEKS} weeks");
-        return Err(refuse(IpcErrorCode::Usage, &why));
+        return Err(refuse(ErrorCode::Usage, &why));
     }
     let weeks = args.weeks_ms.iter().copied().map(Timestamp).collect();
     let people = desk.app.people(People::new(weeks, time.1)).await;

@@ -2,13 +2,12 @@
 
 use countersign_core::ops::practice::{OperatorPractice, PracticeNote};
 use countersign_core::store::practice::PracticeSwitch;
-use countersign_view::{
-    IpcError, IpcErrorCode, Nothing, PracticePerson, PracticeView, SetPracticeArgs,
-};
+use countersign_view::{IpcError, Nothing, PracticePerson, PracticeView, SetPracticeArgs};
+use countersign_wire::ErrorCode;
 use countersign_wire::escape;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn practice(desk: &Desk, _: Nothing) -> Result<PracticeView, IpcError> {
     let report = desk.app.practice_report().await.map_err(fault)?;
@@ -25,7 +24,7 @@ pub(crate) async fn set_practice(
 ) -> Result<PracticeView, IpcError> {
     if !(2..=10_000).contains(&args.one_in) {
         return Err(refuse(
-            IpcErrorCode::InvalidArgs,
+            ErrorCode::InvalidArgs,
             "one card in 2 to 10,000 can be practice; choose such a number",
         ));
     }

@@ -2,19 +2,21 @@
 
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::waiting_calls::WaitingCall;
+use countersign_core::policy::Effect;
 use countersign_core::policy::preview::Case;
 use countersign_core::policy::simulate::Flip;
 use countersign_redaction::Hiding;
 use countersign_view::{
-    DeniedCalls, IpcError, IpcErrorCode, Nothing, PreviewCase, PreviewNumber, PreviewReport,
-    PreviewView, RuleEffect, StartPreviewArgs, WaitingCalls,
+    DeniedCalls, IpcError, Nothing, PreviewCase, PreviewNumber, PreviewReport, PreviewView,
+    StartPreviewArgs, WaitingCalls,
 };
+use countersign_wire::ErrorCode;
 
 use super::rules::{good, workspace};
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{history_row, rule_effect};
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::history_row;
+use countersign_view::window::{fault, refuse};
 
 /// Cases of one kind that the page shows.
 const SHOWN: usize = 20;
@@ -34,7 +36,7 @@ pub(crate) async fn start_preview(
 pub(crate) async fn preview(desk: &Desk, args: PreviewNumber) -> Result<PreviewView, IpcError> {
     let Some(seen) = desk.previews.look(args.number) else {
         let why = "another simulation took its place; start it again";
-        return Err(refuse(IpcErrorCode::NotFound, why));
+        return Err(refuse(ErrorCode::NotFound, why));
     };
     let mut view = PreviewView {
         done: seen.done,
@@ -82,7 +84,7 @@ pub(super) async fn denied_calls(
     let newest = flips.unwrap_or_default().iter().rev();
     Ok(DeniedCalls {
         count: flips.and_then(|flips| flips.len().try_into().ok()),
-        calls: cases(desk, newest.map(|flip| (flip.request, RuleEffect::Approve))).await?,
+        calls: cases(desk, newest.map(|flip| (flip.request, Effect::Approve))).await?,
     })
 }
 
@@ -91,21 +93,21 @@ pub(super) async fn waiting_calls(
     desk: &Desk,
     waiting: &[WaitingCall],
 ) -> Result<WaitingCalls, IpcError> {
-    let first = waiting.iter().map(|of| (of.request, RuleEffect::Approve));
+    let first = waiting.iter().map(|of| (of.request, Effect::Approve));
     Ok(WaitingCalls {
         keys: waiting.iter().map(|of| of.key.to_string()).collect(),
         calls: cases(desk, first).await?,
     })
 }
 
-fn judged(case: &Case) -> (i64, RuleEffect) {
-    (case.request, rule_effect(case.rule))
+fn judged(case: &Case) -> (i64, Effect) {
+    (case.request, case.rule)
 }
 
 /// The first cases with what was asked then, in their order.
 async fn cases(
     desk: &Desk,
-    cases: impl Iterator<Item = (i64, RuleEffect)>,
+    cases: impl Iterator<Item = (i64, Effect)>,
 ) -> Result<Vec<PreviewCase>, IpcError> {
     let cases: Vec<_> = cases.take(SHOWN).collect();
     let ids: Vec<i64> = cases.iter().map(|(request, _)| *request).collect();

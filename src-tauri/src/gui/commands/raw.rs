@@ -1,14 +1,15 @@
 //! Bytes as received, in parts.
 
-use countersign_core::store::request_list::RequestSummary;
+use countersign_core::domain::facts::RequestSummary;
 use countersign_redaction::is_secret_value;
-use countersign_view::{IpcError, IpcErrorCode, RawArgs, RawChunk};
+use countersign_view::{IpcError, RawArgs, RawChunk};
+use countersign_wire::ErrorCode;
 use countersign_wire::request_digest;
 use serde_json::json;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::refuse;
-use crate::gui::view::raw_chunk;
+use countersign_view::window::raw_chunk;
+use countersign_view::window::refuse;
 
 pub(crate) async fn raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError> {
     let line = desk.practice.named(&args.key).line(&desk.app).await?;
@@ -17,7 +18,7 @@ pub(crate) async fn raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, IpcError
     }
     raw_chunk(&line.raw, args.offset).ok_or_else(|| {
         refuse(
-            IpcErrorCode::Usage,
+            ErrorCode::Usage,
             "there are no bytes at that place; open it again",
         )
     })

@@ -4,15 +4,16 @@ use countersign_core::ops::reader as table;
 use countersign_reader::config::read_in;
 use countersign_reader::{Asker, Known};
 use countersign_view::{
-    IpcError, IpcErrorCode, Nothing, ReaderFound, ReaderModel, ReaderTried, ReaderView,
-    ReadersFound, UseReaderArgs,
+    IpcError, Nothing, ReaderFound, ReaderModel, ReaderTried, ReaderView, ReadersFound,
+    UseReaderArgs,
 };
+use countersign_wire::ErrorCode;
 use countersign_wire::escape;
 
 use crate::cli::failure::Failure;
 use crate::cli::reader::switch::{found, source, switch_off, switch_on, try_cards};
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn reader(desk: &Desk, _: Nothing) -> Result<ReaderView, IpcError> {
     let (state, counts) = table::figures(&desk.app).await.map_err(fault)?;
@@ -72,7 +73,7 @@ pub(crate) async fn use_reader(desk: &Desk, args: UseReaderArgs) -> Result<Reade
     let host = known.and_then(|known| known.outside(args.model.as_deref()));
     if host.is_some_and(|host| host != args.typed) {
         let why = "type the host to which arguments go";
-        return Err(refuse(IpcErrorCode::InvalidArgs, why));
+        return Err(refuse(ErrorCode::InvalidArgs, why));
     }
     let model = args.model.as_deref();
     let used = switch_on(&desk.app, &args.name, &args.workspaces, model).await;
@@ -88,7 +89,7 @@ pub(crate) async fn stop_reader(desk: &Desk, _: Nothing) -> Result<ReaderView, I
 pub(crate) async fn try_reader(desk: &Desk, _: Nothing) -> Result<ReaderTried, IpcError> {
     let source = source(desk.app.data().path());
     let Ok(Some(config)) = read_in(desk.app.data().path()) else {
-        return Err(refuse(IpcErrorCode::NotFound, "no second reader is on"));
+        return Err(refuse(ErrorCode::NotFound, "no second reader is on"));
     };
     let score = try_cards(&desk.app, &Asker::new(config, source)).await;
     let score = score.map_err(|failure| refused(&failure))?;
@@ -104,5 +105,5 @@ pub(crate) async fn try_reader(desk: &Desk, _: Nothing) -> Result<ReaderTried, I
 }
 
 fn refused(failure: &Failure) -> IpcError {
-    refuse(IpcErrorCode::Failed, &failure.text())
+    refuse(ErrorCode::Failed, &failure.text())
 }

@@ -1,17 +1,19 @@
 //! Rejected messages.
 
 use countersign_core::domain::State;
-use countersign_core::store::request_list::{Filter, RequestSummary};
+use countersign_core::domain::facts::RequestSummary;
+use countersign_core::store::request_list::Filter;
 use countersign_view::{
-    IpcError, IpcErrorCode, KeyArgs, RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow,
+    IpcError, KeyArgs, RejectedDetail, RejectedPage, RejectedPageArgs, RejectedRow,
 };
+use countersign_wire::ErrorCode;
 use countersign_wire::{escape, request_subject};
 
 use super::raw::audit_bytes;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::raw_chunk;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::raw_chunk;
+use countersign_view::window::{fault, refuse};
 
 const PAGE: i64 = 100;
 
@@ -44,14 +46,14 @@ pub(crate) async fn rejected_detail(
     let line = &story.line;
     if line.state != State::Rejected.as_str() {
         return Err(refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "this message was not rejected; look for it in the history",
         ));
     }
     audit_bytes(desk, line).await?;
     let raw = raw_chunk(&line.raw, 0).ok_or_else(|| {
         refuse(
-            IpcErrorCode::Failed,
+            ErrorCode::Failed,
             "its bytes are no longer kept: retention removed them",
         )
     })?;

@@ -8,9 +8,9 @@ use countersign_view::{IpcError, RuleArgs, RuleChangeKind, RuleChangeView, RuleC
 use super::rules::workspace;
 use super::suggest::operator_names;
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
-use crate::gui::view::{key_tail, rule_state};
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::fault;
+use countersign_view::window::key_tail;
 
 pub(crate) async fn rule_changes(desk: &Desk, args: RuleArgs) -> Result<RuleChangesView, IpcError> {
     let workspace = workspace(&args.workspace)?;
@@ -33,7 +33,7 @@ fn view(of: &SignedChange, names: &BTreeMap<String, String>) -> RuleChangeView {
             Kind::Removed => RuleChangeKind::Removed,
         },
         version: of.change.version,
-        state: of.change.state.map(rule_state),
+        state: of.change.state,
         fields: of.change.fields.iter().map(|name| escape(name)).collect(),
         regret: of.change.regret,
         by: escape(names.get(&of.signer).unwrap_or(&of.by)),

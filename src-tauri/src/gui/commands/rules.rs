@@ -3,6 +3,8 @@
 //! A rule may approve only after a simulation, or after the operator was asked twice; what people denied, only
 //! after the operator was shown these calls; and critical or irreversible calls, only after the steps of one of them.
 
+use countersign_view::WindowFault;
+use countersign_wire::ErrorCode;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -16,18 +18,18 @@ use countersign_core::policy::draft::{ALWAYS_DAYS, Grant};
 use countersign_core::policy::read::FIELDS;
 use countersign_core::policy::{Effect, Enabled, FileProblem, Rule};
 use countersign_view::{
-    CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, IpcError, IpcErrorCode, Nothing,
-    RegretArgs, RegretOutcome, RemoveRuleArgs, RemovedRule, RuleArgs, RuleCheck, RuleProblem,
-    RuleText, RuleWords, RulesArgs, RulesView, SaveRuleArgs, SavedRule, SuspendedView,
+    CheckRuleArgs, DeniedCalls, DraftRuleArgs, GrantReach, IpcError, Nothing, RegretArgs,
+    RegretOutcome, RemoveRuleArgs, RemovedRule, RuleArgs, RuleCheck, RuleProblem, RuleText,
+    RuleWords, RulesArgs, RulesView, SaveRuleArgs, SavedRule, SuspendedView,
 };
 use countersign_wire::WorkspaceName;
 
 use super::previews::{denied_calls, waiting_calls};
 use super::steps;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{rule_effect, rule_row, rule_state};
-use crate::secrets::hiding;
+use crate::gui::view::rule_row;
+use countersign_view::secrets::hiding;
+use countersign_view::window::{fault, refuse};
 
 /// Fields that the console counts itself.
 const COUNTED: [&str; 2] = ["version", "since"];
@@ -39,7 +41,7 @@ const TESTS: [&str; 7] = ["eq", "in", "glob", "lt", "gt", "min_len", "max_len"];
 pub(super) fn workspace(name: &str) -> Result<WorkspaceName, IpcError> {
     name.parse().map_err(|_| {
         refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "this names no workspace; choose one of the list",
         )
     })
@@ -86,8 +88,8 @@ pub(crate) async fn rules_list(desk: &Desk, args: RulesArgs) -> Result<RulesView
 
 /// A rule as the editor shows it.
 pub(super) fn text_of(rule: &Rule, version: u64) -> Result<RuleText, IpcError> {
-    let text = write_rule(rule)
-        .map_err(|error| refuse(IpcErrorCode::NotApprovable, &error.to_string()))?;
+    let text =
+        write_rule(rule).map_err(|error| refuse(ErrorCode::NotApprovable, &error.to_string()))?;
     Ok(RuleText {
         id: rule.id.clone(),
         version,
@@ -107,7 +109,7 @@ pub(crate) async fn rule_text(desk: &Desk, args: RuleArgs) -> Result<RuleText, I
     match set.rules.iter().find(|rule| rule.id == args.id) {
         Some(rule) => text_of(rule, rule.version),
         None => Err(refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "this rule is gone: somebody removed it",
         )),
     }
@@ -130,14 +132,14 @@ pub(crate) async fn rule_words(_: &Desk, _: Nothing) -> Result<RuleWords, IpcErr
 pub(super) async fn read(text: String) -> Result<Result<Rule, Vec<FileProblem>>, IpcError> {
     tokio::task::spawn_blocking(move || read_rule(&text))
         .await
-        .map_err(|error| refuse(IpcErrorCode::Failed, &error.to_string()))
+        .map_err(|error| refuse(ErrorCode::Failed, &error.to_string()))
 }
 
 /// A rule without a problem.
 pub(super) async fn good(text: String) -> Result<Rule, IpcError> {
     read(text).await?.map_err(|problems| {
         let reported: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        refuse(IpcErrorCode::InvalidArgs, &reported.join("; "))
+        refuse(ErrorCode::InvalidArgs, &reported.join("; "))
     })
 }
 
@@ -147,8 +149,8 @@ pub(crate) async fn check_rule(_: &Desk, args: CheckRuleArgs) -> Result<RuleChec
     Ok(match read(args.text).await? {
         Ok(rule) => RuleCheck {
             problems: Vec::new(),
-            effect: Some(rule_effect(rule.effect)),
-            state: Some(rule_state(rule.enabled)),
+            effect: Some(rule.effect),
+            state: Some(rule.enabled),
         },
         Err(problems) => RuleCheck {
             problems: problems
@@ -170,7 +172,7 @@ pub(crate) async fn check_rule(_: &Desk, args: CheckRuleArgs) -> Result<RuleChec
 pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRule, IpcError> {
     let mut rule = good(args.text).await?;
     if let Some(state) = args.state {
-        rule.enabled = enabled(state);
+        rule.enabled = state;
     }
     let (workspace, before) = set_of(desk, &args.workspace).await?;
     if let Some(current) = not_seen(&before, &rule.id, args.seen_version)? {
@@ -183,7 +185,7 @@ pub(crate) async fn save_rule(desk: &Desk, args: SaveRuleArgs) -> Result<SavedRu
     let evidence = desk.previews.evidence(&workspace, &rule);
     if begins && !args.sure && evidence.as_ref().is_none_or(|found| found.denied > 0) {
         return Err(refuse(
-            IpcErrorCode::NotArmed,
+            WindowFault::NotArmed,
             "no complete simulation shows that this rule approves nothing that people denied; look at one, then enable it again",
         ));
     }
@@ -282,15 +284,6 @@ async fn denied(
     denied_calls(desk, found.as_deref()).await.map(Some)
 }
 
-fn enabled(state: countersign_view::RuleState) -> Enabled {
-    use countersign_view::RuleState;
-    match state {
-        RuleState::On => Enabled::On,
-        RuleState::Off => Enabled::Off,
-        RuleState::Shadow => Enabled::Shadow,
-    }
-}
-
 fn accepted(limits: bool, waiting: Vec<String>) -> Accepted {
     Accepted {
         limits,
@@ -337,7 +330,7 @@ pub(crate) async fn draft_rule(desk: &Desk, args: DraftRuleArgs) -> Result<RuleT
     let line = desk.app.find(&key).await.map_err(fault)?;
     let days = args.days.unwrap_or(ALWAYS_DAYS);
     if !(1..=366).contains(&days) {
-        return Err(refuse(IpcErrorCode::Usage, "a grant lasts 1 to 366 days"));
+        return Err(refuse(ErrorCode::Usage, "a grant lasts 1 to 366 days"));
     }
     let now = desk.app.now();
     let until = Timestamp(now.plus_ms(i64::from(days) * Timestamp::DAY_MS).0 / 1_000 * 1_000);

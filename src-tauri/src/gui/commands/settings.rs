@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::cli::CONFIG_FILE;
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
 use crate::gui::view::settings_view;
+use countersign_view::window::fault;
 
 /// What the console remembers of the slowdown, and its word in the audit log.
 const HASTE: &str = "haste_brake";

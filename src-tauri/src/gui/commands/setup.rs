@@ -2,16 +2,18 @@
 
 use countersign_core::ops::setup::{Saved, SetupChange};
 use countersign_view::{
-    IpcError, IpcErrorCode, Nothing, SetupArgs, SetupEdit, SetupForm, SetupLines, SetupProblem,
-    SetupSaveArgs, SetupSaved,
+    IpcError, Nothing, SetupArgs, SetupEdit, SetupForm, SetupLines, SetupProblem, SetupSaveArgs,
+    SetupSaved,
 };
 use countersign_wire::AgentKey;
+use countersign_wire::ErrorCode;
 use countersign_wire::escape;
 use serde_json::Value;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{setup_form, setup_line, setup_problem, strict_json};
+use crate::gui::view::{setup_form, setup_line, setup_problem};
+use countersign_view::window::strict_json;
+use countersign_view::window::{fault, refuse};
 
 pub(crate) async fn setup_list(desk: &Desk, _: Nothing) -> Result<SetupLines, IpcError> {
     let lines = desk.app.setups().await.map_err(fault)?;
@@ -55,7 +57,7 @@ pub(crate) async fn setup_save(desk: &Desk, args: SetupSaveArgs) -> Result<Setup
 fn agent(key: &str) -> Result<AgentKey, IpcError> {
     key.parse().map_err(|_| {
         refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "this names no agent; write it as WORKSPACE/AGENT",
         )
     })

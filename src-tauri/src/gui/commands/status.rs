@@ -9,8 +9,8 @@ use countersign_view::{
 };
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
 use crate::gui::view::status_view;
+use countersign_view::window::fault;
 
 pub(crate) async fn status(desk: &Desk, _: Nothing) -> Result<StatusView, IpcError> {
     let status = desk.app.status().await.map_err(fault)?;

@@ -1,17 +1,18 @@
 //! The steps of critical and irreversible calls before a rule approves such calls.
 
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::facts::RequestSummary;
 use countersign_core::policy::Rule;
 use countersign_core::policy::preview::Preview;
-use countersign_core::store::request_list::RequestSummary;
-use countersign_view::{DecidePath, IpcError, IpcErrorCode, StepsDone};
+use countersign_view::{DecidePath, IpcError, StepsDone};
+use countersign_wire::ErrorCode;
 use countersign_wire::WorkspaceName;
 
 use super::decide::check_way;
 use super::rules::DENIED_LIMIT;
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
-use crate::gui::view::{CardDetails, path_of, read_request};
+use countersign_view::window::{CardDetails, path_of, read_request};
+use countersign_view::window::{fault, refuse};
 
 /// So far back such calls are looked for.
 const DAYS: i64 = 90;
@@ -42,7 +43,7 @@ pub(super) async fn of_rule(
     };
     let Some(found) = found else {
         let why = "it is not known yet whether this rule approves critical or irreversible calls; wait for its simulation, then enable it";
-        return Err(refuse(IpcErrorCode::Failed, why));
+        return Err(refuse(ErrorCode::Failed, why));
     };
     let lines = desk
         .app
@@ -67,7 +68,7 @@ pub(super) async fn of_rule(
 fn check(desk: &Desk, story: &CardDetails, done: &StepsDone) -> Result<(), IpcError> {
     if done.seen_request_digest != story.request_digest {
         let why = "another request was shown; look at the card again";
-        return Err(refuse(IpcErrorCode::DigestDiffers, why));
+        return Err(refuse(ErrorCode::DigestDiffers, why));
     }
     let steps = (done.typed.as_deref(), done.revealed.as_slice());
     check_way(story, steps, story.request.args.as_ref(), &desk.hiding_key)
@@ -87,7 +88,7 @@ pub(super) async fn of_waiting(
                 continue;
             }
             let why = format!("{key} is critical or irreversible and still waits: decide it first");
-            return Err(refuse(IpcErrorCode::NotApprovable, &why));
+            return Err(refuse(ErrorCode::NotApprovable, &why));
         }
     }
     Ok(())

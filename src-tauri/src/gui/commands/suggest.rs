@@ -2,20 +2,21 @@
 //!
 //! A suggestion opens in the editor, which alone saves rules.
 
+use countersign_wire::ErrorCode;
 use std::collections::BTreeMap;
 
 use countersign_core::ops::suggest::Suggestion;
 use countersign_core::policy::Enabled;
 use countersign_core::policy::suggest::{APPROVALS_MIN, WINDOW_DAYS};
 use countersign_view::{
-    DismissArgs, IpcError, IpcErrorCode, Nothing, SuggestionView, SuggestionsArgs, SuggestionsView,
+    DismissArgs, IpcError, Nothing, SuggestionView, SuggestionsArgs, SuggestionsView,
 };
 
 use super::rules::{text_of, workspace};
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
 use crate::gui::view::suggestion_view;
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::{fault, refuse};
 
 /// Where the window remembers what was dismissed: ids by workspace, the oldest first.
 const DISMISSED: &str = "rules.dismissed";
@@ -97,7 +98,7 @@ pub(crate) async fn dismiss_suggestion(
         ids.drain(..over);
     }
     let text = serde_json::to_string(&kept)
-        .map_err(|error| refuse(IpcErrorCode::Failed, &error.to_string()))?;
+        .map_err(|error| refuse(ErrorCode::Failed, &error.to_string()))?;
     desk.app.remember(DISMISSED, text).await.map_err(fault)?;
     Ok(Nothing {})
 }

@@ -4,7 +4,7 @@ use countersign_core::ops::tool_record::NEWEST;
 use countersign_view::{IpcError, KeyArgs, ToolRecordView};
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
+use countersign_view::window::fault;
 
 pub(crate) async fn tool_record(desk: &Desk, args: KeyArgs) -> Result<ToolRecordView, IpcError> {
     let line = desk.practice.named(&args.key).line(&desk.app).await?;

@@ -1,15 +1,16 @@
 //! Traces: the list, one call tree, one span.
 
-use countersign_core::ops::trace::Trace;
+use countersign_core::domain::facts::Trace;
 use countersign_view::{
-    IpcError, IpcErrorCode, KeyArgs, LedHere, RawArgs, RawChunk, SpanArgs, SpanView, TraceArgs,
-    TraceTree, TracesPage, TracesPageArgs,
+    IpcError, KeyArgs, LedHere, RawArgs, RawChunk, SpanArgs, SpanView, TraceArgs, TraceTree,
+    TracesPage, TracesPageArgs,
 };
+use countersign_wire::ErrorCode;
 
 use crate::gui::desk::Desk;
-use crate::gui::fault::{fault, refuse};
 use crate::gui::practice::{self, Named};
-use crate::gui::view::{Glances, led_here as led, raw_chunk, span_view, trace_row};
+use countersign_view::window::{Glances, led_here as led, raw_chunk, span_view, trace_row};
+use countersign_view::window::{fault, refuse};
 
 /// Traces on one page.
 const PAGE: i64 = 50;
@@ -42,7 +43,7 @@ async fn of_request(desk: &Desk, key: &str) -> Result<Trace, IpcError> {
     let found = desk.app.trace(&source).await.map_err(fault)?;
     practice::trace(found, &source, &line, desk.app.now().0).ok_or_else(|| {
         refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "this practice card is gone; go on with the next card",
         )
     })
@@ -57,7 +58,7 @@ async fn tree(desk: &Desk, trace: &Trace) -> Result<TraceTree, IpcError> {
         .each_span_body(&ids, |span, body| glances.take(span, body))
         .await
         .map_err(fault)?;
-    Ok(crate::gui::view::trace_tree(
+    Ok(countersign_view::window::trace_tree(
         trace,
         &glances,
         !all,
@@ -78,7 +79,7 @@ pub(crate) async fn led_here(desk: &Desk, args: KeyArgs) -> Result<LedHere, IpcE
             Ok(led(&drawn, &args.key).unwrap_or(none))
         }
         // An agent need not send spans.
-        Err(error) if error.code == IpcErrorCode::NotFound => Ok(none),
+        Err(error) if error.code == ErrorCode::NotFound.into() => Ok(none),
         Err(error) => Err(error),
     }
 }
@@ -95,14 +96,14 @@ pub(crate) async fn span_raw(desk: &Desk, args: RawArgs) -> Result<RawChunk, Ipc
         .and_then(|id| id.parse().ok());
     let Some(id) = number else {
         return Err(refuse(
-            IpcErrorCode::NotFound,
+            ErrorCode::NotFound,
             "this names no span; open the trace again",
         ));
     };
     let span = desk.app.span(id).await.map_err(fault)?;
     raw_chunk(&span.body, args.offset).ok_or_else(|| {
         refuse(
-            IpcErrorCode::Usage,
+            ErrorCode::Usage,
             "there are no bytes at that place; open it again",
         )
     })

@@ -5,9 +5,9 @@ use countersign_wire::escape;
 
 use super::rules::workspaces;
 use crate::gui::desk::Desk;
-use crate::gui::fault::fault;
-use crate::gui::view::{rule_effect, why_decided, why_now, words_of};
-use crate::secrets::hiding;
+use crate::gui::view::{why_decided, why_now, words_of};
+use countersign_view::secrets::hiding;
+use countersign_view::window::fault;
 
 pub(crate) async fn why(desk: &Desk, args: KeyArgs) -> Result<WhyView, IpcError> {
     let story = desk.shown(&args.key).await?;
@@ -41,7 +41,7 @@ pub(crate) async fn matrix(desk: &Desk, args: RulesArgs) -> Result<MatrixView, I
             .cells
             .into_iter()
             .map(|cell| MatrixCell {
-                outcome: rule_effect(cell.outcome),
+                outcome: cell.outcome,
                 rule: cell.rule,
                 bypass: cell.bypass,
                 approvals: cell.approvals,

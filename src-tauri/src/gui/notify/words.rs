@@ -1,8 +1,7 @@
 //! The words of a notification, from names of a strict grammar only.
 
+use countersign_core::domain::facts::{Alarm, RequestSummary};
 use countersign_core::ops::scrutiny::{Weight, findings_of};
-use countersign_core::store::alarms::Alarm;
-use countersign_core::store::request_list::RequestSummary;
 use countersign_redaction::is_secret_value;
 use countersign_view::NotifyLevel;
 use countersign_wire::{RequestKey, Risk};

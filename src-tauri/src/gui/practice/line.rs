@@ -1,9 +1,8 @@
 //! The line that a practice card is drawn as: that of the approved call, as if it had just arrived.
 
+use countersign_core::domain::facts::{RequestDetails, RequestSummary};
 use countersign_core::domain::{CallWarning, State, Timestamp};
 use countersign_core::ops::practice::PracticeCard;
-use countersign_core::ops::reading::RequestDetails;
-use countersign_core::store::request_list::RequestSummary;
 use countersign_wire::{args_digest, json_value};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use countersign_core::ops::practice::{Change, Outcome};
 use countersign_wire::Shown;
 use serde_json::Value;
 
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
 
 /// Characters of a value.
 const VALUE: usize = 60;

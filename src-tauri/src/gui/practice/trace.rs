@@ -1,8 +1,6 @@
 //! The trace of a practice card: that of its call, as it was when the call was asked.
 
-use countersign_core::ops::trace::{Entry, Trace};
-use countersign_core::store::request_list::RequestSummary;
-use countersign_core::store::spans::GateRow;
+use countersign_core::domain::facts::{Entry, GateRow, RequestSummary, Trace};
 
 /// What began until `source` was asked, moved to the time of the card; none where it is not in the trace.
 pub(crate) fn trace(of: Trace, source: &str, card: &RequestSummary, now: i64) -> Option<Trace> {

@@ -2,13 +2,13 @@
 
 use countersign_core::domain::AlarmCode;
 use countersign_core::domain::alarm::words;
+use countersign_core::domain::facts::Alarm;
 use countersign_core::ops::realm::Listed;
-use countersign_core::store::alarms::Alarm;
 use countersign_view::{AlarmItem, AlarmSeen, JoinedView};
 use countersign_wire::RequestKey;
 
-use super::hidden::escape;
-use super::progress::key_tail;
+use countersign_view::window::escape;
+use countersign_view::window::key_tail;
 
 /// As the list shows it; `operators` gives keys their names.
 pub(crate) fn alarm_item(alarm: &Alarm, operators: &[Listed]) -> AlarmItem {

@@ -1,48 +1,17 @@
-//! From what the core knows to what the page shows. Pure.
+//! From what the core knows to what the page shows: what reads more than facts of the domain. Pure.
 
-mod agents;
 mod alarms;
-mod args;
-mod card;
-mod details;
-mod edit;
-mod form;
-mod hidden;
-mod history;
-mod letters;
-mod looks;
 mod operators;
-mod progress;
-mod raw;
-mod row;
 mod rules;
-mod scrutiny;
 mod settings;
 mod setup;
 mod status;
-mod strict;
 mod suggest;
-mod summary;
-mod target;
-mod trace;
-mod votes;
-mod warning;
 
-pub(crate) use agents::agent_view;
 pub(crate) use alarms::alarm_item;
-pub(crate) use args::{ascii_literal, walk};
-pub(crate) use card::{card_view, path_of, reveals};
-pub(crate) use details::{CardDetails, read_request, state_of};
-pub(crate) use edit::{answer_check, edit_check, editor_text};
-pub(crate) use history::{HistoryReading, history_row, story_view};
 pub(crate) use operators::operator_line;
-pub(crate) use progress::key_tail;
-pub(crate) use raw::raw_chunk;
-pub(crate) use row::{inbox_row, mark, notice};
-pub(crate) use rules::{rule_effect, rule_row, rule_state, why_decided, why_now, words_of};
+pub(crate) use rules::{rule_row, why_decided, why_now, words_of};
 pub(crate) use settings::{otlp_view, settings_view};
 pub(crate) use setup::{setup_form, setup_line, setup_problem};
 pub(crate) use status::status_view;
-pub(crate) use strict::strict_json;
 pub(crate) use suggest::suggestion_view;
-pub(crate) use trace::{Glances, led_here, span_view, trace_row, trace_tree};

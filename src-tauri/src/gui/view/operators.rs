@@ -4,8 +4,8 @@ use countersign_core::ops::presence::LiveConsole;
 use countersign_core::ops::realm::Listed;
 use countersign_view::OperatorLine;
 
-use super::hidden::escape;
-use super::progress::key_tail;
+use countersign_view::window::escape;
+use countersign_view::window::key_tail;
 
 /// As the screen shows it; `consoles` are those that are there now.
 pub(crate) fn operator_line(line: &Listed, consoles: &[LiveConsole]) -> OperatorLine {

@@ -1,37 +1,19 @@
 //! A rule in the list, and a judgement as the page explains it.
 
 use countersign_core::domain::Timestamp;
+use countersign_core::domain::facts::{RequestSummary, StoredDecision};
 use countersign_core::ops::regrets::{Regret, Regrets};
 use countersign_core::ops::rules::RuleRecord;
 use countersign_core::ops::why::Why;
+use countersign_core::policy::Rule;
 use countersign_core::policy::rule::per;
-use countersign_core::policy::{Effect, Enabled, Rule};
-use countersign_core::store::decisions::StoredDecision;
-use countersign_core::store::request_list::RequestSummary;
 use countersign_view::{
-    MatchedRule, NearRule, RegretView, RuleEffect, RuleRow, RuleState, SetupReasonView, WhyDecided,
-    WhyNow,
+    MatchedRule, NearRule, RegretView, RuleRow, SetupReasonView, WhyDecided, WhyNow,
 };
 use countersign_wire::{Shown, json_value};
 use serde_json::Value;
 
-use super::hidden::{escape, escape_lines, json_shown};
-
-pub(crate) fn rule_effect(effect: Effect) -> RuleEffect {
-    match effect {
-        Effect::Approve => RuleEffect::Approve,
-        Effect::Ask => RuleEffect::Ask,
-        Effect::Deny => RuleEffect::Deny,
-    }
-}
-
-pub(crate) fn rule_state(enabled: Enabled) -> RuleState {
-    match enabled {
-        Enabled::On => RuleState::On,
-        Enabled::Off => RuleState::Off,
-        Enabled::Shadow => RuleState::Shadow,
-    }
-}
+use countersign_view::window::{escape, escape_lines, json_shown};
 
 /// One line of the list. `today` counts approvals of the last 24 hours.
 pub(crate) fn rule_row(
@@ -43,9 +25,9 @@ pub(crate) fn rule_row(
     RuleRow {
         id: rule.id.clone(),
         name: escape(&rule.name),
-        effect: rule_effect(rule.effect),
+        effect: rule.effect,
         approvals: rule.approvals,
-        state: rule_state(rule.enabled),
+        state: rule.enabled,
         version: rule.version,
         since_ms: rule.since.0,
         about: escape(&about(rule)),
@@ -106,7 +88,7 @@ pub(super) fn about(rule: &Rule) -> String {
 pub(crate) fn why_now(why: Why) -> WhyNow {
     WhyNow {
         policy_digest: why.policy_digest,
-        outcome: rule_effect(why.outcome),
+        outcome: why.outcome,
         rule: why.rule,
         approvals: why.approvals,
         held: why.held.as_deref().map(escape),
@@ -117,7 +99,7 @@ pub(crate) fn why_now(why: Why) -> WhyNow {
                 id: rule.id,
                 version: rule.version,
                 name: escape(&rule.name),
-                says: rule_effect(rule.says),
+                says: rule.says,
                 instead: rule.instead.as_deref().map(escape),
             })
             .collect(),
@@ -128,7 +110,7 @@ pub(crate) fn why_now(why: Why) -> WhyNow {
                 id: rule.id,
                 version: rule.version,
                 name: escape(&rule.name),
-                effect: rule_effect(rule.effect),
+                effect: rule.effect,
                 matcher: escape(&rule.matcher),
                 detail: rule.detail.as_deref().map(escape),
             })

@@ -9,10 +9,10 @@ use countersign_view::{
     FolderView, LoginKind, OtlpView, OwnKey, SettingsView, StallView, StoreLimit,
 };
 
-use super::hidden::escape;
 use crate::gui::desk::Desk;
 use crate::otlp;
-use crate::production::Production;
+use countersign_view::Production;
+use countersign_view::window::escape;
 
 /// As the screen shows it.
 pub(crate) fn settings_view(desk: &Desk, folders: Vec<FolderView>) -> SettingsView {

@@ -16,8 +16,8 @@ use countersign_view::{
 use countersign_wire::{Shown, text_ascii_safe};
 use serde_json::Value;
 
-use super::hidden::{escape, escape_lines, json_shown};
-use crate::secrets::hiding;
+use countersign_view::secrets::hiding;
+use countersign_view::window::{escape, escape_lines, json_shown};
 
 /// A line of the list.
 pub(crate) fn setup_line(line: &SetupLine) -> SetupLineView {

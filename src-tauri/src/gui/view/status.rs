@@ -8,7 +8,7 @@ use countersign_reader::config::read_in;
 use countersign_view::{AlarmView, AuditView, BusView, BypassView, ControlView, StatusView};
 use countersign_wire::{AgentControl, escape};
 
-use super::progress::key_tail;
+use countersign_view::window::key_tail;
 
 /// Where arguments of which workspaces go while a second reader is on.
 fn read_elsewhere(app: &App) -> Option<String> {

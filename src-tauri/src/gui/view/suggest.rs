@@ -8,9 +8,9 @@ use countersign_core::policy::rule::{ArgTest, Matchers};
 use countersign_view::{RuleText, SuggestionView};
 use serde_json::Value;
 
-use super::hidden::escape;
-use super::progress::key_tail;
 use super::rules::about;
+use countersign_view::window::escape;
+use countersign_view::window::key_tail;
 
 /// Characters of the arguments on the line; the rule holds the whole.
 const LINE: usize = 160;

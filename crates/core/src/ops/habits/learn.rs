@@ -13,6 +13,8 @@ use crate::store::{Connection, StoreError};
 
 /// The most values that are kept of a place.
 const VALUES: usize = 200;
+/// The most calls of which all values are remembered.
+pub(super) const ROWS: u32 = 40;
 /// Between the parts of a value.
 const PART: char = '\u{1f}';
 /// Decisions that are read together.
@@ -101,6 +103,7 @@ fn learn(
     if is_approval(decision) {
         habits::approve(tx, tool.parts(), (day, *times), &values(past, &facts))?;
         past.approve(&facts, *times);
+        remember(past, tool, decision, *times);
     } else {
         facts.retain(|fact| fact.kind.is_kept_of_a_denial());
         let denied = Denied {
@@ -111,6 +114,7 @@ fn learn(
         let values = values(past, &facts);
         habits::deny(tx, tool.parts(), (day, &denied), &values)?;
         past.deny(&facts, &denial(denied));
+        remember(past, tool, decision, 1);
     }
     let full = past.full(&facts, VALUES);
     let most = i64::try_from(VALUES).unwrap_or(i64::MAX);
@@ -121,6 +125,30 @@ fn learn(
         pasts.forget(tool);
     }
     Ok(())
+}
+
+/// The values of a call as it ran, as often as it ran on that day.
+pub(super) fn remember(past: &mut Past, tool: &ToolName, decision: &PersonDecided, times: u32) {
+    let Some(args) = ran(decision) else {
+        return;
+    };
+    let mut call = Call::new(&tool.tool, &args);
+    if let Ok(digest) = args_digest(&args) {
+        call.digest = digest.to_string();
+    }
+    call.today = Some(day_of(decision.decided_at));
+    let denied = (!is_approval(decision)).then(|| {
+        denial(Denied {
+            at: decision.decided_at,
+            by: person(decision),
+            why: decision.message.clone(),
+        })
+    });
+    if past.remember(&decision.request_id, &call, denied.as_ref()) {
+        for _ in 1..times.min(ROWS) {
+            past.remember("", &call, denied.as_ref());
+        }
+    }
 }
 
 pub(super) fn denial(denied: Denied) -> Denial {

@@ -7,10 +7,10 @@ use countersign_scrutiny::{Habit, Kind, Past};
 use countersign_wire::Sha256Digest;
 use uuid::Uuid;
 
-use super::learn::{denial, parted};
+use super::learn::{ROWS, denial, parted, remember};
 use crate::domain::Timestamp;
-use crate::ops::scrutiny::{APPROVED_MS, DENIED_MS};
-use crate::store::people_decided::Decided;
+use crate::ops::scrutiny::{APPROVED_MS, DENIED_MS, is_approval};
+use crate::store::people_decided::{self, Decided};
 use crate::store::{Connection, StoreError, habits, meta};
 
 /// The most pasts that are kept in memory.
@@ -121,6 +121,17 @@ fn read(tx: &Connection, now: Timestamp, tool: &ToolName, key: String) -> Result
             denial: row.denial.filter(|_| counts).map(denial),
         };
         past.insert(kind, &row.place, value, habit);
+    }
+    let requests = people_decided::of_tool_since(tx, tool.parts(), now.0 - APPROVED_MS)?;
+    let newest = requests.len().saturating_sub(ROWS as usize);
+    for request in &requests[newest..] {
+        for decided in people_decided::of(tx, std::slice::from_ref(request), 0)? {
+            let counts =
+                is_approval(&decided.decision) || decided.decision.decided_at >= now.0 - DENIED_MS;
+            if counts {
+                remember(&mut past, tool, &decided.decision, 1);
+            }
+        }
     }
     Ok(past)
 }

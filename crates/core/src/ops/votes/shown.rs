@@ -13,10 +13,11 @@ use super::super::verdicts::{Decided, WITHDREW};
 use super::close::ballot;
 use crate::Fault;
 use crate::domain::agreement::{Ballot, agreement, most_alike};
+pub use crate::domain::facts::{Approvals, ShownVote};
 use crate::domain::{DecideRefusal, State, Timestamp, already};
 use crate::runtime::{App, Role};
 use crate::store::request_list::{self, RequestSummary};
-use crate::store::votes::{self, StoredVote};
+use crate::store::votes;
 use crate::store::{Connection, StoreError, decisions, outbox};
 
 /// How long a caller waits for the stream; afterwards the vote is queued.
@@ -26,46 +27,6 @@ const DISCONNECTED_LIMIT: Duration = Duration::from_millis(100);
 const DECISION_LIMIT: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How far several operators are with a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Approvals {
-    /// How many must agree.
-    pub required: i64,
-    /// How many agree, with keys that are active now. Who has yet to vote never learns that all required ones did: that
-    /// they did not decide would say that they differ.
-    pub given: i64,
-    /// How many more votes count, but for something else; 0 for who has yet to vote.
-    pub apart: i64,
-    /// Whether the operator of this console has voted, with the key that signs now.
-    pub mine: bool,
-}
-
-impl Approvals {
-    /// Of a request that needs several; none where one is enough.
-    #[must_use]
-    pub fn of(line: &RequestSummary) -> Option<Self> {
-        (line.approvals_required > 1).then_some(Self {
-            required: line.approvals_required,
-            given: line.votes,
-            apart: line.apart,
-            mine: line.voted,
-        })
-    }
-
-    /// What to do where there are votes that do not count together.
-    #[must_use]
-    pub fn advice(&self) -> Option<String> {
-        let votes = match self.apart {
-            0 => return None,
-            1 => "1 vote is".to_owned(),
-            more => format!("{more} votes are"),
-        };
-        Some(format!(
-            "{votes} for a different answer and not counted here. Another operator must agree, or somebody denies it"
-        ))
-    }
-}
-
 /// Whether the votes of others are hidden: the operator here has yet to vote.
 #[must_use]
 pub fn votes_are_hidden(line: &RequestSummary) -> bool {
@@ -74,15 +35,6 @@ pub fn votes_are_hidden(line: &RequestSummary) -> bool {
 
 fn is_open(line: &RequestSummary) -> bool {
     line.state.parse().is_ok_and(State::is_open)
-}
-
-/// A vote that counts, as far as it may be shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ShownVote {
-    /// Somebody voted; what and who is shown once the operator here has voted or all is decided.
-    Hidden,
-    /// A vote.
-    Open(Box<StoredVote>),
 }
 
 /// The votes on a request, as far as they may be shown.

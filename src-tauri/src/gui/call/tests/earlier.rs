@@ -62,7 +62,11 @@ fn paying(payee: &str, iban: &str, body: &str) -> Value {
     json!({"args_digest": args_digest(&args).unwrap().to_string(), "args": args})
 }
 
+/// It waits, and few others do: the first page has it too.
 async fn row_of(page: &Page, key: &str) -> Value {
+    let first = page.call("inbox_first", json!({})).await;
+    let mut rows = first["rows"].as_array().unwrap().iter();
+    assert!(rows.any(|row| row["key"] == key), "{first}");
     let list = page.call("inbox_snapshot", json!({})).await;
     let mut rows = list["rows"].as_array().unwrap().iter();
     rows.find(|row| row["key"] == key).unwrap().clone()
