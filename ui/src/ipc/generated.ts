@@ -2283,7 +2283,7 @@ key: string, };
 /**
  * What a signing key may sign.
  */
-export type KeyRole = "human" | "auto";
+export type KeyRole = "human" | "auto" | "device";
 
 /**
  * What led to a request: the trace until it was asked.
@@ -2551,7 +2551,7 @@ atMs: number,
 streamSeq: number, };
 
 /**
- * One line of the realm's list of operators: a term of a key, or a key that waits.
+ * A key that the realm log has named, or that asks to be let in.
  */
 export type OperatorLine = { 
 /**
@@ -2559,7 +2559,7 @@ export type OperatorLine = {
  */
 name: Shown, 
 /**
- * The public key.
+ * The key.
  */
 key: string, 
 /**
@@ -2567,13 +2567,17 @@ key: string,
  */
 role: KeyRole, 
 /**
- * `in_force`, `not_yet`, `waiting`, `retired`.
+ * `in_force`, `waiting`, `ended`.
  */
 state: string, 
 /**
- * Since when; for a waiting key, when it asked.
+ * Whether its operator is an administrator.
  */
-fromMs: number, 
+admin: boolean, 
+/**
+ * Since when; for a waiting key, when it asked. None of a newcomer who was turned away.
+ */
+fromMs: number | null, 
 /**
  * Until when.
  */
@@ -2591,28 +2595,28 @@ workspaces: Array<string> | null,
  */
 maxRisk: Risk | null, 
 /**
- * The operator who entered it; none where this console came later, or nobody has accepted it yet.
+ * The operator who let it in; none where nobody has.
  */
 by: Shown | null, 
 /**
- * Its own console entered it, with nobody else's word. False for the founder, before whom there was nobody.
+ * No person let it in: the console of an administrator did.
  */
 joined: boolean, 
 /**
- * When its console was last heard.
+ * When its console was last heard, if it is there now.
  */
 seenMs: number | null, };
 
 /**
- * The realm's list of operators.
+ * The operators of the realm.
  */
 export type OperatorsView = { 
 /**
- * In the order of the list; none before it was read from the bus.
+ * In the order in which they came; none before the log was read.
  */
 operators: Array<OperatorLine>, 
 /**
- * Whether a new key must be accepted by an operator.
+ * Whether newcomers wait for a person.
  */
 approval: boolean, 
 /**
