@@ -25,7 +25,8 @@ use super::job::{BusBinding, Job, PastKnown};
 use super::lost_anchors;
 use super::policy_feed::PolicyFeed;
 use super::presence;
-use super::realm::join::{self, FoundError};
+use super::realm::found::{self, FoundError};
+use super::realm::join;
 use super::realm::watch;
 use super::rollback::{Remembered, epoch_of, is_renewed};
 use super::stream_quota;
@@ -117,7 +118,7 @@ impl Link {
         let mut positions = bus_stream::all(&self.shared.reader).await?;
         let create = remembered.is_none();
         let root = meta::get(&self.shared.reader, meta::ROOT).await?;
-        let identity = match join::ensure(&self.shared, &self.bus, create).await {
+        let identity = match found::ensure(&self.shared, &self.bus, create).await {
             Ok(identity) => identity,
             Err(FoundError::Bus(error @ BusError::StreamsMissing { .. })) => {
                 let why = ("streams_missing".to_owned(), error.to_string());
@@ -184,7 +185,7 @@ impl Link {
                 .tasks
                 .spawn(self.project(session, (stream, &hellos), &positions));
         }
-        join::publish_founding(&self.shared, &self.bus, &root).await?;
+        found::publish_founding(&self.shared, &self.bus, &root).await?;
         let agents = identity
             .streams
             .iter()

@@ -9,7 +9,7 @@ use super::bus::MemoryBus;
 use crate::domain::Timestamp;
 use crate::identity::Identity;
 use crate::ops::TrustedKeys;
-use crate::ops::realm::join::entry_one;
+use crate::ops::realm::found::entry_one;
 
 pub(in crate::ops) const AT: &str = "2026-11-25T12:00:00.000Z";
 

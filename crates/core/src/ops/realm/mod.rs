@@ -5,6 +5,7 @@
 pub(super) mod asks;
 pub(crate) mod change;
 pub(super) mod feed;
+pub(crate) mod found;
 pub(crate) mod join;
 mod keys;
 mod list;
@@ -14,7 +15,7 @@ mod watch;
 pub(crate) mod write;
 
 pub use change::{Change, Limits};
-pub use join::init;
+pub use found::init;
 pub use keys::{KeyStatus, TrustedKeys};
 pub(crate) use keys::{known_log, why_not};
 pub use list::{
