@@ -3,7 +3,8 @@
 
     verify-audit.py BUNDLE [--head HASH] [--trust KEY ...]
 
-Needs Python 3.11 and PyNaCl (ed25519). Exit 0: all is as it was written. Exit 1: the first thing that is not, named.
+Needs Python 3.11 and PyNaCl (ed25519), and `signed_json.py` and `realm_fold.py` beside it; for signatures of devices
+also the package `cryptography`. Exit 0: all is as it was written. Exit 1: the first thing that is not, named.
 That holds up to the last anchor in the bundle. Whoever made the bundle can have left anchors out and rewritten what
 they covered: read CS_AUDIT on the bus yourself, or have a head.
 --head: a head that was noted earlier; the chain must contain it. --trust: public keys known from elsewhere; one of
@@ -13,19 +14,15 @@ The rules are those of docs/audit.md and of the protocol, sections 4, 5 and 8.
 """
 
 import argparse
-import base64
 import hashlib
 import json
-import math
 import sys
 from collections import Counter
 from datetime import datetime
-from decimal import Decimal
 
-from nacl.exceptions import BadSignatureError
-from nacl.signing import VerifyKey
-
-REALM = "countersign.v1.realm"  # every entry and every consent of a key is signed for it
+import realm_fold
+import signed_json
+from signed_json import canonical, digest, unbase64
 
 
 class Bad(Exception):  # noqa: N818
@@ -37,14 +34,6 @@ def need(holds, what):
         raise Bad(what)
 
 
-def unbase64(text):
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-def digest(data):
-    return "sha256:" + hashlib.sha256(data).hexdigest()
-
-
 def parsed(raw):
     """What was sent. `native` and `metadata` may hold whole numbers of more digits than Python reads."""
     return json.loads(raw, parse_int=lambda digits: int(digits) if len(digits) < 400 else float(digits))
@@ -54,161 +43,61 @@ def moment(text):
     return datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def number(value):
-    """A double as RFC 8785 (ECMAScript) writes it."""
-    need(math.isfinite(value), "a number that is none")
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    zeros = int(exponent)  # a letter is there only for what is not a number
-    text, point = "".join(map(str, digits)), len(digits) + zeros
-    if len(digits) <= point <= 21:
-        text = text + "0" * zeros
-    elif 0 < point <= 21:
-        text = text[:point] + "." + text[point:]
-    elif -6 < point <= 0:
-        text = "0." + "0" * -point + text
-    else:
-        text = f"{text[0]}{'.' if text[1:] else ''}{text[1:]}e{point - 1:+d}"
-    return "-" + text if sign and value else text
-
-
-def canonical(value):
-    """RFC 8785."""
-    if isinstance(value, dict):
-        names = sorted(value, key=lambda name: name.encode("utf-16-be"))
-        return "{" + ",".join(canonical(name) + ":" + canonical(value[name]) for name in names) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(canonical, value)) + "]"
-    return number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-
-
-def public_key(nkey):
-    """An nkey of a user: base 32 of one prefix byte, 32 bytes of the key, two of a checksum."""
-    raw = base64.b32decode(nkey + "=" * (-len(nkey) % 8))
-    need(len(raw) == 35 and nkey.startswith("U"), f"{nkey} is not a public key")
-    return VerifyKey(raw[1:33])
-
-
-def without(record, *names):
-    return canonical({name: value for name, value in record.items() if name not in names})
-
-
-class Log:
-    """The realm log: which key counts where. An entry takes effect for what is stored at a higher sequence."""
-
-    def __init__(self, trust, holds):
-        self.trust, self.holds = trust, holds
-        self.chain, self.operators, self.owners, self.terms = [], {}, {}, {}
-        self.acceptance, self.recovery = False, None
-
-    def term(self, key, seq=None):
-        for term in self.terms.get(key, ()):
-            since, until = term["since"], term["until"]
-            if until is None if seq is None else since < seq and (until is None or seq <= until):
-                return term
-        return None
-
-    def entry(self, line):
-        envelope = parsed(unbase64(line["message"]))
-        payload, key, n = unbase64(envelope["payload"]), envelope["key"], len(self.chain) + 1
-        body, name = parsed(payload), f"entry {line['n']} of the realm log"
-        need(digest(payload) == line["digest"], f"{name}: its digest is not that of its bytes")
-        prev = self.chain[-1] if self.chain else None
-        need((body["n"], body["prev"], line["n"]) == (n, prev, n), f"{name}: it does not follow the entry before it")
-        signed = body["by"] == key and self.holds(key, "realm", REALM, payload, envelope["sig"])
-        need(signed, f"{name}: its signature is not valid")
-        term = self.term(key)
-        own = term["operator"] if term and term["role"] == "human" else None
-        need(n > 1 or not self.trust or key in self.trust, f"the realm was founded by {key}")
-        need(n == 1 or own or key == self.recovery, f"{name}: {key} may sign no entry")
-        self.chain.append(line["digest"])
-        if line["word"] != "ok":
-            return  # part of the chain, without effect
-        everything = own is None or bool(self.operators[own].get("admin"))
-        for record in body.get("operators", []):
-            self.record(record, (name, n, line["seq"]), (key, own, everything))
-        settings = body.get("realm", {})
-        need(everything or not settings, f"{name}: its signer may not change the realm")
-        self.acceptance = settings.get("acceptance", self.acceptance)
-        if "recovery" in settings and settings["recovery"]["key"] != self.recovery:
-            need(self.recovery in (None, key), f"{name}: its signer may not replace the recovery key")
-            self.recovery = settings["recovery"]["key"]
-            self.owners[self.recovery] = None
-        need(any(record.get("admin") for record in self.operators.values()), f"{name}: no administrator is left")
-
-    def record(self, record, place, signer):
-        (name, n, seq), (key, own, everything), operator = place, signer, record["id"]
-        before, after = self.operators.get(operator), record["keys"]
-        if before is None and operator in self.owners:
-            return need(not after, f"{name}: {operator} has ended")
-        had = {of["key"]: of for of in before["keys"]} if before else {}
-        new = [of for of in after if had.get(of["key"]) != of]
-        for of in new:
-            need(of["key"] in had or of["key"] not in self.owners, f"{name}: {of['key']} was named before")
-            consent = f"{operator}\n{of['role']}".encode()
-            asked = of["role"] in ("human", "auto")
-            need(not asked or self.holds(of["key"], "key", REALM, consent, of["proof"]), f"{name}: no consent")
-        fewer = any(of not in {key["key"] for key in after} for of in had)
-        titled = bool(after) and before is not None and without(record, "id", "keys") != without(before, "id", "keys")
-        founder = n == 1 and any(of["key"] == key for of in after)
-        himself = own == operator
-        may = (not new or himself) and (not fewer or himself or everything) and (not titled or everything)
-        if before is None:
-            may = everything and (founder or all(of["key"] == operator for of in after))
-        need(may, f"{name}: its signer may not change {operator} so")
-        kept = canonical(record.get("limits")) == canonical((before or {}).get("limits"))
-        for of in after:
-            self.owners[of["key"]] = operator
-        self.owners[operator] = operator
-        for of in list(had.values()):
-            if of not in after or not kept:
-                self.terms[of["key"]][-1]["until"] = seq
-        for of in after:
-            if of["key"] not in had or of in new or not kept:
-                term = {"operator": operator, "role": of["role"], "since": seq, "until": None}
-                self.terms.setdefault(of["key"], []).append(term | {"device": of.get("device")})
-        if after:
-            self.operators[operator] = record
-        else:
-            self.operators.pop(operator, None)
-        return None
-
-
 class Bundle:
-    def __init__(self, trust):
-        self.log = Log(set(trust), self.holds)
+    def __init__(self, trust=()):
+        self.trust = set(trust)
         self.realm = self.console = None
         self.rows, self.prev, self.hashes = 0, bytes(32), {}
-        self.named = {}  # ("requests" | "decisions" | "policy", subject) -> digests that audit rows name, in order
+        self.named = {}  # ("request" | "decision" | "policy", subject) -> digests that audit rows name, in order
         self.effective = {}  # subject -> how its decision reads by the last audit row
-        self.places = {}  # subject -> sequence at which its decision was read first
+        self.log = None  # the realm log
+        self.sequences = []  # of its entries
+        self.places = {}  # subject -> sequence at which its decision was read first; None where its place is attested
         self.requests, self.seen = {}, set()
         self.counts: Counter[str] = Counter()
         self.anchored, self.restored, self.lost = 0, 0, []
         self.strangers = {}  # anchors that are not of this chain: (stream_seq, digest of the payload) -> row
-        self.removed, self.recovered = set(), False  # requests whose bytes retention removed; the bus was put back
+        self.removed = set()  # requests whose bytes retention removed
 
-    def holds(self, key, context, subject, payload, sig):
-        what = f"countersign-v1\n{context}\n{self.realm}\n{subject}\n{hashlib.sha256(payload).hexdigest()}"
-        try:
-            public_key(key).verify(what.encode(), unbase64(sig))
-        except (Bad, BadSignatureError, ValueError, TypeError, AttributeError):
-            return False
-        return True
+    def holds(self, key, context, subject, payload, sig, term=None):
+        if term is not None and term[4]["role"] == "device":
+            return signed_json.device_holds(term[4], term[2], context, self.realm, subject, payload, sig)
+        return signed_json.holds(key, context, self.realm, subject, payload, sig)
 
-    def signed(self, key, context, subject, payload, sig):
-        need(self.holds(key, context, subject, payload, sig), f"the signature of {key} on {subject} is not valid")
-
-    def term(self, key, seq, moved=False):
-        """Of a decision that is on a stream that was made anew, behind the whole log, any term of its key counts."""
-        term = self.log.term(key, seq) or (moved and self.log.terms.get(key, [None])[0])
-        need(term, f"{key} was not in force at sequence {seq}")
-        return term
+    def signed(self, key, context, subject, payload, sig, term=None):
+        held = self.holds(key, context, subject, payload, sig, term)
+        need(held, f"the signature of {key} on {subject} is not valid")
 
     def header(self, line):
-        kind = (line["format"], line["v"])
-        need(kind == ("countersign-audit-bundle", 1), "this is not an audit bundle of version 1")
+        need(
+            line["format"] == "countersign-audit-bundle" and line["v"] == 1,
+            "this is not an audit bundle of version 1",
+        )
         self.realm, self.console, self.head = line["realm"], line["console"], line["head"]
         self.from_bus = line["anchors_from_bus"]
+
+    def entry(self, line):
+        name, message = f"entry {line['n']} of the realm log", unbase64(line["message"])
+        if self.log is None:
+            founder = signed_json.strict(message)["key"]
+            need(not self.trust or founder in self.trust, f"the realm was founded by {founder}")
+            self.log = realm_fold.Fold(self.realm, line["digest"])
+        word = self.log.link(message)
+        linked = (len(self.log.chain), self.log.chain[-1:]) == (line["n"], [line["digest"]])
+        need(linked and word == line["word"], f"{name}: {line['digest']} reads as {word}")
+        need(self.sequences[-1:] < [line["seq"]], f"{name}: it is not in the order of the stream")
+        self.sequences.append(line["seq"])
+        if word == "ok":
+            self.seen.add(("operators", str(line["n"]), line["digest"]))
+
+    def terms(self, key, subject, sequence):
+        """The terms by which a key may count for a decision. One that is on a stream which was made anew, behind the
+        whole log, has no place among the entries of this one: there it is any term of the key."""
+        if self.log is None:
+            return []
+        if self.places.get(subject) != sequence:
+            return self.log.terms.get(key, [])
+        return [self.log.term(key, sum(seq < sequence for seq in self.sequences))]
 
     def policy(self, line):
         payload = unbase64(line["payload"])
@@ -216,12 +105,9 @@ class Bundle:
         self.seen.add(("policy", line["name"], digest(payload)))
         if not payload:
             return  # its key was removed from the bucket, which nobody signs
-        self.signed(line["key"], "policy", subject, payload, line["sig"])
-
-    def entry(self, line):
-        self.log.entry(line)
-        if line["word"] == "ok":
-            self.seen.add(("operators", str(line["n"]), line["digest"]))
+        terms = self.log.terms.get(line["key"], []) if self.log else []
+        device = next((term for term in terms if term[4]["role"] == "device"), None)
+        self.signed(line["key"], "policy", subject, payload, line["sig"], device)
 
     def audit(self, line):
         self.rows += 1
@@ -239,13 +125,12 @@ class Bundle:
             self.named.setdefault(("request", subject), []).append(detail["request_digest"])
         elif action in ("decision", "policy"):
             self.named.setdefault((action, subject), []).append(detail["payload_digest"])
-            self.places.setdefault(subject, detail.get("stream_seq"))
+            if action == "decision":
+                self.places.setdefault(subject, None if detail.get("attested") else detail["stream_seq"])
         elif action == "operators":
             self.named.setdefault((action, subject), []).append(detail["digest"])
         elif action == "retention" and subject == "requests":
             self.removed |= set(detail["removed"])
-        elif action == "bus_recover":
-            self.recovered = True
         elif action == "restore":
             self.restored = detail["audit_seq"]
         elif action == "anchors_lost" and detail["last"]:  # anchors of rows that a restored backup does not have
@@ -255,8 +140,9 @@ class Bundle:
 
     def anchor(self, line):
         payload = unbase64(line["payload"])
-        terms = [(key, term) for key, terms in self.log.terms.items() for term in terms]
-        keys = {key for key, term in terms if term["role"] == "auto" and term["device"] in (None, self.console)}
+        terms = [term for terms in (self.log.terms if self.log else {}).values() for term in terms]
+        autos = [term[4] for term in terms if term[4]["role"] == "auto"]
+        keys = {key["key"] for key in autos if key.get("device", self.console) == self.console}
         subject = f"countersign.v1.audit.{self.console}"
         held = any(self.holds(key, "audit", subject, payload, line["sig"]) for key in keys)
         need(held, f"anchor CS_AUDIT/{line['stream_seq']}: no key of this console has signed it")
@@ -300,6 +186,10 @@ class Bundle:
             asked["args"] = digest(canonical(body["args"]).encode())
             need(asked["args"] == body["args_digest"], f"request {subject}: args_digest is not that of its arguments")
         asked["approvals"] = body.get("approvals_required") or 1
+        if body:
+            risk = body["risk"] if body["risk"] in realm_fold.RISKS else "critical"
+            effects = (body.get("tool") or {}).get("effects")
+            asked["facts"] = line["workspace"], risk, effects, body.get("verifies") or ()
         self.requests[subject] = asked
 
     def decision(self, line):
@@ -309,13 +199,14 @@ class Bundle:
         need(line["effective"] == self.effective.get(subject), f"{name}: the log says otherwise")
         if line["effective"] in ("void", None):
             return  # it counts for nothing, or its request is not here, and the log says so
+        terms = self.terms(line["key"], subject, line["stream_seq"])
         path = subject.replace("/", ".")
-        self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"])
+        self.signed(line["key"], "decision", f"countersign.v1.decision.{path}", payload, line["sig"], *terms[:1])
         body, at = parsed(payload), moment(line["stored_at"])
         need(body["decided_by"]["key"] == line["key"], f"{name}: another key than its signer's")
-        moved = self.recovered and self.places.get(subject) != line["stream_seq"]
-        role = self.term(line["key"], line["stream_seq"], moved)["role"]
-        need((role != "auto") == (body["origin"] == "operator"), f"{name}: its origin is not for a key of {role}")
+        facts = (asked or {}).get("facts")
+        faults = [realm_fold.fault(term, body["verdict"], body["origin"], facts, line["stored_at"]) for term in terms]
+        need(None in faults, f"{name}: {(faults or ['unknown_key'])[0]} of {line['key']}")
         if asked is None:
             return
         need(body["request_digest"] == asked["digest"], f"{name}: it answers another request")
@@ -325,23 +216,27 @@ class Bundle:
         args = digest(canonical(body["edited_args"]).encode()) if line["effective"] == "modify" else asked.get("args")
         need(args is None or body.get("args_digest") == args, f"{name}: args_digest is not that of what may run")
         if asked.get("approvals", 1) > 1:
-            place = (line["stream_seq"], moved)
-            votes = (vote["key"] for vote in body.get("votes") or [] if self.counts_vote(vote, path, body, place))
-            voters = {self.term(key, *place)["operator"] for key in votes}
+            where = subject, line["stream_seq"], facts, line["stored_at"]
+            voters = {self.voter(vote, body, where) for vote in body.get("votes") or []} - {None}
             need(len(voters) >= asked["approvals"], f"{name}: {len(voters)} of {asked['approvals']} votes")
 
-    def counts_vote(self, vote, path, decision, place):
-        """Whether it does: one that does not, whatever is wrong with it, does no harm."""
+    def voter(self, vote, decision, where):
+        """The operator whose vote it is; None for one that does not count, whatever is wrong with it."""
+        name, sequence, facts, stored_at = where
         try:
             payload = unbase64(vote["payload"])
-            subject = f"countersign.v1.vote.{path}.{vote['key']}"
-            if vote["subject"] != subject or not self.holds(vote["key"], "vote", subject, payload, vote["sig"]):
-                return False
+            subject = f"countersign.v1.vote.{name.replace('/', '.')}.{vote['key']}"
             body, same = parsed(payload), ("verdict", "request_digest", "args_digest")
             alike = body["decided_by"]["key"] == vote["key"] and all(body.get(f) == decision.get(f) for f in same)
-            return alike and self.term(vote["key"], *place)["role"] != "auto"
+            if vote["subject"] != subject or not alike:
+                return None
+            for term in self.terms(vote["key"], name, sequence):
+                held = term is not None and self.holds(vote["key"], "vote", subject, payload, vote["sig"], term)
+                if held and realm_fold.fault(term, body["verdict"], "operator", facts, stored_at) is None:
+                    return term[2]
+            return None
         except (Bad, KeyError, TypeError, ValueError, AttributeError):
-            return False
+            return None
 
     def end(self, line):
         told = {kind: count for kind, count in line["counts"].items() if count}
@@ -366,7 +261,7 @@ def check(file, head=None, trust=()):
         try:
             line = json.loads(text)
             last = line["type"]
-            kinds = ("entry", "audit", "policy", "anchor", "request", "decision", "end") if at > 1 else ("header",)
+            kinds = ("entry", "policy", "audit", "anchor", "request", "decision", "end") if at > 1 else ("header",)
             need(last in kinds, f"line {at} is {last!r} instead of one of {kinds}")
             bundle.counts[last] += last not in ("header", "end")
             getattr(bundle, last)(line)

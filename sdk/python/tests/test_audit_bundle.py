@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
+import hashlib
 import importlib.util
 import json
 import subprocess
@@ -16,11 +17,12 @@ from pathlib import Path
 import nats
 import pytest
 from countersign import Enrolment, Gate
-from countersign.realm import Realm
+from countersign.records import slot_of
+from countersign.signature import decode_base64url
 
-from console import Key
+from console import Key, b64
 from nats_server import REPOSITORY
-from played import Played, b64, ended, listed, record
+from played import listed, record, sealed
 from test_console import SECONDS, RealConsole
 
 SCRIPT = REPOSITORY / "docs/verify-audit.py"
@@ -170,54 +172,139 @@ def test_an_anchor_that_is_no_json_is_told_as_one_that_nobody_signed(bundle, tmp
     assert verdict(lines, tmp_path) == (1, expected)
 
 
-def script():
-    spec = importlib.util.spec_from_file_location("verify_audit", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def module(name: str):
+    """A file of `docs/`, which imports those beside it."""
+    sys.path.insert(0, str(SCRIPT.parent))
+    try:
+        spec = importlib.util.spec_from_file_location(name.replace("-", "_"), SCRIPT.parent / f"{name}.py")
+        assert spec is not None
+        assert spec.loader is not None
+        loaded = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(loaded)
+    finally:
+        sys.path.remove(str(SCRIPT.parent))
+    return loaded
+
+
+VECTORS = json.loads((REPOSITORY / "docs/protocol/vectors/realm-log.json").read_text())
+DEVICES = json.loads((REPOSITORY / "docs/protocol/vectors/devices.json").read_text())
+
+
+def raw(sent: dict) -> bytes:
+    """The bytes of a message of a vector."""
+    return sent["payload"].encode() if "payload" in sent else decode_base64url(sent["payload_base64url"])
+
+
+@pytest.mark.parametrize("log", VECTORS["logs"], ids=lambda log: log["name"])
+def test_the_auditors_fold_makes_of_a_log_what_the_vectors_say(log: dict):
+    fold = module("realm_fold")
+    state = fold.Fold(VECTORS["realm"], log["root"])
+    slots = [(slot_of(sent["subject"]), sent) for sent in log["messages"]]
+    words = [state.apply(slot, sent["seq"], raw(sent)) for slot, sent in slots if slot is not None]
+    assert words == [sent["word"] for slot, sent in slots if slot is not None]
+    expected = log["expect"]
+    assert state.chain == [entry["digest"] for entry in expected["chain"]]
+    found = (state.acceptance, state.recovery, state.next_slot)
+    assert found == (expected["acceptance"], expected["recovery"], expected["next_slot"])
+    keys = {who: {key["key"] for key in record["keys"]} for who, record in state.operators.items()}
+    assert keys == {who: set(record["keys"]) for who, record in expected["operators"].items()}
+    for decision in log["decisions"]:
+        behind = sum(entry["seq"] < decision["seq"] for entry in expected["chain"])
+        risk = decision["risk"] if decision["risk"] in fold.RISKS else "critical"
+        asked = decision["workspace"], risk, decision["effects"], decision["verifies"]
+        term = state.term(decision["key"], behind)
+        word = fold.fault(term, decision["verdict"], decision["origin"], asked, decision["at"])
+        assert word == decision["console"], decision
+
+
+@pytest.mark.parametrize("case", DEVICES["signatures"], ids=lambda case: case["name"])
+def test_the_auditor_checks_signatures_of_devices_as_the_vectors_say(case: dict):
+    held = module("signed_json").device_holds(
+        case["record"],
+        case["operator"],
+        case["context"],
+        DEVICES["realm"],
+        case["subject"],
+        case["payload"].encode(),
+        case["sig"],
+    )
+    assert held is case["holds"]
+
+
+REALM = VECTORS["realm"]
+ADA, GRACE = (Key(secret=bytes([byte]) * 32) for byte in (1, 2))
+PATH, AT, FACTS = "acme.bot.r1", "2026-11-25T12:00:00.000Z", ("acme", "low", "write", ())
+DECISION = {"verdict": "approve", "request_digest": "r", "args_digest": "a"}
+
+
+def state_of(*changes: dict):
+    """A fold that Ada founded, and that has these changes."""
+    fold = module("realm_fold").Fold(REALM, None)
+    for change in ({"operators": [record(REALM, ADA, "Ada", admin=True)]}, *changes):
+        head = fold.chain[-1] if fold.chain else None
+        frame = {"v": 1, "n": len(fold.chain) + 1, "prev": head, "at": "x", "by": ADA.public, "policy": None}
+        payload = json.dumps({**frame, **change}).encode()
+        fold.root = fold.root or f"sha256:{hashlib.sha256(payload).hexdigest()}"
+        assert fold.link(sealed(REALM, ADA, payload)) == "ok"
+    return fold
+
+
+def vote_of(key: Key) -> dict:
+    subject = f"countersign.v1.vote.{PATH}.{key.public}"
+    payload = json.dumps({**DECISION, "decided_by": {"key": key.public}}).encode()
+    sig = key.sign("vote", REALM, subject, payload)
+    return {"subject": subject, "key": key.public, "sig": sig, "payload": b64(payload)}
+
+
+def auditor_of(fold):
+    """Of a bundle with these entries, each at a sequence of ten times its number."""
+    auditor = module("verify-audit").Bundle()
+    auditor.realm, auditor.log = REALM, fold
+    auditor.sequences = [10 * n for n, _ in enumerate(fold.chain, 1)]
+    auditor.places = dict.fromkeys(("acme/bot/r1",))
+    return auditor
+
+
+def voter(auditor, vote: object, sequence: int) -> str | None:
+    auditor.places["acme/bot/r1"] = sequence
+    return auditor.voter(vote, DECISION, ("acme/bot/r1", sequence, FACTS, AT))
 
 
 def test_a_vote_that_does_not_count_does_no_harm():
-    key, path, realm = Key(), "acme.bot.r1", "a realm"
-    subject = f"countersign.v1.vote.{path}.{key.public}"
-    decision = {"verdict": "approve", "request_digest": "r", "args_digest": "a"}
-    payload = json.dumps({**decision, "decided_by": {"key": key.public}}).encode()
-    vote = {"subject": subject, "key": key.public, "sig": key.sign("vote", realm, subject, payload)}
-    vote["payload"] = base64.urlsafe_b64encode(payload).decode().rstrip("=")
-    auditor, place = script().Bundle([]), (5, False)
-    auditor.realm = realm
-    auditor.log.terms = {key.public: [{"operator": key.public, "role": "human", "since": 1, "until": None}]}
-    assert auditor.counts_vote(vote, path, decision, place)
+    auditor, vote = auditor_of(state_of()), vote_of(ADA)
+    assert voter(auditor, vote, 11) == ADA.public
     broken = [vote | {name: wrong} for name in vote for wrong in (None, 7, "", "é")]
     for other in [*broken, {}, None, [], "vote"]:
-        assert not auditor.counts_vote(other, path, decision, place), other
-    assert not auditor.counts_vote(vote, path, decision, (1, False)), "before its term"
-    auditor.log.terms = {}
-    assert not auditor.counts_vote(vote, path, decision, place), "of a key that nobody knows"
+        assert voter(auditor, other, 11) is None, other
+    assert voter(auditor, vote, 10) is None, "before the key counts"
+    assert voter(auditor, vote_of(GRACE), 11) is None, "of a key that nobody knows"
 
 
-def test_the_script_and_an_agent_make_the_same_terms_of_a_log():
-    ada, auto, grace, second, kay = (Key() for _ in range(5))
-    realm = "a realm"
-    log = Played(realm, ada, auto)
-    log.add(ada, operators=[record(realm, grace, "Grace"), record(realm, kay, "Kay", limits={"max_risk": "low"})])
-    log.add(grace, operators=[record(realm, grace, "Grace", listed(realm, second, "human", grace))])
-    log.add(ada, operators=[record(realm, kay, "Kay")])
-    log.add(second, operators=ended(grace))
-    auditor, state = script().Bundle([]), Realm(realm, log.digests[0])
-    auditor.realm = realm
-    for n, message in enumerate(log.messages, 1):
-        assert state.apply(n, 10 * n, message) == "ok"
-        line = {"n": n, "seq": 10 * n, "word": "ok", "digest": log.digests[n - 1], "message": b64(message)}
-        auditor.log.entry(line)
-    terms = {
-        key: [(term["operator"], term["since"], term["until"]) for term in terms]
-        for key, terms in auditor.log.terms.items()
-    }
-    assert terms == {
-        key: [(term.operator, term.since, term.until) for term in terms] for key, terms in state.terms.items()
-    }
-    with pytest.raises(Exception, match="follow"):
-        auditor.log.entry(line)
+def test_keys_of_one_operator_are_one_voter():
+    keys = [listed(REALM, key, "human", ADA) for key in (ADA, GRACE)]
+    auditor = auditor_of(state_of({"operators": [record(REALM, ADA, "Ada", admin=True) | {"keys": keys}]}))
+    for sequence, voters in ((20, {ADA.public, None}), (21, {ADA.public})):
+        assert {voter(auditor, vote_of(key), sequence) for key in (ADA, GRACE)} == voters, sequence
+
+
+def entries(lines: list[dict]) -> list[dict]:
+    return [line for line in lines if line["type"] == "entry"]
+
+
+def without_last_entry(lines: list[dict]) -> list[dict]:
+    last = entries(lines)[-1]
+    return counted([line for line in lines if line is not last])
+
+
+def before_every_entry(lines: list[dict]) -> list[dict]:
+    return [{**line, "seq": line["seq"] + 10**6} if line["type"] == "entry" else line for line in lines]
+
+
+def of_another_word(lines: list[dict]) -> list[dict]:
+    return [{**line, "word": "no_change"} if line is entries(lines)[-1] else line for line in lines]
+
+
+@pytest.mark.parametrize("change", [without_last_entry, before_every_entry, of_another_word])
+def test_a_bundle_with_another_realm_log_is_not_as_it_was_written(bundle, tmp_path, change: Callable):
+    assert entries(bundle)
+    assert verdict(change(bundle), tmp_path)[0] == 1
