@@ -57,7 +57,7 @@ class Bundle:
         self.counts: Counter[str] = Counter()
         self.anchored, self.restored, self.lost = 0, 0, []
         self.strangers = {}  # anchors that are not of this chain: (stream_seq, digest of the payload) -> row
-        self.removed = set()  # requests whose bytes retention removed
+        self.removed, self.recovered = set(), False  # requests whose bytes retention removed; the bus was put back
 
     def holds(self, key, context, subject, payload, sig, term=None):
         if term is not None and term[4]["role"] == "device":
@@ -91,11 +91,12 @@ class Bundle:
             self.seen.add(("operators", str(line["n"]), line["digest"]))
 
     def terms(self, key, subject, sequence):
-        """The terms by which a key may count for a decision. One that is on a stream which was made anew, behind the
-        whole log, has no place among the entries of this one: there it is any term of the key."""
+        """The terms by which a key may count for a decision. One that was put back on a new stream, behind the whole
+        log, has no place among the entries of this one: there it is any term of the key."""
         if self.log is None:
             return []
-        if self.places.get(subject) != sequence:
+        place = self.places.get(subject)
+        if place is None or (self.recovered and place != sequence):
             return self.log.terms.get(key, [])
         return [self.log.term(key, sum(seq < sequence for seq in self.sequences))]
 
@@ -131,6 +132,8 @@ class Bundle:
             self.named.setdefault((action, subject), []).append(detail["digest"])
         elif action == "retention" and subject == "requests":
             self.removed |= set(detail["removed"])
+        elif action == "bus_recover":
+            self.recovered = True
         elif action == "restore":
             self.restored = detail["audit_seq"]
         elif action == "anchors_lost" and detail["last"]:  # anchors of rows that a restored backup does not have
