@@ -1,6 +1,6 @@
 //! The realm log on the console's side: who may sign (protocol, section 8).
 //!
-//! The stream is the only way in: [`feed`] applies what it brings, in the transaction of the messages around it.
+//! The stream is the only way in: `feed` applies what it brings, in the transaction of the messages around it.
 
 pub(super) mod asks;
 pub(crate) mod change;
