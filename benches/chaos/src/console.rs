@@ -31,6 +31,8 @@ pub(crate) struct Console {
 /// How its programs are started.
 #[derive(Clone)]
 pub(crate) struct Settings {
+    /// A realm lets nobody in by himself who is called like an operator in force.
+    operator: String,
     program: PathBuf,
     data_dir: PathBuf,
     nats_url: Option<String>,
@@ -45,7 +47,7 @@ impl Settings {
         command.arg(&self.program).args(arguments);
         command
             .env("COUNTERSIGN_DATA_DIR", &self.data_dir)
-            .env("COUNTERSIGN_OPERATOR", "Operator")
+            .env("COUNTERSIGN_OPERATOR", &self.operator)
             .env("COUNTERSIGN_KEYS", "file")
             .env("RUST_LOG", "info");
         if let Some(url) = &self.nats_url {
@@ -86,6 +88,7 @@ impl Console {
     /// A console that does not run yet.
     pub(crate) fn new(new: NewConsole<'_>) -> Self {
         let settings = Settings {
+            operator: new.name.to_owned(),
             program: new.program.to_owned(),
             data_dir: new.disk.path.clone(),
             nats_url: None,
