@@ -144,11 +144,12 @@ beside=no
 ! own_console || beside=yes
 before=$(personal_files)
 
+# What the build needs; the rest is fetched while the compiler works. Without the page its packages come all the same:
+# a test verifies webhooks with one.
 if [ "$scope" = all ]; then
-  step "set-up" scripts/setup.sh core ui python languages window desktop keychain
+  step "set-up" scripts/setup.sh core ui window
 else
-  # Without the page, but its packages: a test verifies webhooks with one.
-  step "set-up" scripts/setup.sh core ui python languages
+  step "set-up" scripts/setup.sh core ui
 fi
 
 page_steps() {
@@ -163,6 +164,11 @@ python_checks() {
   step "Python: types" types
 }
 first_lane() {
+  if [ "$scope" = all ]; then
+    step "set-up of tests" scripts/setup.sh python languages desktop keychain
+  else
+    step "set-up of tests" scripts/setup.sh python languages
+  fi
   python_checks
   [ "$scope" = headless ] || page_steps
 }
@@ -191,11 +197,13 @@ step "Rust examples in docs" rust_examples
 beside agent_tests
 beside python_tests
 beside framework_tests
-beside docs_lane
 step "faults under load" faults
 joined
 step "compatibility page" "$venv/bin/python" scripts/compatibility.py --check "$reports"/*.xml
+# The window waits for frames: the documents take what it leaves.
+beside docs_lane
 [ "$scope" = headless ] || step "real window" scripts/desktop-tests.sh --built
+joined
 
 current="tests left the person's own files alone"
 after=$(personal_files)
