@@ -53,6 +53,7 @@ mod version;
 mod watch;
 mod when;
 
+#[cfg(feature = "gui")]
 pub(crate) use config::FILE as CONFIG_FILE;
 pub(crate) use output::plain;
 
