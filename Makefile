@@ -13,7 +13,7 @@ run: ## open the console with example agents (without a display: in the terminal
 test: ## everything: format, lints, docs, tests of all languages, the real window
 	@scripts/test.sh
 
-check: ## the part of test that needs no window: format, lints, docs, tests of Rust and Python
+check: ## the part of test that needs no window: format, lints, docs, tests of Rust, Python and TypeScript
 	@scripts/test.sh headless
 
 desktop-test: ## only the tests in the real window
@@ -25,7 +25,7 @@ screens: ## make the pictures of docs/screens anew: make screens [STORIES="inbox
 fuzz: ## look for inputs that break a reader: make fuzz [COUNT=20000] [TARGETS="request digest"]
 	@scripts/fuzz.sh
 
-compatibility: ## run the Python tests and write docs/compatibility.md from their results
+compatibility: ## run the tests of the SDKs and write docs/compatibility.md from their results
 	@scripts/compatibility.sh
 
 audit: ## licences, bans and sources of the Rust dependencies, licences of npm's, texts for the .deb
@@ -35,7 +35,8 @@ demo: ## the whole round once, without a person (builds the console without its 
 	@scripts/demo.sh
 
 bench: ui ## the figures, with the floor programs beside them
-	@scripts/setup.sh core python window desktop
+	@scripts/setup.sh core python typescript window desktop
+	@npm --prefix sdk/typescript run --silent build
 	@scripts/with-tools.sh cargo xtask bench
 	@scripts/with-tools.sh .venv/bin/python scripts/bench_adapters.py
 
@@ -43,6 +44,8 @@ chaos: ## kill, pause, cut off and fill up everything in random order for 30 min
 	@scripts/setup.sh core
 	@scripts/with-tools.sh cargo xtask chaos --seconds 1800
 	@GATEWAY_KILLS=1000 scripts/with-tools.sh cargo test --quiet -p countersign-gateway --test gateway kills -- --nocapture
+	@scripts/setup.sh typescript
+	@cd sdk/typescript && npm run --silent build && COUNTERSIGN_KILLS=1000 npm run --silent test -- test/kills.test.ts
 
 agent-faults: ## break everything between Claude Code and the desk, and see that it runs nothing
 	@scripts/setup.sh core python
@@ -65,15 +68,16 @@ codegen: ## write the generated files again
 	@scripts/setup.sh core
 	@scripts/with-tools.sh cargo xtask codegen
 
-fmt: ## format Rust, Python and the page
-	@scripts/setup.sh python ui
+fmt: ## format Rust, Python, TypeScript and the page
+	@scripts/setup.sh python typescript ui
+	@npm --prefix sdk/typescript run --silent format
 	@scripts/with-tools.sh cargo fmt --all
 	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml docs examples scripts sdk/python tests
 	@npm --prefix ui run --silent format
 
 setup: ## install what is missing and do nothing else
-	@scripts/setup.sh core ui python window desktop
+	@scripts/setup.sh core ui python typescript window desktop
 
 clean: ## remove what was built; what set-up installed stays
-	@rm -rf dist ui/dist gen permissions
+	@rm -rf dist ui/dist sdk/typescript/dist gen permissions
 	@scripts/with-tools.sh cargo clean --quiet

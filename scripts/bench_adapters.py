@@ -32,6 +32,7 @@ risk = ["low"]
 ABOUT: dict[str, Any] = {"ask": ("lookup",), "risks": {"lookup": "low"}}
 ARGS = {"who": "ada"}
 GOAL_MS = 10.0
+SDK = Path(__file__).resolve().parents[1] / "sdk/typescript"
 
 Call = Callable[[], Awaitable[object]]
 
@@ -214,6 +215,9 @@ async def main(program: Path, count: int) -> None:
             p99 = percentile(added, 99)
             verdict = "met" if p99 <= GOAL_MS else "missed"
             print(f"{adapter.__name__ + ' adds':<24}{percentile(added, 50):>8.2f}{p99:>8.2f}   {verdict}")
+        measuring = await asyncio.create_subprocess_exec("node", "bench.mjs", agent_json, str(count), cwd=SDK)
+        if await measuring.wait():
+            raise RuntimeError("the bench of the TypeScript SDK failed")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ framework what this run did not prove. Versions are not compared: a new release 
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -72,6 +73,33 @@ PROMISES = {
     "planted secret nowhere": r"secret",
     "the guide's example": r"the_example",
 }
+TYPESCRIPT = {
+    "ai": ("Vercel AI SDK", ["ai6", "ai"]),
+    "openai-agents": ("OpenAI Agents SDK for JavaScript", ["@openai/agents"]),
+    "claude-agent-sdk": ("Claude Agent SDK for TypeScript", ["@anthropic-ai/claude-agent-sdk"]),
+    "langgraph": ("LangGraph.js", ["@langchain/langgraph", "langchain"]),
+    "mastra": ("Mastra", ["@mastra/core"]),
+}
+"""By the names of their files in `sdk/typescript/test/frameworks`, and the packages of its package.json."""
+TYPESCRIPT_PROMISES = {
+    "approve: runs once, with what was approved; receipt with its digest": r"approve runs exactly|approve, modify",
+    "modify: runs as edited, or not": r"an edit|approve, modify",
+    "deny: the model reads why": r"deny, with a reason|approve, modify",
+    "skip": r"skip",
+    "respond": r"respond takes|is a question|questions are one form",
+    "terminate": r"terminate",
+    "time-out, console gone": r"console that is gone|nobody answers",
+    "a rule that allows": r"a rule",
+    "two calls of one turn": r"two calls",
+    "resume after SIGKILL": r"after a kill",
+    "gate closed, bus gone": r"closed gate|a bus that is gone",
+    "forged decision": r"forge",
+    "unknown verdict": r"unknown verdict",
+    "an approved call that does not start": r"does not run, and its receipt|none of it runs",
+    "a tool that raises": r"a tool that fails|call fails",
+    "planted secret nowhere": r"no secret",
+    "the guide's example": r"guide",
+}
 TOOLS = {
     "claude": "Claude Code",
     "codex": "Codex CLI",
@@ -126,8 +154,15 @@ def ran(file: Path) -> list[Ran]:
     for case in ElementTree.parse(file).iter("testcase"):  # noqa: S314
         if case.find("skipped") is None:
             wrong = case.find("failure") is not None or case.find("error") is not None
-            place = case.get("classname", "").rpartition(".")[2]
-            found.append(Ran(place, case.get("name", ""), "failed" if wrong else "passed"))
+            place, name = case.get("classname", ""), case.get("name", "")
+            if place.endswith(".test.ts"):
+                place = f"ts:{Path(place).name.removesuffix('.test.ts')}"
+                if place in ("ts:guides", "ts:killed"):
+                    # A guide's name ends with the language's where Python has one of the same name.
+                    framework, _, words = name.partition(":")
+                    name = "guide" if place == "ts:guides" else words
+                    place = f"ts:{framework.removesuffix('-js').removesuffix('-ts')}"
+            found.append(Ran(place.rpartition(".")[2], name, "failed" if wrong else "passed"))
     return found
 
 
@@ -148,6 +183,10 @@ def rows(tests: list[Ran]) -> dict[str, dict[str, str]]:
                 for promise, words in PROMISES.items():
                     if re.search(words, test.name):
                         add(system_name, promise, test.result)
+        if (framework := TYPESCRIPT.get(test.file.removeprefix("ts:"))) and test.file.startswith("ts:"):
+            for promise, words in TYPESCRIPT_PROMISES.items():
+                if re.search(words, test.name):
+                    add(framework[0], promise, test.result)
         for key, system_name in TOOLS.items():
             if test.file in AGENT_FILES and (f"_{key}" in test.file or re.search(rf"[\[-]{key}", test.name)):
                 add(system_name, re.sub(r"\[.*", "", test.name.removeprefix("test_")).replace("_", " "), test.result)
@@ -190,11 +229,27 @@ def page(table: dict[str, dict[str, str]]) -> str:
     for promise in PROMISES:
         cells = [table.get(name, {}).get(promise, "") for name in names]
         lines.append(f"| {promise} | {' | '.join(cells)} |")
+    lines += ["", *typescript(table)]
     lines += ["", "## Coding tools", "", "| Tool | What was tried | Result |", "|---|---|---|"]
     for name in TOOLS.values():
         for row, result in table.get(name, {}).items():
             lines.append(f"| {name} | {row} | {result} |")
     return "\n".join(lines) + "\n"
+
+
+def typescript(table: dict[str, dict[str, str]]) -> list[str]:
+    """The frameworks of the TypeScript SDK."""
+    wanted = json.loads((PAGE.parents[1] / "sdk/typescript/package.json").read_text())["devDependencies"]
+    lines = ["## Frameworks of the TypeScript SDK", "", "AI SDK 7 and Mastra on Node 24, all others on Node 20.", ""]
+    for name, packages in TYPESCRIPT.values():
+        tested = (f"{one.rstrip('6')} {wanted[one].rpartition('@')[2]}" for one in packages)
+        lines.append(f"- {name}: {', '.join(tested)}")
+    names = [name for name, _ in TYPESCRIPT.values()]
+    lines += ["", f"| | {' | '.join(names)} |", "|---" * (len(names) + 1) + "|"]
+    for promise in TYPESCRIPT_PROMISES:
+        cells = [table.get(name, {}).get(promise, "") for name in names]
+        lines.append(f"| {promise} | {' | '.join(cells)} |")
+    return lines
 
 
 def claimed(text: str) -> set[tuple[str, str]]:

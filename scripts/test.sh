@@ -71,6 +71,7 @@ joined() {
 }
 
 in_ui() { (cd ui && CI=1 npm run --silent "$@"); }
+in_typescript() { (cd sdk/typescript && CI=1 npm run --silent "$@"); }
 in_sdk() { (cd sdk/python && "$venv/bin/python" -m "$@"); }
 # The SDK's tests whose files a pattern names.
 shopt -s extglob
@@ -165,9 +166,9 @@ python_checks() {
 }
 first_lane() {
   if [ "$scope" = all ]; then
-    step "set-up of tests" scripts/setup.sh python languages desktop keychain
+    step "set-up of tests" scripts/setup.sh python typescript languages desktop keychain
   else
-    step "set-up of tests" scripts/setup.sh python languages
+    step "set-up of tests" scripts/setup.sh python typescript languages
   fi
   python_checks
   [ "$scope" = headless ] || page_steps
@@ -178,6 +179,14 @@ python_tests() {
   step "bridge: tests" process_tests bridge
 }
 agent_tests() { step "coding agents: tests" process_tests agents; }
+typescript_lane() {
+  step "TypeScript: build" in_typescript build
+  step "TypeScript: format" in_typescript format:check
+  step "TypeScript: types" in_typescript typecheck
+  step "TypeScript: lint" in_typescript lint
+  step "TypeScript: tests" in_typescript test
+  step "TypeScript: tests of frameworks" typescript_frameworks "$reports"
+}
 docs_lane() { step "Rust docs" rust_docs; }
 framework_tests() { step "Python: tests of frameworks" sdk_tests "$frameworks" frameworks; }
 
@@ -197,6 +206,7 @@ step "Rust examples in docs" rust_examples
 beside agent_tests
 beside python_tests
 beside framework_tests
+beside typescript_lane
 step "faults under load" faults
 joined
 step "compatibility page" "$venv/bin/python" scripts/compatibility.py --check "$reports"/*.xml
