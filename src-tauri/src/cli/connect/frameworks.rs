@@ -9,11 +9,19 @@ use serde_json::{Value, json};
 use super::super::failure::Failure;
 use super::super::output::Output;
 
-/// Name, which is the SDK's extra too, and two lines of code in which `AGENT_JSON` is the path.
+/// Name, which is the extra of Python's SDK too, and two lines of code in which `AGENT_JSON` is the path.
 type Framework = (&'static str, [&'static str; 2]);
 
 const PYTHON_GATE: &str = "gate = await stack.enter_async_context(Gate.connect(AGENT_JSON))";
-const FRAMEWORKS: [Framework; 7] = [
+const NPM: &str = "npm install ./countersign-sdk-0.1.0.tgz   # npm pack ./sdk/typescript makes it";
+const TYPESCRIPT_GATE: &str = "const gate = await Gate.connect(AGENT_JSON)";
+/// Frameworks that are there in both languages.
+const BOTH: [(&str, &str); 3] = [
+    ("langgraph", "langgraph-js"),
+    ("openai-agents", "openai-agents-js"),
+    ("claude-agent-sdk", "claude-agent-sdk-ts"),
+];
+const PYTHON: [Framework; 7] = [
     (
         "pydantic-ai",
         [
@@ -61,13 +69,52 @@ const FRAMEWORKS: [Framework; 7] = [
         ],
     ),
 ];
+/// Their package has no extras.
+const TYPESCRIPT: [Framework; 5] = [
+    (
+        "ai",
+        [
+            TYPESCRIPT_GATE,
+            "const result = await generateText({ model, prompt, tools: gateTools(gate, tools) })",
+        ],
+    ),
+    (
+        "mastra",
+        [
+            TYPESCRIPT_GATE,
+            "const agent = new Agent({ id, name, instructions, model, tools: gateTools(gate, tools) })",
+        ],
+    ),
+    (
+        "langgraph-js",
+        [
+            TYPESCRIPT_GATE,
+            "for (let next; (next = await answerInterrupts(graph, config, gate)); ) await graph.invoke(next, config)",
+        ],
+    ),
+    (
+        "openai-agents-js",
+        [
+            TYPESCRIPT_GATE,
+            "const agent = new Agent({ name: \"agent\", tools: gated(gate, tools) })",
+        ],
+    ),
+    (
+        "claude-agent-sdk-ts",
+        [
+            TYPESCRIPT_GATE,
+            "const options = { ...yours, ...claudeGate(gate) }",
+        ],
+    ),
+];
 
 pub(super) fn find(name: &str) -> Option<Framework> {
-    FRAMEWORKS.into_iter().find(|of| of.0 == name)
+    PYTHON.into_iter().chain(TYPESCRIPT).find(|of| of.0 == name)
 }
 
 pub(super) fn names() -> String {
-    FRAMEWORKS.map(|of| of.0).join(", ")
+    let known: Vec<&str> = PYTHON.iter().chain(&TYPESCRIPT).map(|of| of.0).collect();
+    known.join(", ")
 }
 
 /// Prints what to do; no file of the person's changes.
@@ -75,7 +122,11 @@ pub(super) fn print(out: Output, name: &str, agent_json: &Path) -> Result<(), Fa
     let Some((extra, lines)) = find(name) else {
         return Ok(());
     };
-    let install = format!("pip install './sdk/python[{extra}]'");
+    let install = if TYPESCRIPT.iter().any(|of| of.0 == extra) {
+        NPM.to_owned()
+    } else {
+        format!("pip install './sdk/python[{extra}]'")
+    };
     let path = agent_json.display().to_string();
     let quoted = Value::from(path.as_str()).to_string();
     let lines = lines.map(|line| {
@@ -91,5 +142,21 @@ pub(super) fn print(out: Output, name: &str, agent_json: &Path) -> Result<(), Fa
     for line in [&install].into_iter().chain(&lines) {
         out.line(line)?;
     }
+    if let Some((language, other)) = counterpart(name) {
+        out.line(&format!("{language}: countersign connect {other}"))?;
+    }
     Ok(())
+}
+
+/// The same framework of the other language, and that language.
+fn counterpart(name: &str) -> Option<(&'static str, &'static str)> {
+    BOTH.into_iter().find_map(|(python, typescript)| {
+        if name == python {
+            Some(("TypeScript", typescript))
+        } else if name == typescript {
+            Some(("Python", python))
+        } else {
+            None
+        }
+    })
 }
