@@ -6,6 +6,8 @@ import hashlib
 import json
 import subprocess
 import threading
+import urllib.error
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -133,6 +135,122 @@ def test_the_reference_libraries_verify_each_delivery_and_ids_can_be_recomputed(
             parts = [data["hash"]]
         unique = "\n".join([data["realm"], kind, "\n".join(parts)])
         assert headers["webhook-id"] == "evt_" + hashlib.sha256(unique.encode()).hexdigest()[:32], kind
+
+
+def test_what_agents_and_people_write_is_in_no_event(sent, tmp_path):
+    """Arguments, results and words, also as the name of an argument; in a webhook and in a file of the whole log."""
+    desk, receiver = sent
+    login = str(desk.enroll("secretive"))
+    folder = ["--dir", str(tmp_path / "dir")]
+    gateway = subprocess.Popen(
+        [BINARY, "gateway", "--agent-json", login, "--listen", "127.0.0.1:0", *folder],
+        env=desk.env,
+        stdout=subprocess.PIPE,
+    )
+    url = json.loads(gateway.stdout.readline())["url"]
+    [made] = desk.cli("gateway", "token", "--name", "canary", "--agent-json", login, *folder)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def post(path: str, key: str, body: object) -> dict:
+        headers = {"Authorization": f"Bearer {made['token']}", "Idempotency-Key": key}
+        request = urllib.request.Request(url + path, json.dumps(body).encode(), headers, method="POST")
+        try:
+            with opener.open(request, timeout=SOON) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as error:
+            return json.load(error)
+
+    say = "canary-{}".format
+    call = {
+        "tool": "pay",
+        "args": {say("name"): say("value"), "to": {"deep": [say("item")]}},
+        "allowed_verdicts": ["approve", "modify", "deny", "respond"],
+        "reason": say("reason"),
+        "title": say("title"),
+        "preview": say("preview"),
+        "history": [{"role": "user", "content": say("history")}],
+        "metadata": {say("metadata"): say("metadata")},
+        "native": {say("native"): say("native")},
+        "effective": {"fixed": {say("fixed"): say("effective")}, "injected_names": [say("injected")]},
+        "run_id": say("run"),
+        "thread_id": say("thread"),
+        "call_id": say("call"),
+        "reports": True,
+    }
+    answers = [
+        ("approve", "--message", say("message")),
+        ("approve", "--args", json.dumps({say("edited"): say("edited")}), "--message", say("message")),
+        ("deny", "--message", say("message")),
+        ("respond", "--content", say("content"), "--message", say("message")),
+    ]
+    ready = urllib.request.Request(url + "/readyz")
+
+    def is_ready() -> bool:
+        try:
+            return opener.open(ready, timeout=SOON).status == 200
+        except urllib.error.HTTPError:
+            return False
+
+    desk._until(is_ready)
+    for number, words in enumerate(answers):
+        asked = post("/v1/asks", say(number), call)
+        assert "id" in asked, asked
+        desk.decide("secretive", *words)
+        assert post("/v1/asks?wait=50", say(number), call)["state"] == "answered"
+        claim = post(f"/v1/asks/{asked['id']}/claim", say("claim"), {})
+        if claim["run"]:
+            report = {"stage": "failed", "executed_args": {say("ran"): 1}, "message": say("result")}
+            post(f"/v1/asks/{asked['id']}/receipt", "r", report)
+    gateway.terminate()
+    assert gateway.wait(SOON) == 0
+    desk._until(
+        lambda: sum(body["data"]["agent"] == "secretive" for _, body in receiver.taken("receipt.failed")) == 2
+    )
+    desk._until(lambda: of_feed(desk, "soc")["pending"] == 0 and of_feed(desk, "lines")["pending"] == 0)
+    decided = [body["data"] for _, body in receiver.taken("request.decided") if body["data"]["agent"] == "secretive"]
+    assert [data["verdict"] for data in decided] == ["approve", "modify", "deny", "respond"]
+    bodies = [body for _, body, _ in receiver.calls]
+    bodies += (desk.data / "feeds/events.jsonl").read_text().splitlines()
+    assert len(bodies) > 20
+    for body in bodies:
+        assert "canary-" not in body or json.loads(body)["type"] in ("audit.decide", "audit.hold"), body
+        assert made["token"] not in body
+        for word in (
+            "value",
+            "item",
+            "reason",
+            "title",
+            "history",
+            "effective",
+            "message",
+            "content",
+            "result",
+            "ran",
+        ):
+            assert say(word) not in body, body
+
+
+def test_an_entry_of_the_realm_log_is_an_event(sent):
+    desk, receiver = sent
+    [before] = desk.cli("operators", "log")[-1:]
+    [changed] = desk.cli("operators", "acceptance", "on")
+    assert changed["n"] == before["n"] + 1
+
+    def heard():
+        events = [body["data"] for _, body in receiver.taken("operator.changed")]
+        return [data for data in events if data["subject"] == str(changed["n"])]
+
+    [data] = desk._until(heard)
+    [entry] = desk.cli("operators", "log")[-1:]
+    assert (data["action"], data["workspace"]) == ("operators", None)
+    assert {name: data["detail"][name] for name in ("digest", "by", "does")} == {
+        name: entry[name] for name in ("digest", "by", "does")
+    }
+    assert entry["digest"] == changed["digest"]
+    assert data["detail"]["does"] == ["acceptance_on"]
+    # The row of the whole log beside it, with the same hash.
+    [row] = [body["data"] for _, body in receiver.taken("audit.operators") if body["data"]["seq"] == data["seq"]]
+    assert row["hash"] == data["hash"]
 
 
 def test_what_was_not_taken_is_listed_sent_again_and_enabled_again(sent):
