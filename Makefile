@@ -2,7 +2,7 @@
 # after the first time. The steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check desktop-test screens fuzz compatibility audit demo bench chaos agent-faults agents build ui codegen fmt setup clean
+.PHONY: help run test check desktop-test screens fuzz compatibility audit demo bench chaos agent-faults agents build dist dist-test dist-sign ui codegen fmt setup clean
 
 help: ## show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,10 +55,17 @@ agent-faults: ## break everything between Claude Code and the desk, and see that
 agents: ## Codex, Gemini CLI, Copilot CLI and OpenCode from npm in front of a console, with played models
 	@scripts/agents.sh
 
-build: ui ## the release binary and the .deb
-	@scripts/setup.sh core window
-	@scripts/with-tools.sh .venv/bin/python scripts/notices.py dist/THIRD-PARTY-NOTICES
-	@scripts/with-tools.sh ui/node_modules/.bin/tauri build
+build: ## the release program with its window, and the .deb
+	@scripts/dist.sh deb
+
+dist: ## the packages of a release: make dist [PARTS="tarball wheel"] (docs/install.md)
+	@scripts/dist.sh $(PARTS)
+
+dist-test: ## try the packages in dist/ in fresh Debian systems: make dist-test [PARTS="tarball wheel"]
+	@scripts/dist-test.sh $(PARTS)
+
+dist-sign: ## sign dist/ with the keys that are given: MINISIGN_KEY=FILE GPG_KEY=ID make dist-sign
+	@DIST="$(DIST)" MINISIGN_KEY="$(MINISIGN_KEY)" GPG_KEY="$(GPG_KEY)" scripts/dist-sign.sh
 
 ui: ## build the page into ui/dist
 	@scripts/setup.sh ui
@@ -72,7 +79,7 @@ fmt: ## format Rust, Python, TypeScript and the page
 	@scripts/setup.sh python typescript ui
 	@npm --prefix sdk/typescript run --silent format
 	@scripts/with-tools.sh cargo fmt --all
-	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml docs examples scripts sdk/python tests
+	@.venv/bin/python -m ruff format --quiet --config sdk/python/pyproject.toml docs examples packaging scripts sdk/python tests
 	@npm --prefix ui run --silent format
 
 setup: ## install what is missing and do nothing else

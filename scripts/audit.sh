@@ -11,4 +11,4 @@ cargo-deny --all-features check --hide-inclusion-graph licenses bans sources
 say "npm: licences"
 node scripts/npm-licences.mjs
 say "texts of the licences"
-"$venv/bin/python" scripts/notices.py dist/THIRD-PARTY-NOTICES
+"$venv/bin/python" scripts/notices.py dist/work/THIRD-PARTY-NOTICES

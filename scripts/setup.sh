@@ -1,10 +1,10 @@
 #!/bin/sh
 # Installs what is missing: setup.sh [core] [ui] [python] [typescript] [window] [desktop] [keychain] [languages]
-#   [audit] [fuzz]
+#   [audit] [fuzz] [pack] [parts] [roots]
 #
 #   core     C compiler, nats-server of the pinned version, an empty Python environment
 #   ui       packages of the page (npm)
-#   python   packages of the Python SDK and its tests
+#   python   packages of the Python SDK and its tests, shellcheck
 #   typescript
 #            packages of the TypeScript SDK and its tests (npm), and a newer Node.js beside the machine's
 #   window   libraries that the window links (WebKitGTK)
@@ -13,6 +13,9 @@
 #   languages Go, Java and PHP, for the examples of guides
 #   audit    cargo-deny
 #   fuzz     cargo-fuzz and a C++ compiler
+#   pack     what packages are made with (zig, nfpm, hatchling)
+#   parts    what lists the parts of a release (cargo-cyclonedx)
+#   roots    what packages are tried in (mmdebstrap, podman, Xvfb)
 #
 # Without a part: core, ui, python, typescript and window. Never asks, leaves alone what is
 # installed, and needs no network when nothing is missing.
@@ -27,6 +30,7 @@ node24_sha256_x86_64=4196a947bcc883f2003ab101762d729f3e99b5e86b75bd09151563403e2
 node24_sha256_aarch64=4e029dadfae1295876063c96b236f673487e8c27379fe146c1e2250283520227
 cargo_deny_version=0.20.2
 cargo_fuzz_version=0.13.2
+cargo_cyclonedx_version=0.5.9
 
 mkdir -p .setup/bin
 
@@ -177,6 +181,7 @@ setup_substrate() {
 
 setup_python() {
   setup_venv
+  apt_packages shellcheck
   key="$(cat sdk/python/pyproject.toml sdk/python/requirements.txt | digest)"
   if stamped python "$key"; then return; fi
   say "Python packages"
@@ -268,12 +273,43 @@ setup_fuzz() {
   cargo install --quiet --locked --root .setup "cargo-fuzz@$cargo_fuzz_version"
 }
 
+setup_pack() {
+  find_python
+  apt_packages binutils apt-utils xz-utils ca-certificates
+  key="$("$python" --version) $(digest <packaging/requirements.txt)"
+  if stamped pack "$key"; then return; fi
+  say "tools that make packages"
+  unstamp pack
+  rm -rf .setup/packaging
+  "$python" -c 'import ensurepip, venv' 2>/dev/null || apt_packages python3-venv
+  "$python" -m venv .setup/packaging
+  .setup/packaging/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+    --require-hashes --requirement packaging/requirements.txt
+  stamp pack "$key"
+}
+
+setup_parts() {
+  check_rust
+  # Its own answer to --version has another name.
+  if [ -x .setup/bin/cargo-cyclonedx ] && stamped parts "$cargo_cyclonedx_version"; then return; fi
+  say "cargo-cyclonedx $cargo_cyclonedx_version (compiled once, some minutes)"
+  unstamp parts
+  cargo install --quiet --locked --root .setup "cargo-cyclonedx@$cargo_cyclonedx_version"
+  stamp parts "$cargo_cyclonedx_version"
+}
+
+setup_roots() {
+  apt_packages mmdebstrap podman runc lintian rpm cpio minisign gnupg desktop-file-utils xvfb xauth xdotool imagemagick
+}
+
 [ "$#" -gt 0 ] || set -- core ui python typescript window
 for part in "$@"; do
   case $part in
-    core | ui | python | typescript | window | desktop | keychain | languages | audit | fuzz) "setup_$part" ;;
+    core | ui | python | typescript | window | desktop | keychain | languages | audit | fuzz | pack | parts | roots)
+      "setup_$part"
+      ;;
     *)
-      die "unknown part '$part' (core, ui, python, typescript, window, desktop, keychain, languages, audit, fuzz)"
+      die "unknown part '$part' (core, ui, python, typescript, window, desktop, keychain, languages, audit, fuzz, pack, parts, roots)"
       ;;
   esac
 done

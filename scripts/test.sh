@@ -83,12 +83,12 @@ process_tests() {
   "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$1" --junit-xml "$reports/$1.xml" "tests/$1"
 }
 # Python outside the SDK keeps to the SDK's settings.
-python_folders=(docs examples scripts sdk/python tests)
+python_folders=(docs examples packaging scripts sdk/python tests)
 ruff() { "$venv/bin/python" -m ruff "$@" --config sdk/python/pyproject.toml "${python_folders[@]}"; }
 types() {
   in_sdk mypy src tests
   "$venv/bin/python" -m mypy --config-file sdk/python/pyproject.toml \
-    docs/*.py examples/*/*.py scripts/*.py tests/desktop/agents/*.py
+    docs/*.py examples/*/*.py packaging/*.py packaging/trial/*.py scripts/*.py tests/desktop/agents/*.py
 }
 
 # What a person's own console keeps on this machine: tests must not touch it.

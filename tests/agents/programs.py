@@ -17,6 +17,7 @@ from pathlib import Path
 
 import desk as desk_module
 from desk import ROOT, Desk
+
 from played import Played
 
 PACKAGES = os.environ.get("COUNTERSIGN_AGENT_PROGRAMS")

@@ -129,13 +129,15 @@ def test_entries_that_the_proxy_cannot_relay_are_named_and_the_rest_is_probed(de
 
 
 def test_a_framework_is_told_how_and_no_file_changes(desk):
+    version = desk.text("-V").split()[1]
     of_typescript = {"ai", "mastra", "langgraph-js", "openai-agents-js", "claude-agent-sdk-ts"}
     for name in ("pydantic-ai", *sorted(of_typescript)):
         [reported] = desk.cli("connect", name)
         assert reported["changed"] is False
         assert reported["agent_json"] in reported["lines"][0]
-        install = "npm install" if name in of_typescript else f"pip install './sdk/python[{name}]'"
-        assert reported["install"].startswith(install)
+        wheel = f"pip install './countersign_sdk-{version}-py3-none-any.whl[{name}]'"
+        npm = f"npm install ./countersign-sdk-{version}.tgz"
+        assert reported["install"] == (npm if name in of_typescript else wheel)
 
 
 @pytest.fixture

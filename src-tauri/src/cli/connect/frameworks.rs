@@ -1,6 +1,6 @@
 //! Frameworks: what to install and the two lines to add.
 //!
-//! The SDK is in no registry yet: what is named is its folder in a checkout.
+//! The SDK is in no registry yet: what is named is its file, as `make dist` and a release have it.
 
 use std::path::Path;
 
@@ -13,7 +13,6 @@ use super::super::output::Output;
 type Framework = (&'static str, [&'static str; 2]);
 
 const PYTHON_GATE: &str = "gate = await stack.enter_async_context(Gate.connect(AGENT_JSON))";
-const NPM: &str = "npm install ./countersign-sdk-0.1.0.tgz   # npm pack ./sdk/typescript makes it";
 const TYPESCRIPT_GATE: &str = "const gate = await Gate.connect(AGENT_JSON)";
 /// Frameworks that are there in both languages.
 const BOTH: [(&str, &str); 3] = [
@@ -122,10 +121,11 @@ pub(super) fn print(out: Output, name: &str, agent_json: &Path) -> Result<(), Fa
     let Some((extra, lines)) = find(name) else {
         return Ok(());
     };
+    let version = env!("CARGO_PKG_VERSION");
     let install = if TYPESCRIPT.iter().any(|of| of.0 == extra) {
-        NPM.to_owned()
+        format!("npm install ./countersign-sdk-{version}.tgz")
     } else {
-        format!("pip install './sdk/python[{extra}]'")
+        format!("pip install './countersign_sdk-{version}-py3-none-any.whl[{extra}]'")
     };
     let path = agent_json.display().to_string();
     let quoted = Value::from(path.as_str()).to_string();
