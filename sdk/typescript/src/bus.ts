@@ -19,6 +19,8 @@ import { kindOf, note, warn } from "./notices.js";
 const ALREADY_STORED = 10071;
 /** JetStream says these while it is busy, full or electing. */
 const PASSING = new Set([10008, 10023, 10047, 10077]);
+/** Of one attempt to connect: where the server hangs up before the login is sent, the library waits for nothing. */
+const ATTEMPT_SECONDS = 5;
 const EXPECTED_LAST = "Nats-Expected-Last-Subject-Sequence";
 
 interface Pending {
@@ -228,7 +230,7 @@ async function dial(login: Login, name: string, seconds: number): Promise<NatsCo
   const options: ConnectionOptions = {
     ...login.options,
     name,
-    timeout: seconds * 1000,
+    timeout: Math.min(seconds, ATTEMPT_SECONDS) * 1000,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
     reconnectDelayHandler: () => 250 + Math.random() * 750,

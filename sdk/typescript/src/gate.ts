@@ -233,12 +233,15 @@ export class Gate implements AsyncDisposable {
       bus.subscribe(`countersign.v1.decided.${workspace}.${agent}.*`, (subject) => this.#requests.hint(subject));
       // The server answers in order: once this is answered the subscription is active (flush proves nothing).
       await bus.directGet(`countersign.v1.decision.${workspace}.${agent}.${uuid7()}`, seconds);
+      // It is read again for each decision, and nothing is believed before.
+      await this.#looks.start().catch((error) => {
+        if (!(error instanceof errors.BusUnreachableError)) throw error;
+        note(`the realm log could not be read yet: ${error.message}`);
+      });
     } catch (error) {
       await bus.close();
       throw error;
     }
-    // It is read again for each decision, and nothing is believed before.
-    await this.#looks.start().catch((error) => note(`the realm log could not be read yet: ${String(error)}`));
     this.#presence.begin(bus);
   }
 

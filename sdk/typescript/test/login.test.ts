@@ -1,7 +1,7 @@
 /** How an agent reaches a bus that wants TLS, a password or a .creds file, on real servers. */
 import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { credsAuthenticator, nkeys } from "@nats-io/transport-node";
 import { beforeAll, expect, test } from "vitest";
 import { Gate, type ToolCall } from "../src/index.js";
@@ -18,7 +18,7 @@ beforeAll(() => {
   authority = new Authority(bench().folder);
 });
 
-const fault = (changes: object, connectTimeout = 10): Promise<any> =>
+const fault = (changes: object, connectTimeout = 6): Promise<any> =>
   Gate.connect(bench().enrolment(changes), { connectTimeout }).then(
     async (gate) => {
       await gate.close();
@@ -227,4 +227,20 @@ test("a login taken away is told at once, and may come back after a restart", as
   } finally {
     await own.stop();
   }
+});
+
+test("a server that takes the connection and says nothing is dialled again", async () => {
+  const sockets: Socket[] = [];
+  const silentOnce = createServer((socket) => {
+    sockets.push(socket);
+    socket.on("error", () => undefined);
+    if (sockets.length > 1) socket.pipe(connect(bench().server.port, "127.0.0.1")).pipe(socket);
+  });
+  await new Promise<void>((resolve) => silentOnce.listen(0, "127.0.0.1", resolve));
+  const nats_url = `nats://127.0.0.1:${(silentOnce.address() as AddressInfo).port}`;
+  const gate = await Gate.connect(bench().enrolment({ nats_url }), { connectTimeout: SOON });
+  expect(sockets.length).toBeGreaterThan(1);
+  await gate.close();
+  for (const socket of sockets) socket.destroy();
+  silentOnce.close();
 });

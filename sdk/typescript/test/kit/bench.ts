@@ -84,7 +84,8 @@ export class Bench {
 export function benchOfFile(): () => Bench {
   let bench: Bench;
   beforeAll(async () => {
-    bench = await new Bench().start();
+    bench = new Bench();
+    await bench.start();
   });
   afterAll(() => bench.stop());
   return () => bench;

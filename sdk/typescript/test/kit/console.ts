@@ -33,15 +33,17 @@ export class Console {
   slot = 1;
 
   async connect(url: string, login: Key, more: object = {}): Promise<void> {
-    this.nc = await connect({
+    const options = {
       servers: url.replace("nats://", ""),
       authenticator: nkeyAuthenticator(new TextEncoder().encode(login.seed)),
-      timeout: SOON * 1000,
+      timeout: 5000,
       maxReconnectAttempts: -1,
       reconnectTimeWait: 50,
       ignoreAuthErrorAbort: true,
       ...more,
-    });
+    };
+    // A server hangs up where the login comes late, and the library does not notice.
+    this.nc = await until(() => connect(options).catch(() => null));
     this.nc.subscribe("countersign.v1.*.>", { callback: (error, msg) => this.keep(error, msg) });
     await this.nc.flush();
   }

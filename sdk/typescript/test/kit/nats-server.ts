@@ -20,14 +20,15 @@ function findNatsServer(): string {
   throw new Error("no nats-server; run `make setup` or set COUNTERSIGN_NATS_SERVER");
 }
 
-function agentPermissions(name: string, nkey: string): object {
+function agentPermissions(name: string, nkey: string, forbidden: string | null): object {
+  const publish = [
+    ...["request", "withdraw", "tighten", "receipt"].map((what) => `countersign.v1.${what}.${name}.*`),
+    ...["event", "hello", "alive"].map((what) => `countersign.v1.${what}.${name}`),
+    `$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.${name}.*`,
+    "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.realm.*",
+  ];
   return {
-    publish: [
-      ...["request", "withdraw", "tighten", "receipt"].map((what) => `countersign.v1.${what}.${name}.*`),
-      ...["event", "hello", "alive"].map((what) => `countersign.v1.${what}.${name}`),
-      `$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.decision.${name}.*`,
-      "$JS.API.DIRECT.GET.CS_DECISIONS.countersign.v1.realm.*",
-    ],
+    publish: publish.filter((subject) => forbidden === null || !subject.includes(forbidden)),
     subscribe: [`countersign.v1.decided.${name}.*`, `_INBOX_${nkey}.>`],
   };
 }
@@ -35,6 +36,8 @@ function agentPermissions(name: string, nkey: string): object {
 /** `start` and `stop` keep the port and the store. */
 export class NatsServer {
   port = -1;
+  /** Agents may not publish to subjects with this part, from the next start on. */
+  forbidden: string | null = null;
   private process: ChildProcess | null = null;
 
   constructor(
@@ -92,7 +95,10 @@ export class NatsServer {
           exports: [...SERVICES.map((service) => ({ service })), { stream: "countersign.v1.decided.>" }],
         },
         AGENTS: {
-          users: [...this.agents].map(([name, nkey]) => ({ nkey, permissions: agentPermissions(name, nkey) })),
+          users: [...this.agents].map(([name, nkey]) => ({
+            nkey,
+            permissions: agentPermissions(name, nkey, this.forbidden),
+          })),
           imports: [...imports, { stream: { account: "CORE", subject: "countersign.v1.decided.>" } }],
         },
       },
