@@ -79,6 +79,10 @@ def sdk(system: Fresh) -> None:
     if packed is None:
         note("no TypeScript SDK in this release")
         return
+    node = system.run("node --version").strip()
+    if tuple(map(int, node.lstrip("v").split(".")[:2])) < (20, 19):
+        note(f"Node.js {node} is too old for the TypeScript SDK")
+        return
     system.put(packed, f"/opt/{packed.name}")
     (system.path / "opt/agent.mjs").write_text(AGENT)
     system.run(f"mkdir -p /tmp/ts && cd /tmp/ts && npm install --silent /opt/{packed.name}", network=True)
@@ -89,7 +93,7 @@ def sdk(system: Fresh) -> None:
         until countersign status --ready 2>/dev/null; do sleep 0.2; done
         countersign enroll default/trial --out /tmp/enrolled >/dev/null
         (cd /tmp/ts && node agent.mjs) & agent=$!
-        until countersign inbox --json | grep -q '"send"'; do sleep 0.2; done
+        until countersign inbox --json | grep -q '"send"'; do kill -0 $agent; sleep 0.2; done
         countersign approve "$(countersign inbox --json | sed -n 's/.*"request_id": *"\\([^"]*\\)".*/\\1/p')"
         wait $agent; kill $console; wait $console"""
     )
