@@ -4,7 +4,12 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::{DECISION_MAX_BYTES, REQUEST_MAX_BYTES, SPAN_MAX_BYTES, SUBJECT_PREFIX};
+use crate::{
+    DECISION_MAX_BYTES, REQUEST_MAX_BYTES, SPAN_MAX_BYTES, SUBJECT_PREFIX, policy_subject,
+};
+
+/// The stream of the shared policy, a key-value bucket.
+const POLICY_STREAM: &str = "KV_CS_POLICY";
 
 /// Who sends on a channel.
 #[derive(Clone, Copy, PartialEq)]
@@ -69,6 +74,10 @@ const CHANNELS: &[Channel] = &[
         "A heartbeat every 10 s."),
     channel("audit", &["console"], "signed-envelope", Some("CS_AUDIT"), By::Console,
         "A signed head of the console's audit chain. The payload is an anchor."),
+    channel("realm", &["slot"], "signed-envelope", Some("CS_DECISIONS"), By::Console,
+        "A slot of the realm log. Stored once; read by direct get. The payload is an entry (realm-entry.schema.json)."),
+    channel("ask", &["key"], "signed-envelope", Some(POLICY_STREAM), By::Console,
+        "A key asks to be let into the realm. The last one counts. The payload is an ask (ask.schema.json)."),
 ];
 
 /// The AsyncAPI 3 document as JSON. Payload schemas are the files beside it.
@@ -114,8 +123,13 @@ fn described(channel: &Channel) -> Value {
             )
         })
         .collect();
+    let name = format!("{}.{}", channel.name, tokens.join("."));
+    let address = match channel.stream {
+        Some(POLICY_STREAM) => policy_subject(&name),
+        _ => format!("{SUBJECT_PREFIX}{name}"),
+    };
     let mut described = json!({
-        "address": format!("{SUBJECT_PREFIX}{}.{}", channel.name, tokens.join(".")),
+        "address": address,
         "description": channel.about,
         "parameters": parameters,
         "messages": {channel.message: {"$ref": format!("#/components/messages/{}", channel.message)}},
@@ -177,7 +191,8 @@ fn parameters() -> Value {
         "workspace": {"description": "A workspace's name: [a-z0-9][a-z0-9_-]{0,62}"},
         "agent": {"description": "An agent's name: [a-z0-9][a-z0-9_-]{0,62}"},
         "request_id": {"description": "A request's id: [A-Za-z0-9][A-Za-z0-9_-]{0,63}"},
-        "key": {"description": "The voter's public nkey"},
+        "key": {"description": "A public key: the voter's, or the one that asks"},
+        "slot": {"description": "A number from 1: decimal, at most 15 digits, no leading zero"},
         "console": {"description": "The console's id: [A-Za-z0-9_-]{1,64}"},
     })
 }
