@@ -68,7 +68,7 @@ pub(crate) struct Inner {
     /// Why one that only reads did not meet the bus.
     pub(crate) not_met: Mutex<Option<String>>,
     /// Whether what the own server lost in a power cut has yet to be published again.
-    pub(crate) cut_off: AtomicBool,
+    pub(crate) cut_off: Arc<AtomicBool>,
     /// Held while the logins of the embedded server are reloaded.
     pub(crate) reloading: tokio::sync::Mutex<()>,
 }

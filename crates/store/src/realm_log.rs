@@ -98,6 +98,17 @@ pub async fn entries(reader: &Reader) -> Result<Vec<SlotRow>, StoreError> {
     .await?)
 }
 
+/// Whether an entry behind the last one of this epoch is known.
+pub async fn knows_more(reader: &Reader, epoch: &str) -> Result<bool, StoreError> {
+    Ok(sqlx::query_scalar(
+        "SELECT EXISTS(SELECT 1 FROM realm_log
+         WHERE n > (SELECT ifnull(max(n), 0) FROM realm_log WHERE epoch = ?))",
+    )
+    .bind(epoch)
+    .fetch_one(&reader.0)
+    .await?)
+}
+
 /// The last entry before a sequence of an epoch: its number and digest; none where there is none.
 pub async fn head_at(
     reader: &Reader,

@@ -3,10 +3,12 @@
 //! A bus that differs from the remembered one (another epoch, other settings, a stream that was rolled back) makes the
 //! console read-only until a person has looked.
 
+mod another;
 mod binding;
 mod past;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use countersign_wire::Stream;
@@ -14,7 +16,7 @@ use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::binding::{binding, difference};
+use self::binding::{binding, difference, is_known};
 use self::past::{reached, targets};
 use super::agent_flood;
 use super::alarms;
@@ -48,8 +50,6 @@ const FIRST_RETRY: Duration = Duration::from_millis(250);
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// Before the bus is compared again because a stream could not be read.
 const STALLED_PAUSE: Duration = Duration::from_secs(1);
-/// How often a console that is read-only looks whether its bus was recovered.
-const RECOVERED_LOOK: Duration = Duration::from_millis(500);
 /// How long the writer may take to take up a stream from its beginning.
 const BEGIN_LIMIT: Duration = Duration::from_secs(30);
 /// Messages read in one turn of a task: about half a millisecond, where a decision may wait for the writer's turn.
@@ -62,6 +62,9 @@ pub(crate) struct Link {
     pub(crate) shared: Arc<Shared>,
     pub(crate) bus: Bus,
     pub(crate) stop: CancellationToken,
+    /// Whether what the own server lost in a power cut has yet to be published again: that comes before anything else
+    /// that is put back.
+    pub(crate) cut_off: Arc<AtomicBool>,
 }
 
 /// What runs from one comparison of the bus to the loss of the connection.
@@ -118,15 +121,17 @@ impl Link {
         let mut positions = bus_stream::all(&self.shared.reader).await?;
         let create = remembered.is_none();
         let root = meta::get(&self.shared.reader, meta::ROOT).await?;
+        let known = (remembered.as_deref(), root.as_deref());
         let identity = match found::ensure(&self.shared, &self.bus, create).await {
             Ok(identity) => identity,
             Err(FoundError::Bus(error @ BusError::StreamsMissing { .. })) => {
                 let why = ("streams_missing".to_owned(), error.to_string());
-                return self.send(bus_state::read_only(Some(why))).await;
+                let found = self.bus.survey().await?;
+                let same = is_known((found.realm, found.root), known);
+                return self.is_another(Some(why), same).await.map(drop);
             }
             Err(error) => return Err(error.into()),
         };
-        let known = (remembered.as_deref(), root.as_deref());
         let difference = match difference(&identity, known, &positions) {
             Some(difference) => Some(difference),
             None => {
@@ -138,8 +143,8 @@ impl Link {
                 first.map(|back| ("stream_went_back".to_owned(), back.why))
             }
         };
-        self.send(bus_state::read_only(difference.clone())).await?;
-        if difference.is_some() {
+        let same = is_known((Some(identity.realm), identity.root), known);
+        if self.is_another(difference, same).await? {
             return Ok(());
         }
         let bucket = identity.streams.iter().find(|at| at.name == POLICY_STREAM);
@@ -275,7 +280,7 @@ impl Link {
             session = loop {
                 match self.join().await {
                     Ok(session) => {
-                        tracing::info!("rejoined the bus");
+                        tracing::debug!("joined the bus again");
                         break session;
                     }
                     Err(error) => {
@@ -306,6 +311,7 @@ impl Link {
             changed = renewed.wait_for(|count| count != reconnects) => changed.is_ok(),
             changed = state.wait_for(|state| !state.connected) => changed.is_ok(),
             () = self.recovered(recovered.as_ref()) => true,
+            () = self.compared_long_ago() => true,
             () = stalled(events, &self.shared.streams) => true,
         }
     }
@@ -334,20 +340,6 @@ impl Link {
         let away = !state.borrow().connected;
         if !away || state.wait_for(|state| state.connected).await.is_err() {
             std::future::pending::<()>().await;
-        }
-    }
-
-    /// Waits until the bus was recovered, by this process or by another one of the folder.
-    async fn recovered(&self, before: Option<&String>) {
-        loop {
-            tokio::time::sleep(RECOVERED_LOOK).await;
-            if self.shared.health.borrow().read_only.is_none() {
-                continue;
-            }
-            let word = meta::get(&self.shared.reader, meta::RECOVERED).await;
-            if matches!(word, Ok(word) if word.as_ref() != before) {
-                return;
-            }
         }
     }
 

@@ -131,7 +131,7 @@ impl App {
             return Ok(recovery);
         }
         let made = if dry_run {
-            recovery.log = put_back(self, &bus, true).await?;
+            recovery.log = put_back(&self.inner.shared, &bus, true).await?;
             survey
         } else {
             let founding = Founding {
@@ -142,7 +142,7 @@ impl App {
                 .await?;
             self.renew_epochs(&bus, &positions).await?;
             // The log comes first: what is stored behind it is judged by it.
-            recovery.log = put_back(self, &bus, false).await?;
+            recovery.log = put_back(&self.inner.shared, &bus, false).await?;
             if !recovery.log.parted.is_empty() {
                 return Err(parted(&recovery.log));
             }

@@ -126,6 +126,7 @@ impl App {
             shared: Arc::clone(&inner.shared),
             bus: bus.clone(),
             stop: inner.stop.clone(),
+            cut_off: Arc::clone(&inner.cut_off),
         };
         let first = link.join().await?;
         inner.tasks.spawn(link.run(first));

@@ -1,7 +1,6 @@
 //! From a data folder to a running application.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -231,7 +230,7 @@ pub(super) fn assemble(
             tasks: TaskTracker::new(),
             lock: Mutex::new(lock),
             not_met: Mutex::default(),
-            cut_off: AtomicBool::new(false),
+            cut_off: Arc::default(),
             reloading: tokio::sync::Mutex::default(),
         }),
     }

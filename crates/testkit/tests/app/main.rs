@@ -21,6 +21,7 @@ mod joined;
 mod joins;
 mod limits;
 mod listed_names;
+mod log_lost;
 mod lost_watch;
 mod moved_port;
 mod operators;

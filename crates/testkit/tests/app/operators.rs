@@ -1,7 +1,9 @@
 //! Operators as a log: who comes in, who leaves, and what their keys count for.
 
 use countersign_core::App;
-use countersign_core::ops::realm::{Change, Limits, ListedState, operators_log};
+use countersign_core::ops::realm::{
+    Change, Limits, ListedState, change_shown, log_head, operators_log,
+};
 use countersign_testkit::TempData;
 use countersign_wire::realm::SigningKey;
 use countersign_wire::{PublicKey, Risk, Verdict, realm_subject};
@@ -404,5 +406,30 @@ async fn what_an_operator_beyond_limits_signs_by_hand_is_void() {
     put_approval(&desk.app, &agent, &key, &second.identity().signing().human).await;
     in_state(&desk.app, "r2", "void").await;
     second.shutdown().await;
+    desk.app.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_that_was_shown_at_an_older_head_writes_nothing() {
+    let desk = Desk::open().await;
+    let own = desk.app.identity().human_key().to_string();
+    let rename = |name: &str| Change::Rename(own.clone(), name.to_owned());
+    let shown = log_head(&desk.app).digest.unwrap();
+    let first = change_shown(&desk.app, &rename("Ada L."), &shown).await;
+    let head = first.unwrap();
+    assert!(head.changed);
+    // What changes nothing now is refused, too: it was shown as it no longer is.
+    for name in ["Eve", "Ada L."] {
+        let late = change_shown(&desk.app, &rename(name), &shown).await;
+        let late = late.unwrap_err();
+        assert_eq!(late.code.as_str(), "invalid_args");
+        assert!(late.message.contains("nothing was written"), "{late}");
+    }
+    assert_eq!(log_of(&desk.app).await.chain.len(), 2);
+    let again = change_shown(&desk.app, &rename("Ada"), &head.digest.unwrap()).await;
+    assert!(again.unwrap().changed);
+    // A command names none.
+    let command = desk.app.change_operators(&rename("Ada L.")).await;
+    assert!(command.unwrap().changed);
     desk.app.shutdown().await;
 }

@@ -1,5 +1,6 @@
 //! A console and its own server whose machine lost its power.
 
+use countersign_core::ops::realm::{Change, acceptance};
 use countersign_core::{App, Options};
 use countersign_wire::{TlsFiles, Verdict};
 
@@ -25,6 +26,8 @@ async fn a_console_whose_machine_lost_its_power_has_its_own_bus_whole_again_and_
         }
         decide(&app, &agent, "approved", Verdict::Approve).await;
         app.set_panic(true).await.unwrap();
+        let accept = Change::Acceptance(true);
+        assert!(app.change_operators(&accept).await.unwrap().changed);
         app.shutdown().await;
         older.put_back(&data);
         if power_is_cut {
@@ -49,6 +52,7 @@ async fn a_console_whose_machine_lost_its_power_has_its_own_bus_whole_again_and_
         assert_eq!(agent.decision("approved").await["verdict"], "approve");
         assert_eq!(inbox_ids(&app).await, ["waits"]);
         assert!(app.controls().await.unwrap().panic().is_some());
+        assert!(acceptance(&app), "the end of the realm log");
         decide(&app, &agent, "waits", Verdict::Deny).await;
         let alarms = app.alarms().await.unwrap();
         let codes: Vec<&str> = alarms.iter().map(|alarm| alarm.code.as_str()).collect();

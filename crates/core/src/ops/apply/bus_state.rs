@@ -142,11 +142,6 @@ fn keep_read_only(
     batch: &mut Tx<'_>,
     why: Option<&(String, String)>,
 ) -> Result<(), StoreError> {
-    if let Some((code, reason)) = why {
-        let auto = writer.identity.auto_key().to_string();
-        tracing::error!(code, reason, "this console is read-only now");
-        batch.alarm(&auto, AlarmCode::ReadOnly, code)?;
-    }
     let now = why.map(|(code, _)| code.as_str());
     for ended in alarms::subjects(batch.tx, AlarmCode::ReadOnly.as_str())? {
         if now != Some(ended.as_str()) {
@@ -160,7 +155,13 @@ fn keep_read_only(
     match why {
         Some((code, reason)) => {
             let kept = format!("{reason} ({code})");
-            if meta::put(batch.tx, meta::READ_ONLY, &kept)? {
+            // The bus is compared again and again.
+            let news = meta::put(batch.tx, meta::READ_ONLY, &kept)?;
+            if news || !alarms::is_active(batch.tx, AlarmCode::ReadOnly.as_str(), code)? {
+                tracing::error!(code, reason, "this console is read-only now");
+                batch.alarm(&auto, AlarmCode::ReadOnly, code)?;
+            }
+            if news {
                 batch.record(auto, "read_only", console, json!({ "code": code }));
             }
         }

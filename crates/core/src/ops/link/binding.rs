@@ -1,6 +1,7 @@
 //! What a console remembers of a bus, and how the bus that it found differs.
 
 use countersign_wire::{Sha256Digest, Stream};
+use uuid::Uuid;
 
 use crate::bus::BusIdentity;
 use crate::ops::hello_barrier::HelloBarrier;
@@ -27,6 +28,18 @@ pub(super) fn binding(
         hello_gap,
         hellos_stored: agents.map_or(0, |at| i64::try_from(at.last_seq).unwrap_or(i64::MAX)),
     }
+}
+
+/// Whether the realm and the root that a bus names are the remembered ones.
+pub(super) fn is_known(
+    (realm, root): (Option<Uuid>, Option<Sha256Digest>),
+    known: (Option<&str>, Option<&str>),
+) -> bool {
+    let (realm, root) = (
+        realm.map(|realm| realm.to_string()),
+        root.map(|root| root.to_string()),
+    );
+    realm.is_some() && root.is_some() && (realm.as_deref(), root.as_deref()) == known
 }
 
 /// Code and sentence of the first thing that is not as remembered.
@@ -66,4 +79,27 @@ pub(super) fn difference(
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_bus_of_the_remembered_realm_and_root_is_given_what_its_log_lacks() {
+        let (realm, root) = (Uuid::new_v4(), Sha256Digest::of_bytes(b"root"));
+        let other = Sha256Digest::of_bytes(b"other");
+        let (realm_text, root_text) = (realm.to_string(), root.to_string());
+        let known = (Some(realm_text.as_str()), Some(root_text.as_str()));
+        assert!(is_known((Some(realm), Some(root)), known));
+        for found in [
+            (Some(realm), Some(other)),
+            (Some(Uuid::new_v4()), Some(root)),
+            (Some(realm), None),
+            (None, None),
+        ] {
+            assert!(!is_known(found, known), "{found:?}");
+        }
+        assert!(!is_known((None, None), (None, None)), "a new folder");
+    }
 }

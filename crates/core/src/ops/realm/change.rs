@@ -2,7 +2,7 @@
 //! versions too.
 
 use countersign_wire::realm::{Ask, Realm, Record};
-use countersign_wire::{PublicKey, Risk, WorkspaceName};
+use countersign_wire::{PublicKey, Risk, Sha256Digest, WorkspaceName};
 use serde_json::{Map, Value, json};
 
 use super::asks;
@@ -259,6 +259,14 @@ impl App {
     /// `ErrorCode::ReadOnly` for an operator who waits, has ended, or is no administrator; `ErrorCode::NotFound`,
     /// `ErrorCode::InvalidArgs`, `ErrorCode::BusUnreachable`.
     pub async fn change_operators(&self, change: &Change) -> Result<Written, Fault> {
+        self.change_operators_at(change, None).await
+    }
+
+    async fn change_operators_at(
+        &self,
+        change: &Change,
+        shown: Option<&Sha256Digest>,
+    ) -> Result<Written, Fault> {
         let bus = self.realm_bus().await?;
         let shared = &self.inner.shared;
         let realm = *shared.trusted.log().realm();
@@ -277,6 +285,12 @@ impl App {
             projects: self.role() == Role::Console,
         };
         let plan = |log: &Realm| {
+            let head = log.chain.last().map(|head| &head.digest);
+            if shown.is_some() && shown != head {
+                return Err(Fault::invalid_args(
+                    "the operators changed since they were shown, and nothing was written; look at them again and repeat the change",
+                ));
+            }
             let fields = plan(log, &own, &asks, change)?;
             let me = operator_of(log, &own).unwrap_or_default();
             let admin = log.operators.get(&me).is_some_and(|record| record.admin);
@@ -309,6 +323,18 @@ impl App {
         }
         Ok(bus)
     }
+}
+
+/// The same for a person who saw the operators as of this head: where the log moved on, nothing is written.
+///
+/// # Errors
+/// As [`App::change_operators`]; `ErrorCode::InvalidArgs` where the head is another one.
+pub async fn change_shown(
+    app: &App,
+    change: &Change,
+    shown: &Sha256Digest,
+) -> Result<Written, Fault> {
+    app.change_operators_at(change, Some(shown)).await
 }
 
 /// How long a console that was started for the change may take to join the bus.

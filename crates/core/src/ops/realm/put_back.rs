@@ -2,15 +2,15 @@
 //!
 //! They are valid or they are nothing: nothing is signed anew.
 
-use countersign_wire::Sha256Digest;
 use countersign_wire::realm::{Entry, Realm};
+use countersign_wire::{Sha256Digest, Stream};
 use serde_json::{Value, json};
 
 use super::write::{look, publish};
 use crate::Fault;
 use crate::bus::Bus;
-use crate::runtime::App;
-use crate::store::realm_log;
+use crate::runtime::Shared;
+use crate::store::{bus_stream, realm_log};
 
 /// Slots that are tried for one entry.
 const TRIES: usize = 40;
@@ -34,9 +34,19 @@ impl LogRecovery {
     }
 }
 
+/// Whether this folder knows entries behind the last one that it has read from the stream as it is now.
+pub(in crate::ops) async fn knows_more(shared: &Shared) -> Result<bool, Fault> {
+    let positions = bus_stream::all(&shared.reader).await?;
+    let mut positions = positions.iter();
+    let Some(position) = positions.find(|at| at.stream == Stream::Decisions.name()) else {
+        return Ok(false);
+    };
+    Ok(realm_log::knows_more(&shared.reader, &position.epoch).await?)
+}
+
 /// The chain that this folder knows, of whatever stream, as the bytes of its entries.
-async fn known(app: &App, log: &Realm) -> Result<Vec<(Sha256Digest, Vec<u8>)>, Fault> {
-    let rows = realm_log::entries(app.reader()).await?;
+async fn known(shared: &Shared, log: &Realm) -> Result<Vec<(Sha256Digest, Vec<u8>)>, Fault> {
+    let rows = realm_log::entries(&shared.reader).await?;
     let mut chain: Vec<(Sha256Digest, Vec<u8>)> = Vec::new();
     let mut folded = Realm::new(*log.realm(), *log.root());
     for row in rows {
@@ -55,20 +65,14 @@ async fn known(app: &App, log: &Realm) -> Result<Vec<(Sha256Digest, Vec<u8>)>, F
 
 /// Publishes what the bus lacks of the log, in its order, on the next free slots. With `dry_run` it only reports.
 pub(in crate::ops) async fn put_back(
-    app: &App,
+    shared: &Shared,
     bus: &Bus,
     dry_run: bool,
 ) -> Result<LogRecovery, Fault> {
-    let shared = &app.inner.shared;
     let at_start = shared.trusted.log();
-    let chain = known(app, &at_start).await?;
+    let chain = known(shared, &at_start).await?;
     let mut log = Realm::new(*at_start.realm(), *at_start.root());
-    if !(dry_run
-        && bus
-            .epoch(countersign_wire::Stream::Decisions.name())
-            .await?
-            .is_none())
-    {
+    if !(dry_run && bus.epoch(Stream::Decisions.name()).await?.is_none()) {
         look(bus, &mut log).await?;
     }
     let mut found = LogRecovery {
