@@ -217,3 +217,45 @@ fn a_data_folder_that_cannot_be_made_is_a_failed_check() {
     }
     mode(&closed, 0o755);
 }
+
+#[tokio::test]
+async fn doctor_names_a_stream_that_answers_for_the_realm_log_in_its_place() {
+    let desk = Desk::new();
+    let console = Console::start(&desk);
+    let log = || {
+        let ended = desk.run(&["doctor", "--json"]);
+        let found = ended
+            .lines()
+            .into_iter()
+            .find(|line| line["check"] == "log");
+        (ended.code, found.unwrap())
+    };
+    let (code, found) = log();
+    assert_eq!((code, &found["verdict"]), (0, &json!("ok")), "{found}");
+    let login = std::fs::read_to_string(desk.path().join("keys/login.nk")).unwrap();
+    let login = nkeys::KeyPair::from_seed(login.trim()).unwrap();
+    let client = async_nats::ConnectOptions::with_nkey(login.seed().unwrap())
+        .custom_inbox_prefix(format!("_INBOX_{}", login.public_key()))
+        .connect(console.url())
+        .await
+        .unwrap();
+    let streams = async_nats::jetstream::new(client);
+    let mirror = async_nats::jetstream::stream::Config {
+        name: "OTHER".to_owned(),
+        mirror: Some(async_nats::jetstream::stream::Source {
+            name: "CS_DECISIONS".to_owned(),
+            ..Default::default()
+        }),
+        mirror_direct: true,
+        ..Default::default()
+    };
+    streams.create_stream(mirror).await.unwrap();
+    let (code, found) = log();
+    assert_eq!((code, &found["verdict"]), (1, &json!("failed")), "{found}");
+    let detail = found["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("log_hidden") && detail.contains("OTHER"),
+        "{detail}"
+    );
+    streams.delete_stream("OTHER").await.unwrap();
+}

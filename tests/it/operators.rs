@@ -249,6 +249,24 @@ async fn a_newcomer_waits_is_accepted_with_limits_and_retired_from_the_command_l
         let (exit, code, _) = second.run(command).error();
         assert_eq!((exit, code.as_str()), (8, "read_only"));
     }
+    let reported = second.json(&["status", "--json"]);
+    let head = first.lines(&["operators", "log", "--json"]).pop().unwrap();
+    assert_eq!(
+        reported["operators"],
+        json!({
+            "state": "ended", "admin": false, "n": head["n"], "digest": head["digest"],
+            "acceptance": true, "recovery": false,
+        })
+    );
+    let doctor = second.run(&["doctor", "--json"]);
+    assert_eq!(doctor.code, 1);
+    let checks = doctor.lines();
+    let keys = checks.iter().find(|line| line["check"] == "keys").unwrap();
+    assert_eq!(keys["verdict"], "failed");
+    assert!(
+        keys["detail"].as_str().unwrap().contains("desk key"),
+        "{keys}"
+    );
     assert_eq!(first.show_in_state("r1", "decided")["verdict"], "approve");
     assert_eq!(agent.decision("r3").await, None);
     drop(other);

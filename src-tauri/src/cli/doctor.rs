@@ -4,6 +4,7 @@
 
 mod checks;
 mod folder;
+mod realm;
 mod tried;
 
 use std::path::PathBuf;
@@ -149,6 +150,7 @@ async fn of_console(settings: &Settings, app: &App, agent_json: Option<PathBuf>)
         }
         None => found.push(checks::no_bus(settings, app).await),
     }
+    found.extend(realm::checks(app).await);
     found.push(checks::store(app).await);
     found.push(checks::writable(app, &missing).await);
     found.push(checks::outbox(app).await);

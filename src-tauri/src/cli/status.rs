@@ -4,6 +4,7 @@ use countersign_core::data_dir::DataDir;
 use countersign_core::domain::Timestamp;
 use countersign_core::domain::alarm::sentence;
 use countersign_core::identity::Kept;
+use countersign_core::ops::realm::{ListedState, OwnOperator, own_operator};
 use countersign_core::ops::status::Status;
 use countersign_core::store::audit::hex;
 use countersign_wire::{AgentControl, ErrorCode, without_login};
@@ -22,10 +23,11 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
     if let Some(why) = outside_server(settings) {
         return Err(Failure::environment(why));
     }
-    let (mut status, kept, idle, not_met, second) = reading(settings, true, async |app| {
+    let (mut status, own, kept, idle, not_met, second) = reading(settings, true, async |app| {
         let status = app.status().await?;
         Ok((
             status,
+            own_operator(app),
             app.identity().kept().clone(),
             app.why_not_by_itself(),
             app.why_not_met(),
@@ -44,6 +46,7 @@ pub(crate) async fn run(settings: &Settings, out: Output) -> Result<(), Failure>
         line["not_by_itself"] = json!(idle);
         line["bus_error"] = json!(not_met.as_deref().map(plain));
         line["reader"] = second.0;
+        line["operators"] = operators(&own);
         return Ok(out.json_line(&line)?);
     }
     let keys = format!("in the {}: {}", kept.place.as_str(), plain(&kept.why));
@@ -101,6 +104,17 @@ fn away(settings: &Settings) -> Option<String> {
     };
     let url = settings.nats_url.clone().or_else(running)?;
     Some(without_login(&url))
+}
+
+fn operators(own: &OwnOperator) -> Value {
+    json!({
+        "state": own.state.map(ListedState::as_str),
+        "admin": own.admin,
+        "n": own.head.n,
+        "digest": own.head.digest,
+        "acceptance": own.acceptance,
+        "recovery": own.recovery,
+    })
 }
 
 fn as_json(status: &Status, kept: &Kept) -> Value {

@@ -8,6 +8,7 @@ use countersign_core::bus::{
     Bus, BusError, BusOptions, BusState, Insecure, Storage, reserved, server_program,
 };
 use countersign_core::clock::{BusClock, Clock};
+use countersign_core::ops::realm::{ListedState, own_operator};
 use countersign_core::ops::status::Unread;
 use countersign_core::{App, Fault};
 use countersign_wire::{DECISION_MAX_BYTES, without_login};
@@ -200,6 +201,10 @@ pub(super) fn keys(app: &App) -> Check {
     let (human, auto) = (keys.human_key.as_str(), keys.auto_key.as_str());
     if human == login || auto == login || human == auto {
         let why = "two of this console's three keys are the same, and a login key signs whatever a server sends; remove keys/ and start again";
+        return Check::new("keys", Failed, why);
+    }
+    if own_operator(app).state == Some(ListedState::Ended) {
+        let why = "this console's desk key has ended, so it signs nothing more; `countersign operators log` says who ended it, and a console with a new data folder asks anew";
         return Check::new("keys", Failed, why);
     }
     if let Some(why) = app.why_not_by_itself() {
