@@ -7,6 +7,7 @@ import { NotAllowedError } from "../errors.js";
 /** A compiled graph, as far as it is read here. */
 export interface AnyGraph {
   getState(config: object, options?: { subgraphs?: boolean }): Promise<unknown>;
+  getSubgraphsAsync?(): AsyncIterable<[string, unknown]>;
   nodes?: object;
 }
 
@@ -29,7 +30,11 @@ interface Message {
 }
 
 /** Throws `NotAllowedError` where one of these interrupts was raised by a tool beside other calls of its task. */
-export function refuseAmbiguous(graph: AnyGraph, state: Snapshot, asking: ReadonlySet<string>): void {
+export async function refuseAmbiguous(
+  graph: Partial<AnyGraph>,
+  state: Snapshot,
+  asking: ReadonlySet<string>,
+): Promise<void> {
   for (const task of state.tasks) {
     if (!task.interrupts.some(({ id }) => asking.has(id ?? ""))) continue;
     const inner = task.state as Snapshot | undefined;
@@ -45,7 +50,10 @@ export function refuseAmbiguous(graph: AnyGraph, state: Snapshot, asking: Readon
         "deny",
       );
     }
-    if (inner !== undefined && Array.isArray(inner.tasks)) refuseAmbiguous({ getState: graph.getState }, inner, asking);
+    if (inner === undefined || !Array.isArray(inner.tasks)) continue;
+    for await (const [name, subgraph] of graph.getSubgraphsAsync?.() ?? []) {
+      if (name === task.name) await refuseAmbiguous(subgraph as Partial<AnyGraph>, inner, asking);
+    }
   }
 }
 

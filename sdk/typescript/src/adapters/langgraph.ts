@@ -80,7 +80,7 @@ export async function answerInterrupts(
   const threadId = String(config.configurable?.["thread_id"]);
   const found = state.tasks.flatMap(({ interrupts }) => interrupts as Interrupt[]);
   const waiting = found.map((one) => waitingOf(one, state, threadId, selection)).filter((one) => one !== null);
-  refuseAmbiguous(graph, state, new Set(waiting.map(({ id }) => id)));
+  await refuseAmbiguous(graph, state, new Set(waiting.map(({ id }) => id)));
   const asked = waiting.map(({ cards }) =>
     cards.map(({ call, name, key }) => {
       return new GatedCall(gate, call, name, { timeout: selection.timeout, key, degraded });

@@ -192,35 +192,44 @@ test("a denied or expired question throws, and the thread stays interrupted", as
   expect((await graph.getState(config)).tasks[0]?.interrupts).toHaveLength(1);
 });
 
-test("a question of a tool beside another call of its task is refused before anybody is asked", async () => {
+test.each([
+  ["a graph", 2],
+  ["a graph", 1],
+  ["a subgraph", 2],
+  ["a subgraph", 1],
+])("in %s, a question of one of the %i calls of a task", async (where, count) => {
   const gate = await bench().gate();
   const ask = tool(async ({ n }: { n: number }) => String(interrupt(`which ${n}?`)), {
     name: "ask",
     description: "asks",
     schema: z.object({ n: z.number() }),
   });
-  for (const count of [2, 1]) {
-    const calls = Array.from({ length: count }, (_, n) => ({
-      name: "ask",
-      args: { n },
-      id: `c${n}`,
-      type: "tool_call" as const,
-    }));
-    const graph = new StateGraph(MessagesAnnotation)
-      .addNode("tools", new ToolNode([ask]))
-      .addEdge(START, "tools")
-      .compile({ checkpointer: new MemorySaver() });
-    const config = { configurable: { thread_id: randomUUID() } };
-    await graph.invoke({ messages: [new AIMessage({ content: "", tool_calls: calls })] }, config);
-    const asked = new Asked(bench().console);
-    const answering = answerInterrupts(graph as never, config, gate);
-    if (count === 2) {
-      await expect(answering).rejects.toThrow("in one task of LangGraph");
-      await asked.noneCame();
-    } else {
-      await bench().console.decide((await asked.card(answering)).request_id, "respond", { response: { content: "x" } });
-      const result = await graph.invoke((await answering) as never, config);
-      expect(read(result)).toEqual(["x"]);
-    }
+  const calls = Array.from({ length: count }, (_, n) => ({
+    name: "ask",
+    args: { n },
+    id: `c${n}`,
+    type: "tool_call" as const,
+  }));
+  const tools = new StateGraph(MessagesAnnotation).addNode("tools", new ToolNode([ask])).addEdge(START, "tools");
+  const checkpointer = new MemorySaver();
+  const graph =
+    where === "a graph"
+      ? tools.compile({ checkpointer })
+      : new StateGraph(MessagesAnnotation)
+          .addNode("inner", tools.compile())
+          .addEdge(START, "inner")
+          .compile({ checkpointer });
+  const config = { configurable: { thread_id: randomUUID() } };
+  await graph.invoke({ messages: [new AIMessage({ content: "", tool_calls: calls })] }, config);
+  const asked = new Asked(bench().console);
+  const answering = answerInterrupts(graph as never, config, gate);
+  if (count === 2) {
+    // The answer could reach the other call: refused before anybody is asked.
+    await expect(answering).rejects.toThrow("in one task of LangGraph");
+    await asked.noneCame();
+  } else {
+    await bench().console.decide((await asked.card(answering)).request_id, "respond", { response: { content: "x" } });
+    const result = await graph.invoke((await answering) as never, config);
+    expect(read(result)).toEqual(["x"]);
   }
 });
