@@ -312,6 +312,8 @@ pub(crate) fn read_ask(body: &[u8], asker: &Asker<'_>) -> Result<Ask, Fault> {
     };
     given.put("agent", &agent)?;
     given.put("requested_at", &asked.after(0.0))?;
+    // As the SDK does, which checks the answer: signatures of devices too.
+    given.put("verifies", &["webauthn"])?;
     // The longest life is that of a request that names no end.
     if lifetime < LONGEST {
         given.put("expires_at", &asked.after(lifetime))?;

@@ -135,10 +135,10 @@ impl Desk {
             match table.of_key(&ask.key) {
                 Some(cell) => Err(cell),
                 None => {
-                    self.link.borrow().gate()?;
                     if table.count(State::Waiting) >= MOST_WAITING {
                         return Err(fault::too_many_waiting());
                     }
+                    self.link.borrow().gate()?;
                     let cell = Cell::new(ask);
                     let turn = Arc::clone(&cell.turn).try_lock_owned();
                     let turn = turn.map_err(|_| fault::journal_failed())?;

@@ -23,6 +23,8 @@ mod serve;
 mod shared;
 mod start;
 mod start_error;
+#[cfg(test)]
+mod tests;
 mod tokens;
 
 pub use openapi::openapi;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -29,7 +29,7 @@ const HEADERS_WITHIN: Duration = Duration::from_secs(10);
 const LARGEST_HEADERS: usize = 16 * 1024;
 /// Before it is tried again, where the system accepts none.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
-/// How often a changed certificate is looked for.
+/// How often the certificate is read again.
 const READ_AGAIN: Duration = Duration::from_secs(30);
 
 /// The sockets.
@@ -79,7 +79,7 @@ async fn is_left_over(path: &Path) -> bool {
             .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
 }
 
-/// A certificate, read again when its file changes.
+/// A certificate, read again while it is used.
 #[derive(Clone)]
 pub(crate) struct Tls {
     cert: PathBuf,
@@ -106,25 +106,13 @@ impl Tls {
         *self.config.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(config);
     }
 
-    fn changed(&self) -> [Option<SystemTime>; 2] {
-        let changed = |path: &PathBuf| std::fs::metadata(path).and_then(|of| of.modified()).ok();
-        [changed(&self.cert), changed(&self.key)]
-    }
-
     /// One that cannot be used leaves the last one in force.
     async fn follow(self) {
-        let mut known = self.changed();
         loop {
             sleep(READ_AGAIN).await;
-            let found = self.changed();
-            if found != known {
-                match config(&self.cert, &self.key) {
-                    Ok(config) => {
-                        self.put(config);
-                        known = found;
-                    }
-                    Err(error) => tracing::warn!("the changed certificate cannot be used: {error}"),
-                }
+            match config(&self.cert, &self.key) {
+                Ok(config) => self.put(config),
+                Err(error) => tracing::warn!("the certificate before is used: {error}"),
             }
         }
     }
@@ -254,23 +242,4 @@ async fn connection(
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[tokio::test]
-    async fn a_socket_replaces_one_that_was_left_over_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        let open = |path: PathBuf| Listening::open(None, Some(path));
-        std::fs::write(at("file"), "kept").unwrap();
-        assert!(open(at("file")).await.is_err());
-        assert_eq!(std::fs::read(at("file")).unwrap(), b"kept");
-        drop(std::os::unix::net::UnixListener::bind(at("left")).unwrap());
-        std::os::unix::fs::symlink(at("left"), at("link")).unwrap();
-        assert!(open(at("link")).await.is_err());
-        let held = open(at("left")).await.unwrap();
-        assert!(open(at("left")).await.is_err());
-        drop(held);
-    }
-}
+mod tests;

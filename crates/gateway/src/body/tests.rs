@@ -35,6 +35,7 @@ fn a_call_is_asked_with_what_is_usual_filled_in() {
         ("/args_digest", json!(digest)),
         ("/risk", json!("high")),
         ("/allowed_verdicts", json!(["approve", "deny"])),
+        ("/verifies", json!(["webauthn"])),
         (
             "/native",
             json!({"gateway": {"host": "builder", "version": env!("CARGO_PKG_VERSION")}}),

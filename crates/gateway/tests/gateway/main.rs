@@ -5,7 +5,11 @@ mod answers;
 #[allow(dead_code)]
 #[path = "../../../../sdk/rust/tests/gate/console.rs"]
 mod console;
+mod faults;
 mod front;
 mod kills;
+mod log;
+mod phone;
 mod process;
 mod restarts;
+mod stops;

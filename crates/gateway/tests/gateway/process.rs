@@ -8,11 +8,15 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use countersign_gateway::{Gateway, Options, create, openapi};
+use countersign_sdk::Enrolment;
+use nix::sys::signal::Signal;
+use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 
 use crate::console::{Console, LIMIT};
@@ -45,10 +49,16 @@ impl Desk {
     /// Callbacks may go to this origin.
     pub(crate) async fn with(callback: &str) -> Self {
         let console = Console::start().await;
+        let enrolment = console.enrolment();
+        Self::of(console, &enrolment, callback).await
+    }
+
+    /// With this login.
+    pub(crate) async fn of(console: Console, enrolment: &Enrolment, callback: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let enrolment = serde_json::to_vec(&console.enrolment()).unwrap();
+        let agent = enrolment.agent_key();
+        let enrolment = serde_json::to_vec(enrolment).unwrap();
         std::fs::write(folder.path().join("agent.json"), enrolment).unwrap();
-        let agent = console.enrolment().agent_key();
         let made = create(&folder.path().join("dir"), "ci", &agent).unwrap();
         let gateway = Process::start(folder.path().to_owned(), callback).await;
         let desk = Self {
@@ -65,12 +75,22 @@ impl Desk {
     /// Killed without a word, and started again.
     pub(crate) async fn restart(&mut self) {
         self.kill().await;
+        self.start_again().await;
+    }
+
+    pub(crate) async fn start_again(&mut self) {
         self.gateway = Process::start(self.folder.path().to_owned(), "").await;
         self.ready().await;
     }
 
     pub(crate) async fn kill(&mut self) {
         self.gateway.child.kill().await.unwrap();
+    }
+
+    /// Asked to end, as a system does.
+    pub(crate) fn terminate(&self) {
+        let pid = self.gateway.child.id().unwrap().cast_signed();
+        nix::sys::signal::kill(Pid::from_raw(pid), Signal::SIGTERM).unwrap();
     }
 
     /// Until the bus is reached.
@@ -256,8 +276,12 @@ async fn serves() {
         allow_plain_text: false,
     });
     let gateway = started.await.unwrap();
+    let mut asked = signal(SignalKind::terminate()).unwrap();
     println!("\nurl {}", gateway.url.as_deref().unwrap());
-    std::future::pending::<()>().await;
+    asked.recv().await;
+    gateway.stop().await;
+    // As the program does.
+    std::process::exit(0);
 }
 
 /// Sends these bytes on a connection of their own and reads until its end, or the first answer's.

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use crate::console::LIMIT;
-use crate::process::{Desk, Process, deploy};
+use crate::process::{Desk, deploy};
 
 #[tokio::test]
 async fn an_ask_outlives_the_gateway_and_its_answer_is_claimed_once() {
@@ -54,8 +54,7 @@ async fn an_ask_outlives_the_gateway_and_its_answer_is_claimed_once() {
     assert_eq!(desk.ask("k", deploy()).await.status, 200);
     desk.kill().await;
     desk.console.server.restart().await;
-    desk.gateway = Process::start(desk.folder.path().to_owned(), "").await;
-    desk.ready().await;
+    desk.start_again().await;
     let sent = async {
         while desk
             .post(&receipt, json!({ "stage": "failed" }))
@@ -82,8 +81,7 @@ async fn an_approval_while_the_gateway_was_down_past_the_deadline_runs_nothing()
     desk.kill().await;
     desk.console.approve(&seen).await;
     sleep(Duration::from_millis(5_100)).await;
-    desk.gateway = Process::start(desk.folder.path().to_owned(), "").await;
-    desk.ready().await;
+    desk.start_again().await;
     assert_eq!(desk.left(&id).await["state"], "expired");
     assert_eq!(desk.claim(&id).await.status, 403);
     let receipts = desk.console.receipts(&seen, 1).await;
