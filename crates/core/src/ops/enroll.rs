@@ -16,8 +16,8 @@ use super::writer_state::{Tx, WriterState};
 use crate::Fault;
 use crate::bus::AgentAccess;
 use crate::data_dir::write_private;
-use crate::runtime::{App, AppEvent, access};
-use crate::store::{StoreError, agents, meta};
+use crate::runtime::{App, AppEvent, Options, access};
+use crate::store::{Reader, StoreError, agents, meta};
 
 /// How long a new key may take until the server takes it.
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
@@ -88,19 +88,13 @@ impl App {
     pub async fn revoke(&self, agent: &AgentKey) -> Result<(), Fault> {
         let of = agent.clone();
         let had_one = self.ask(move |writer, batch| note_revoked(writer, batch, &of));
-        if !had_one.await? && !self.was_revoked(agent).await? {
+        if !had_one.await? && !was_revoked(self.reader(), agent).await? {
             return Err(Fault::unknown(format!("a login of {agent}"), "agents"));
         }
         match self.has_own_server() {
             true => self.bring_into_force().await,
             false => Ok(()),
         }
-    }
-
-    async fn was_revoked(&self, agent: &AgentKey) -> Result<bool, Fault> {
-        let known = agents::all(self.reader()).await?;
-        let mut known = known.iter();
-        Ok(known.any(|row| is(row, agent) && row.revoked_at.is_some()))
     }
 
     /// Whether the agent has a login that was given to it here.
@@ -196,18 +190,9 @@ impl App {
             inbox_prefix: format!("_INBOX_{key}"),
             realm,
             log: Some(head),
-            tls: self.agents_tls(),
+            tls: agents_tls(self.options()),
             nats_creds: None,
         })
-    }
-
-    /// An agent needs the same authorities and has a certificate of its own, if any.
-    fn agents_tls(&self) -> TlsFiles {
-        let ca = self.options().tls.ca.as_ref();
-        TlsFiles {
-            ca: ca.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())),
-            ..TlsFiles::default()
-        }
     }
 
     fn has_own_server(&self) -> bool {
@@ -255,22 +240,13 @@ impl App {
 
     async fn wait_for_login(&self, enrolment: &Enrolment) -> Result<(), Fault> {
         let look = async {
-            while !self.can_log_in(enrolment).await {
+            while !can_log_in(enrolment).await {
                 tokio::time::sleep(LOGIN_LOOK).await;
             }
         };
         tokio::time::timeout(LOGIN_LIMIT, look).await.map_err(|_| {
             Fault::bus_unreachable("the server does not take the new key; see its log in nats/")
         })
-    }
-
-    async fn can_log_in(&self, enrolment: &Enrolment) -> bool {
-        let client = async_nats::ConnectOptions::with_nkey(enrolment.nkey_seed.reveal().to_owned())
-            .custom_inbox_prefix(&enrolment.inbox_prefix)
-            .connection_timeout(Duration::from_secs(2))
-            .connect(&enrolment.nats_url)
-            .await;
-        client.is_ok()
     }
 
     /// Follows the list of agents for the server's sake: another process may enroll or revoke. `noted`: agents that
@@ -302,6 +278,30 @@ impl App {
             }
         }
     }
+}
+
+async fn was_revoked(reader: &Reader, agent: &AgentKey) -> Result<bool, Fault> {
+    let known = agents::all(reader).await?;
+    let mut known = known.iter();
+    Ok(known.any(|row| is(row, agent) && row.revoked_at.is_some()))
+}
+
+/// An agent needs the same authorities and has a certificate of its own, if any.
+fn agents_tls(options: &Options) -> TlsFiles {
+    let ca = options.tls.ca.as_ref();
+    TlsFiles {
+        ca: ca.map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())),
+        ..TlsFiles::default()
+    }
+}
+
+async fn can_log_in(enrolment: &Enrolment) -> bool {
+    let client = async_nats::ConnectOptions::with_nkey(enrolment.nkey_seed.reveal().to_owned())
+        .custom_inbox_prefix(&enrolment.inbox_prefix)
+        .connection_timeout(Duration::from_secs(2))
+        .connect(&enrolment.nats_url)
+        .await;
+    client.is_ok()
 }
 
 /// Waits for news that another process's enrollment would come with; false when the events have ended. Requests that
