@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Fault;
 use crate::bus::{Bus, BusError, POLICY_STREAM, Publication, StreamMessage};
+use crate::ops::job::Job;
 use crate::runtime::Shared;
 
 /// Slots that are tried, each of which may hold what somebody else was faster with.
@@ -138,7 +139,7 @@ impl Pen<'_> {
         ))
     }
 
-    /// Waits until this process knows the entry.
+    /// Waits until this process knows the entry, and its store has it.
     async fn seen(self, log: &Realm) {
         let trusted = &self.shared.trusted;
         let Some(head) = log.chain.last() else { return };
@@ -147,8 +148,16 @@ impl Pen<'_> {
             return;
         }
         let mut changes = trusted.changes();
-        let known = changes.wait_for(|known| known.holds(head.n, &head.digest));
-        if tokio::time::timeout(SEEN_LIMIT, known).await.is_err() {
+        let kept = async {
+            let _ = changes
+                .wait_for(|known| known.holds(head.n, &head.digest))
+                .await;
+            // The log is known inside of the transaction that stores it.
+            let (job, stored) = Job::asked(|_, _| Ok(()));
+            self.shared.notify(job).await;
+            let _ = stored.await;
+        };
+        if tokio::time::timeout(SEEN_LIMIT, kept).await.is_err() {
             tracing::warn!("the entry is stored, and was not read again yet");
         }
     }
