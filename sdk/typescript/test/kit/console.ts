@@ -42,7 +42,7 @@ export class Console {
       ignoreAuthErrorAbort: true,
       ...more,
     };
-    // A server hangs up where the login comes late, and the library does not notice.
+    // A busy machine needs more than one try.
     this.nc = await until(() => connect(options).catch(() => null));
     this.nc.subscribe("countersign.v1.*.>", { callback: (error, msg) => this.keep(error, msg) });
     await this.nc.flush();

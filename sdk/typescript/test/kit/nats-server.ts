@@ -2,7 +2,7 @@
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { REPOSITORY } from "./contract.js";
-import { until } from "./until.js";
+import { SOON, until } from "./until.js";
 
 const SERVICES = [
   ...["request", "withdraw", "tighten", "receipt", "event", "hello", "alive"].map((what) => `countersign.v1.${what}.>`),
@@ -87,6 +87,8 @@ export class NatsServer {
       listen: `127.0.0.1:${this.port}`,
       ports_file_dir: this.folder,
       max_payload: 4 * 1024 * 1024,
+      // On a busy machine a login comes late.
+      authorization: { timeout: SOON },
       jetstream: { store_dir: `${this.folder}/store` },
       accounts: {
         CORE: {
