@@ -67,17 +67,22 @@ pub struct PolicyWatch {
 }
 
 impl Bus {
+    /// The last change of a key, read from the leader; none when it never had a value.
+    pub async fn policy_last(&self, key: &str) -> Result<Option<PolicyChange>, BusError> {
+        let last = self.read_last(POLICY_STREAM, &subject(key)?).await?;
+        Ok(last.and_then(change))
+    }
+
     /// The value of a key, read from the leader; none when it has none.
     pub async fn policy_get(&self, key: &str) -> Result<Option<PolicyValue>, BusError> {
-        let subject = subject(key)?;
-        let message = self.read_last(POLICY_STREAM, &subject).await?;
-        Ok(message
-            .filter(|message| message.operation.is_none())
-            .map(|message| PolicyValue {
-                value: message.payload,
-                revision: message.seq,
-                stamp: message.stamp,
-            }))
+        let last = self.policy_last(key).await?;
+        Ok(last.and_then(|last| {
+            Some(PolicyValue {
+                value: last.value?,
+                revision: last.revision,
+                stamp: last.stamp,
+            })
+        }))
     }
 
     /// Replaces the value that has `expected` as its revision (0: the key has none yet).

@@ -13,20 +13,12 @@ use super::Timestamp;
 pub struct ControlSetting<T> {
     /// What is set.
     pub state: T,
-    /// Revision of the key: a lower one is older.
+    /// Revision of the key.
     pub revision: u64,
     /// The operator's name.
     pub by: String,
     /// The server's stamp.
     pub at: Timestamp,
-}
-
-impl<T: PartialEq> ControlSetting<T> {
-    /// Whether this is newer than what is known, or completes the same revision: a store keeps no stamp of the server,
-    /// the bus does.
-    fn is_news_to(&self, known: &Self) -> bool {
-        known.revision < self.revision || (known.revision == self.revision && known != self)
-    }
 }
 
 /// The longest bypass: 8 hours (rules, "Controls").
@@ -94,47 +86,19 @@ pub enum AutomaticOff {
 }
 
 impl Controls {
-    /// The bucket counts its revisions anew: whatever it brings is newer than what is known, which stays in force until
-    /// then.
-    pub fn forget_revisions(&mut self) {
-        let panic = self.panic.iter_mut().map(|set| &mut set.revision);
-        let agents = self.agents.values_mut().map(|set| &mut set.revision);
-        let bypasses = self.bypasses.values_mut().map(|set| &mut set.revision);
-        for revision in panic.chain(agents).chain(bypasses) {
-            *revision = 0;
-        }
+    /// Sets panic on or off.
+    pub fn set_panic(&mut self, set: ControlSetting<bool>) {
+        self.panic = Some(set);
     }
 
-    /// Takes a value of `panic` over, unless it or a newer one is known. Returns whether it did.
-    pub fn set_panic(&mut self, set: ControlSetting<bool>) -> bool {
-        let news = self
-            .panic
-            .as_ref()
-            .is_none_or(|known| set.is_news_to(known));
-        if news {
-            self.panic = Some(set);
-        }
-        news
+    /// Lets an agent run, pauses or stops it.
+    pub fn set_agent(&mut self, agent: AgentKey, set: ControlSetting<AgentControl>) {
+        self.agents.insert(agent, set);
     }
 
-    /// Takes a value of an agent's `pause` over, unless it or a newer one is known. Returns whether it did.
-    pub fn set_agent(&mut self, agent: AgentKey, set: ControlSetting<AgentControl>) -> bool {
-        let known = self.agents.get(&agent);
-        let news = known.is_none_or(|known| set.is_news_to(known));
-        if news {
-            self.agents.insert(agent, set);
-        }
-        news
-    }
-
-    /// Takes a value of an agent's `bypass` over, unless it or a newer one is known. Returns whether it did.
-    pub fn set_bypass(&mut self, agent: AgentKey, set: ControlSetting<Option<Bypass>>) -> bool {
-        let known = self.bypasses.get(&agent);
-        let news = known.is_none_or(|known| set.is_news_to(known));
-        if news {
-            self.bypasses.insert(agent, set);
-        }
-        news
+    /// Sets or ends the bypass of an agent.
+    pub fn set_bypass(&mut self, agent: AgentKey, set: ControlSetting<Option<Bypass>>) {
+        self.bypasses.insert(agent, set);
     }
 
     /// The bypasses that are not over at `now`. Panic, a pause or a stop holds them back all the same: see
@@ -250,7 +214,7 @@ mod tests {
                 .agents
                 .get(&bot)
                 .map_or(1, |known| known.revision + 1);
-            assert!(controls.set_agent(bot.clone(), set(state, revision)));
+            controls.set_agent(bot.clone(), set(state, revision));
             assert_eq!(controls.may_approve(&bot, true), expected);
             assert_eq!(controls.may_approve(&other, true), Ok(()));
         }
@@ -258,56 +222,6 @@ mod tests {
         assert_eq!(controls.may_approve(&other, true), Err(AutomaticOff::Panic));
         controls.set_panic(set(false, 10));
         assert_eq!(controls.may_approve(&other, true), Ok(()));
-    }
-
-    #[test]
-    fn an_older_value_that_is_read_again_changes_nothing() {
-        let mut controls = Controls::default();
-        assert!(controls.set_panic(set(true, 5)));
-        assert!(!controls.set_panic(set(false, 4)));
-        assert!(!controls.set_panic(set(true, 5)));
-        assert!(controls.panic().is_some());
-        let bot: AgentKey = "acme/bot".parse().unwrap();
-        assert!(controls.set_agent(bot.clone(), set(AgentControl::Stopped, 7)));
-        assert!(!controls.set_agent(bot.clone(), set(AgentControl::Running, 6)));
-        assert!(controls.stop_of(&bot).is_some());
-    }
-
-    #[test]
-    fn what_a_bucket_says_that_counts_its_revisions_anew_is_newer_than_what_is_known() {
-        let bot: AgentKey = "acme/bot".parse().unwrap();
-        let mut controls = Controls::default();
-        let bypass = Bypass::new(Risk::Low, Timestamp(9), "U".into(), Timestamp(0));
-        controls.set_panic(set(false, 5_000));
-        controls.set_agent(bot.clone(), set(AgentControl::Paused, 5_001));
-        controls.set_bypass(bot.clone(), set(Some(bypass), 5_002));
-        controls.forget_revisions();
-        assert_eq!(controls.may_approve(&bot, true), Err(AutomaticOff::Paused));
-        assert!(controls.bypass_of(&bot, Timestamp(0)).is_some());
-        assert!(controls.set_panic(set(true, 57)));
-        assert!(controls.set_agent(bot.clone(), set(AgentControl::Stopped, 58)));
-        assert!(controls.set_bypass(bot.clone(), set(None, 59)));
-        assert!(controls.panic().is_some() && controls.stop_of(&bot).is_some());
-        assert!(controls.bypass_of(&bot, Timestamp(0)).is_none());
-    }
-
-    #[test]
-    fn the_bus_tells_when_a_remembered_value_was_stored() {
-        let bot: AgentKey = "acme/bot".parse().unwrap();
-        let hours = |n: i64| Timestamp(n * 3_600_000);
-        let stored = |at: Timestamp| ControlSetting {
-            at,
-            ..set(Some(Bypass::new(Risk::Low, hours(30), "U".into(), at)), 5)
-        };
-        let mut controls = Controls::default();
-        // What was signed said that it was made 20 hours later than the bus has it.
-        assert!(controls.set_bypass(bot.clone(), stored(hours(20))));
-        assert!(controls.set_bypass(bot.clone(), stored(hours(0))));
-        assert!(controls.bypass_of(&bot, hours(8)).is_none());
-        assert!(
-            !controls.set_bypass(bot.clone(), stored(hours(0))),
-            "the same again"
-        );
     }
 
     #[test]
@@ -322,7 +236,7 @@ mod tests {
             let bypass = Bypass::new(Risk::Medium, asked, "U".into(), Timestamp(0));
             assert_eq!(bypass.until, ends);
             let mut controls = Controls::default();
-            assert!(controls.set_bypass(bot.clone(), set(Some(bypass), 1)));
+            controls.set_bypass(bot.clone(), set(Some(bypass), 1));
             assert!(controls.bypass_of(&bot, ends.plus_ms(-1)).is_some());
             let set_back =
                 [-59_000, -61_000].map(|ms| controls.bypass_of(&bot, Timestamp(ms)).is_some());
@@ -333,7 +247,7 @@ mod tests {
             );
             assert!(controls.bypass_of(&bot, ends).is_none());
             assert_eq!(controls.bypasses(ends).count(), 0);
-            assert!(controls.set_bypass(bot.clone(), set(None, 2)));
+            controls.set_bypass(bot.clone(), set(None, 2));
             assert!(controls.bypass_of(&bot, Timestamp(0)).is_none());
         }
     }

@@ -123,6 +123,12 @@ impl Condition {
         })
     }
 
+    /// Whether it names one of [`VARIABLES`].
+    #[must_use]
+    pub fn names(&self, variable: &str) -> bool {
+        self.names.contains(&variable)
+    }
+
     /// Whether it ran too long lately; `now_ms` by any clock that does not go back.
     pub(super) fn is_suspended(&self, now_ms: i64) -> bool {
         now_ms < self.suspended_until.load(Ordering::Relaxed)

@@ -68,17 +68,6 @@ pub async fn all(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
     .await?)
 }
 
-/// The values of `panic` and of every agent's `pause` and `bypass`.
-pub async fn controls(reader: &Reader) -> Result<Vec<PolicyRow>, StoreError> {
-    Ok(sqlx::query_as(
-        "SELECT key, revision, payload, signer, sig FROM policy
-         WHERE (key = 'panic' OR key GLOB 'pause.*' OR key GLOB 'bypass.*') AND length(payload) > 0
-         ORDER BY key",
-    )
-    .fetch_all(&reader.0)
-    .await?)
-}
-
 /// The bucket counts its revisions anew: whatever it brings is newer than what is kept.
 pub fn forget_revisions(tx: &Connection) -> Result<(), StoreError> {
     sql::change(tx, "UPDATE policy SET revision = 0", [])?;

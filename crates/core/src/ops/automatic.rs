@@ -9,6 +9,7 @@ mod probes;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use countersign_realm::{InForce, Registers};
 use countersign_wire::{ParsedRequest, Stream, Verdict};
 use tokio::sync::oneshot;
 
@@ -16,7 +17,6 @@ pub(super) use self::judge::judge;
 use self::judge::{Decided, decision, is_bypassed, read};
 pub(super) use self::probes::is_probe;
 use super::job::{Automatic, DecideCommand};
-use super::policies::{InForce, Policies};
 use super::rule_usage::{Amounts, counter, is_limited};
 use super::turns::{Turn, Turns};
 use super::writer_state::{Tx, WriterState};
@@ -34,7 +34,7 @@ const UNKNOWN_LOOK_MS: i64 = 200;
 
 /// What the writer remembers of it.
 pub(crate) struct Judge {
-    pub(crate) policies: Arc<Policies>,
+    pub(crate) registers: Arc<Registers>,
     conditions: Conditions,
     amounts: Amounts,
     /// New requests, as they were read.
@@ -57,9 +57,9 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    pub(crate) fn new(policies: Arc<Policies>) -> Self {
+    pub(crate) fn new(registers: Arc<Registers>) -> Self {
         Self {
-            policies,
+            registers,
             conditions: Conditions::default(),
             amounts: Amounts::default(),
             arrived: Vec::new(),
@@ -105,9 +105,9 @@ pub(crate) fn run(writer: &mut WriterState, batch: &mut Tx<'_>) -> Result<(), St
     }
     probes::deny(writer, batch)?;
     let judge = &mut writer.judge;
-    let generation = judge.policies.generation();
+    let generation = judge.registers.generation();
     let bypassed = writer.controls.read().bypasses(batch.now).next().is_some();
-    if judge.policies.is_empty() && !bypassed {
+    if judge.registers.is_empty() && !bypassed {
         let gone = judge.generation != generation;
         judge.forget();
         judge.owed = None;
@@ -188,8 +188,9 @@ fn decide(
     for (mut record, row) in records.into_iter().zip(rows) {
         let open = record.state == State::Pending && batch.now < record.deadline_at;
         let bypassed = is_bypassed(writer, &record, batch.now);
-        let in_force = writer.judge.policies.of(&record.key.workspace);
-        let in_force = in_force.or_else(|| bypassed.then(Policies::nothing).flatten());
+        let in_force = writer.judge.registers.of(&record.key.workspace);
+        let nothing = || InForce::nothing().map(Arc::new);
+        let in_force = in_force.or_else(|| bypassed.then(nothing).flatten());
         let judged = |of: &Arc<InForce>| open && of.decides() && (bypassed || !of.set.is_empty());
         let replaced = in_force.as_ref().is_some_and(|of| of.replaced.is_some());
         let Some(in_force) = in_force.filter(judged) else {

@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use countersign_realm::controls::ControlValue;
 use countersign_wire::{AgentKey, BypassGrant, PolicyKey, Risk, RuleRef};
 
-use super::controls::{ControlSet, ControlValue};
+use super::controls::ControlSet;
 use super::realm::TrustedKeys;
 use crate::Fault;
 use crate::domain::Timestamp;

@@ -29,10 +29,9 @@ impl App {
         change: &RulesChange,
         limit: Duration,
     ) -> Result<Option<Vec<Flip>>, Fault> {
-        let current = self
-            .current_policy(&PolicyKey::Rules(workspace.clone()))
-            .await?;
-        let (before, _) = self.before(workspace, current, change).await?;
+        let key = PolicyKey::Rules(workspace.clone());
+        let current = self.bucket().await?.current(&key).await?;
+        let (before, _) = self.before(workspace, &current, change).await?;
         let (after, _) = before.set.after(change, self.now())?;
         let (before, after) = (before.set.rules, after.rules);
         let begins = says_anew(&after, &before, |effect| effect == Effect::Approve);

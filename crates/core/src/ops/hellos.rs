@@ -118,7 +118,7 @@ pub(crate) fn apply(
             introduce(writer, batch, agent, hello, after_others)?;
             let declared = hello.1.hello.setup_schema.as_ref();
             let declared = declared.map(ToString::to_string);
-            writer.judge.policies.declared(agent, declared.as_deref());
+            writer.judge.registers.declared(agent, declared.as_deref());
         }
         if let (Some(why), Some(at)) = (said.unreadable, said.unread_at) {
             agents::note_unreadable(batch.tx, agent, why, at)?;

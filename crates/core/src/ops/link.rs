@@ -380,7 +380,7 @@ impl Link {
                 }
                 // Asked for now, it is mostly known when rules have judged them.
                 if stream == Stream::Requests
-                    && !shared.policies.is_empty()
+                    && !shared.registers.is_empty()
                     && *shared.caught_up.borrow()
                     && let Some(last) = batch.last()
                 {

@@ -12,9 +12,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::freshness::keep_in_force;
 use super::realm::asks;
-use super::{policy_intake, presence};
+use super::{presence, registers};
 use crate::bus::{Bus, PolicyChange, PolicyHeard, time_asleep};
 use crate::runtime::Shared;
 
@@ -111,9 +110,13 @@ pub(crate) struct PolicyFeed {
 impl PolicyFeed {
     /// Reads every value that the bucket holds and then every change, until it is cancelled.
     pub(crate) async fn run(self, stop: CancellationToken) {
+        let shared = &self.shared;
+        let write_back = shared
+            .registers
+            .write_back(&shared.trusted, &shared.reader, &self.bus);
         tokio::select! {
             () = self.follow(stop) => {}
-            () = keep_in_force(&self.shared, &self.bus) => {}
+            () = write_back => {}
         }
     }
 
@@ -151,9 +154,9 @@ impl PolicyFeed {
             Some(PolicyKey::Console(id)) => {
                 presence::note(&self.shared, &self.realm, &id, &change).await;
             }
-            Some(key) => {
+            Some(_) => {
                 self.know_the_signer(&change).await;
-                policy_intake::changed(&self.shared, &self.realm, &key, &change).await;
+                registers::changed(&self.shared, &self.realm, &change).await;
             }
             // A key of a later version.
             None => {}

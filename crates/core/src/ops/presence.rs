@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use countersign_realm::registers::revision;
 use countersign_wire::{
     ConsoleId, Context, KeyRole, PolicyKey, Presence, SignedEnvelope, parse_presence,
 };
@@ -13,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::alarms;
-use super::{KeyStatus, TrustedKeys, policy_value};
+use super::{KeyStatus, TrustedKeys};
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
 use crate::domain::presence::{BEAT_MS, Consoles, HeardConsole};
 use crate::domain::{AlarmCode, Timestamp};
@@ -108,12 +109,9 @@ async fn write(shared: &Shared, bus: &Bus, realm: &Uuid, ended: bool) -> Result<
     let value = SignedEnvelope::seal(auto, Context::Policy, realm, &subject, &payload)
         .and_then(|envelope| envelope.to_bytes())
         .map_err(|error| error.to_string())?;
-    let before = policy_value::revision(bus, &key).await;
-    let revision = before.map_err(|error| error.to_string())?;
-    match bus
-        .policy_put(&key.to_string(), revision, value.into())
-        .await
-    {
+    let before = revision(bus, &key).await;
+    let before = before.map_err(|error| error.to_string())?;
+    match bus.policy_put(&key.to_string(), before, value.into()).await {
         Ok(PublishOutcome::Stored { .. }) => Ok(()),
         Ok(PublishOutcome::Refused { code, description }) => Err(format!("{code}: {description}")),
         Ok(PublishOutcome::NoAnswer) => Err("no acknowledgement".to_owned()),

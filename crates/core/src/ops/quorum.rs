@@ -7,11 +7,11 @@
 use serde_json::json;
 
 use super::automatic::judge;
-use super::policies::InForce;
 use super::writer_state::{Tx, WriterState};
 use crate::domain::RequestRecord;
 use crate::policy::{Asked, Evaluation, Outcome};
 use crate::store::{StoreError, pending_evaluation, quorum, requests};
+use countersign_realm::InForce;
 use countersign_wire::{parse_request, request_subject};
 
 /// How many operators the rules ask for, and the place of the rule that does. Where they were replaced by what does not
@@ -77,7 +77,7 @@ pub(super) fn look(
     batch: &mut Tx<'_>,
     record: &mut RequestRecord,
 ) -> Result<(), StoreError> {
-    let in_force = writer.judge.policies.of(&record.key.workspace);
+    let in_force = writer.judge.registers.of(&record.key.workspace);
     let Some(in_force) = in_force.filter(|of| of.set.may_raise()) else {
         return Ok(());
     };

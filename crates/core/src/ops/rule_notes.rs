@@ -2,10 +2,10 @@
 //!
 //! The same note of a request is made once.
 
+use countersign_realm::InForce;
 use countersign_wire::Sha256Digest;
 use serde_json::json;
 
-use super::policies::InForce;
 use super::writer_state::{Tx, WriterState};
 use crate::domain::RequestRecord;
 use crate::policy::Evaluation;

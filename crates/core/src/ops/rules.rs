@@ -3,30 +3,30 @@
 //! An unseen change is never overwritten, and a version always has the same words.
 
 mod change;
-mod last_good;
-mod loosened;
 mod set;
 mod signed;
 
 use std::sync::Arc;
 
+use countersign_realm::registers::last_read;
+use countersign_realm::{Author, Current, InForce, Manner, Next};
 use countersign_wire::{PolicyKey, Risk, WorkspaceName};
 
 pub use self::change::{Accepted, RulesChange, RulesChanged, RulesFault};
-pub(super) use self::last_good::last_read;
-pub(crate) use self::last_good::last_readable;
-pub(super) use self::loosened::loosened;
 pub use self::set::RuleSet;
 use self::set::{read, unreadable};
 pub use self::signed::Shift;
-use super::policies::{Author, InForce};
-use super::policy_value::{CurrentValue, TRIES, pause};
 use super::waiting_calls::{Trial, WaitingCall};
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::policy::PolicySet;
 use crate::runtime::App;
 use crate::store::{policy, policy_versions, rule_record};
+
+const MANNER: Manner = Manner {
+    insists: false,
+    overtaken: "the rules kept changing while this was being saved; try again",
+};
 
 /// What a rule did so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -102,18 +102,16 @@ impl App {
         change: &RulesChange,
         accepted: Accepted,
     ) -> Result<RulesChanged, RulesFault> {
-        let key = PolicyKey::Rules(workspace.clone());
-        let writer = self.policy_writer().await?;
-        for attempt in 0..TRIES {
-            let value = self.current_policy(&key).await?;
-            let revision = value.revision;
-            let (before, author) = self.before(workspace, value, change).await?;
+        let key = &PolicyKey::Rules(workspace.clone());
+        let accepted = &accepted;
+        let make = |current: Current| async move {
+            let revision = current.revision;
+            let (before, author) = self.before(workspace, &current, change).await?;
             let now = self.now();
             let (after, mut done) = before.set.after(change, now)?;
             done.rules.clone_from(&after.rules);
             if after == before.set && revision > 0 && before.stands {
-                done.revision = revision;
-                return Ok(done);
+                return Ok::<_, RulesFault>(Next::Leave(done));
             }
             self.may_change_to(workspace, (&before.set.rules, &after.rules), now)?;
             done.restored = !before.stands;
@@ -131,14 +129,12 @@ impl App {
                 done.decides_waiting = accepted.waiting.check(calls.await?)?;
             }
             let payload = after.payload(&self.identity().operator, now);
-            if let Some(revision) = writer.put_object(&key, revision, &payload).await? {
-                done.revision = revision;
-                return Ok(done);
-            }
-            pause(attempt).await;
-        }
-        let why = "the rules kept changing while this was being saved; try again";
-        Err(Fault::bus_unreachable(why).into())
+            Ok(Next::Write(current.object(key, payload)?, done))
+        };
+        let bucket = self.bucket_to_sign().await?;
+        let update = bucket.update(self.identity(), (key, MANNER), make);
+        let (revision, done) = update.await?;
+        Ok(RulesChanged { revision, ..done })
     }
 }
 
@@ -155,20 +151,21 @@ impl App {
     pub(super) async fn before(
         &self,
         workspace: &WorkspaceName,
-        value: CurrentValue,
+        current: &Current,
         change: &RulesChange,
     ) -> Result<(Before, Option<Author>), Fault> {
-        let revision = value.revision;
-        let read = value.payload.map(|payload| read(&payload, revision));
-        if let Some(Ok(set)) = read {
-            return Ok((Before { set, stands: true }, value.author));
+        let revision = current.revision;
+        let found = current.payload().map(|payload| read(payload, revision));
+        if let Some(Ok(set)) = found {
+            return Ok((Before { set, stands: true }, current.author()));
         }
-        let last = last_readable(self.reader(), workspace).await?;
+        let key = PolicyKey::Rules(workspace.clone());
+        let last = last_read(self.reader(), &key, |payload| read(payload, 0).ok()).await?;
         let last = last.map(|(_, set)| set).unwrap_or_default();
         let last = RuleSet { revision, ..last };
-        let unreadable = match read {
+        let unreadable = match found {
             Some(Err(why)) => Some(why),
-            _ if value.exists => Some(unreadable("they do not verify")),
+            _ if current.bytes.is_some() => Some(unreadable("they do not verify")),
             // Nobody signs a deletion, so what they denied is denied still.
             _ if revision > 0 && !last.rules.is_empty() => Some(unreadable("they were deleted")),
             _ => None,

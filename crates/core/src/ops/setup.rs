@@ -1,198 +1,34 @@
 //! Setup keys of agents: their values, and which spare a question.
-//!
-//! A key counts only as the agent declares it, with a value of its type.
-
-mod form;
-mod last_good;
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{AgentKey, PolicyKey, Sha256Digest, WorkspaceName, read_json};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use countersign_realm::registers::last_read;
+use countersign_realm::setup::form::{Read, form, keys, problems, read_declared};
+use countersign_realm::setup::{SetupValue, apply, schema_of};
+use countersign_realm::{Current, Manner, Next};
+use countersign_wire::{AgentKey, PolicyKey, WorkspaceName};
+use serde_json::json;
 
-use super::policy_value::{TRIES, pause};
 use crate::Fault;
-use crate::domain::Timestamp;
 use crate::policy::read::Problem;
-use crate::policy::setup::{Field, SetupSchema, cast};
-use crate::policy::{Binding, SetupInForce};
+use crate::policy::setup::{Field, SetupSchema, read_schema};
 use crate::runtime::App;
-use crate::store::{agents, policy};
+use crate::store::{StoreError, agents, policy};
 
-use form::read_declared;
-pub use form::{AgentSetup, Declared, Leftover, Saved, SetupLine};
-pub(in crate::ops) use last_good::last_readable_setup;
+pub use countersign_realm::setup::form::{
+    AgentSetup, Declared, Leftover, Saved, SetupKey, SetupLine,
+};
+pub use countersign_realm::setup::{Bound, Chosen, SetupChange};
 
-/// A value that somebody chose.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Chosen {
-    /// The value.
-    pub value: Value,
-    /// The operator's name.
-    pub by: String,
-    /// When, by the operator's console.
-    pub at: String,
-    /// Digest of what the agent declared of the key then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub declared: Option<Sha256Digest>,
-    /// What a later console says of it.
-    #[serde(flatten)]
-    pub extra: Map<String, Value>,
-}
-
-/// When a key spares the question.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
-    /// The agent's call does not ask when the key has this value.
-    pub skips_when: Value,
-    /// Whether that holds for critical calls too.
-    #[serde(default)]
-    pub critical: bool,
-    /// The operator's name.
-    pub by: String,
-    /// When, by the operator's console.
-    pub at: String,
-    /// Digest of what the agent declared of the key then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub declared: Option<Sha256Digest>,
-    /// What a later console says of it.
-    #[serde(flatten)]
-    pub extra: Map<String, Value>,
-}
-
-impl Chosen {
-    /// Whether it is in force for the key as its agent declares it.
-    #[must_use]
-    pub fn fits(&self, field: &Field) -> bool {
-        cast(field, &self.value).is_ok()
-    }
-}
-
-impl Bound {
-    /// Whether an operator knew the key as the agent declares it now: when it was bound, or when the value in force was
-    /// chosen. Else its agent would choose what spares the question, as it would with the default that counts where the
-    /// chosen value does not fit.
-    #[must_use]
-    pub fn is_known(&self, field: &Field, chosen: Option<&Chosen>) -> bool {
-        let chosen = chosen.filter(|chosen| !chosen.value.is_null());
-        if chosen.is_some_and(|chosen| !chosen.fits(field)) {
-            return false;
-        }
-        let now = Some(field.digest());
-        self.declared == now || chosen.is_some_and(|chosen| chosen.declared == now)
-    }
-}
-
-/// The value of `setup.{ws}.{agent}`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SetupValue {
-    v: u8,
-    #[serde(default)]
-    values: BTreeMap<String, Chosen>,
-    #[serde(default)]
-    bindings: BTreeMap<String, Bound>,
-    by: String,
-    at: String,
-    /// What a later console says of it.
-    #[serde(flatten)]
-    extra: Map<String, Value>,
-}
-
-impl SetupValue {
-    /// None for what cannot be read.
-    pub(crate) fn read(payload: &[u8]) -> Option<Self> {
-        let value: Self = read_json(payload).ok()?;
-        (value.v == 1).then_some(value)
-    }
-
-    /// The values that somebody chose.
-    pub(crate) fn chosen(&self) -> Map<String, Value> {
-        let values = self.values.iter();
-        values
-            .map(|(key, chosen)| (key.clone(), chosen.value.clone()))
-            .collect()
-    }
-
-    /// The same without a key that spares a question.
-    pub(crate) fn unbound(self) -> Self {
-        Self {
-            bindings: BTreeMap::new(),
-            ..self
-        }
-    }
-
-    /// What is in force for an agent that declares `schema`.
-    pub(crate) fn in_force(&self, schema: &SetupSchema, revision: u64) -> SetupInForce {
-        let (values, dropped) = schema.merge(&self.chosen());
-        if !dropped.is_empty() {
-            tracing::warn!(
-                count = dropped.len(),
-                "setup values of keys that no agent declares are left out"
-            );
-        }
-        let bound = |(key, bound): (&String, &Bound)| {
-            let chosen = self.values.get(key);
-            let redeclared = |field: &Field| !bound.is_known(field, chosen);
-            let binding = Binding {
-                skips_when: bound.skips_when.clone(),
-                critical: bound.critical,
-                since: Timestamp::parse(&bound.at).unwrap_or(Timestamp(0)),
-                redeclared: schema.field(key).is_some_and(redeclared),
-            };
-            (key.clone(), binding)
-        };
-        SetupInForce {
-            revision,
-            values,
-            bindings: self.bindings.iter().map(bound).collect(),
-        }
-    }
-}
-
-/// A declared key with its value.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SetupKey {
-    /// Whose.
-    pub agent: AgentKey,
-    /// What the agent declares.
-    pub field: Field,
-    /// The value in force.
-    pub value: Value,
-    /// Who chose it; none where the default counts.
-    pub chosen: Option<Chosen>,
-    /// When it spares the question.
-    pub bound: Option<Bound>,
-}
-
-/// What to change in an agent's setup.
-#[derive(Debug, Clone, PartialEq)]
-pub enum SetupChange {
-    /// Choose a value; null goes back to the default.
-    Set(String, Value),
-    /// The key spares the question when it has this value; for critical calls too when the last field is true.
-    Bind(String, Value, bool),
-    /// The key spares no question.
-    Unbind(String),
-}
-
-impl SetupChange {
-    fn key(&self) -> &str {
-        match self {
-            Self::Set(key, _) | Self::Bind(key, ..) | Self::Unbind(key) => key,
-        }
-    }
-}
-
-/// The keys that an agent declares; none that it declares wrongly.
-pub(crate) fn schema_of(declared: &str) -> Option<SetupSchema> {
-    read_declared(declared).ok()
-}
+const MANNER: Manner = Manner {
+    insists: false,
+    overtaken: "the setup kept changing while this was being saved; try again",
+};
 
 impl App {
     /// Every key that agents of a workspace declare, with its value.
     pub async fn setup(&self, workspace: &WorkspaceName) -> Result<Vec<SetupKey>, Fault> {
-        let mut keys = Vec::new();
+        let mut all = Vec::new();
         for (agent, declared) in agents::setup_schemas(self.reader()).await? {
             let Some(schema) = schema_of(&declared).filter(|_| agent.workspace == *workspace)
             else {
@@ -202,9 +38,9 @@ impl App {
                 policy::get(self.reader(), &PolicyKey::Setup(agent.clone()).to_string()).await?;
             let read = row.and_then(|row| SetupValue::read(&row.payload));
             let setup = self.setup_or_last(&agent, read).await?;
-            keys.extend(form::keys(&agent, schema, &setup));
+            all.extend(keys(&agent, schema, &setup));
         }
-        Ok(keys)
+        Ok(all)
     }
 
     /// Agents of a workspace whose declaration cannot be read, and what is wrong with it.
@@ -229,27 +65,50 @@ impl App {
     /// rules deny or ask where the operator may not allow everything; nothing is changed then.
     pub async fn change_setup(&self, agent: &AgentKey, change: &SetupChange) -> Result<u64, Fault> {
         let field = self.declared(agent, change).await?;
-        let key = PolicyKey::Setup(agent.clone());
-        let writer = self.policy_writer().await?;
-        for attempt in 0..TRIES {
-            let current = self.current_policy(&key).await?;
-            let read = current.payload.as_deref().and_then(SetupValue::read);
-            let mut setup = self.setup_or_last(agent, read).await?;
-            let before = setup.chosen();
-            let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
-            (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());
-            apply(&mut setup, change, field.as_ref(), (by, at))?;
-            self.may_choose(agent, (&before, &setup.chosen())).await?;
-            if let Some(revision) = writer
-                .put_object(&key, current.revision, &json!(setup))
-                .await?
-            {
-                return Ok(revision);
-            }
-            pause(attempt).await;
+        let changes = [(change, field.as_ref())];
+        let key = &PolicyKey::Setup(agent.clone());
+        let make = |current: Current| async move {
+            let (payload, _) = self.changed_setup(agent, &current, &changes).await?;
+            Ok::<_, Fault>(Next::Write(payload, ()))
+        };
+        let bucket = self.bucket_to_sign().await?;
+        let update = bucket.update(self.identity(), (key, MANNER), make);
+        Ok(update.await?.0)
+    }
+
+    /// An agent's setup with changes made to it: as it is signed, and as it is.
+    async fn changed_setup(
+        &self,
+        agent: &AgentKey,
+        current: &Current,
+        changes: &[(&SetupChange, Option<&Field>)],
+    ) -> Result<(Vec<u8>, SetupValue), Fault> {
+        let read = current.payload().and_then(SetupValue::read);
+        let mut setup = self.setup_or_last(agent, read).await?;
+        let before = setup.chosen();
+        let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
+        (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());
+        for (change, field) in changes {
+            apply(&mut setup, change, *field, (by.clone(), at.clone()))?;
         }
-        let why = "the setup kept changing while this was being saved; try again";
-        Err(Fault::bus_unreachable(why))
+        self.may_choose(agent, (&before, &setup.chosen())).await?;
+        let payload = current.object(&PolicyKey::Setup(agent.clone()), json!(setup))?;
+        Ok((payload, setup))
+    }
+
+    /// What was read of an agent's setup; where that is nothing, the last values that could be read: rules deny by them,
+    /// and go on to. They spare nobody a question.
+    async fn setup_or_last(
+        &self,
+        agent: &AgentKey,
+        read: Option<SetupValue>,
+    ) -> Result<SetupValue, StoreError> {
+        if let Some(setup) = read {
+            return Ok(setup);
+        }
+        let key = PolicyKey::Setup(agent.clone());
+        let last = last_read(self.reader(), &key, SetupValue::read).await?;
+        Ok(last.map(|(_, last)| last.unbound()).unwrap_or_default())
     }
 
     /// The field that a change is about. What nobody declares any more can still be unbound.
@@ -284,60 +143,132 @@ impl App {
         }
         Ok(field)
     }
+
+    /// Every known agent with what it declares, by name.
+    pub async fn setups(&self) -> Result<Vec<SetupLine>, Fault> {
+        let declared: BTreeMap<_, _> = agents::setup_schemas(self.reader())
+            .await?
+            .into_iter()
+            .collect();
+        let mut set: BTreeMap<AgentKey, SetupValue> = BTreeMap::new();
+        for row in policy::all(self.reader()).await? {
+            if let Some(PolicyKey::Setup(agent)) = PolicyKey::parse(&row.key) {
+                let read = SetupValue::read(&row.payload);
+                let setup = self.setup_or_last(&agent, read).await?;
+                set.insert(agent, setup);
+            }
+        }
+        let mut all: Vec<AgentKey> = agents::all(self.reader())
+            .await?
+            .iter()
+            .filter_map(|row| format!("{}/{}", row.ws, row.name).parse().ok())
+            .collect();
+        all.extend(
+            set.keys()
+                .filter(|agent| !all.contains(agent))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
+        let line = |agent: AgentKey| {
+            let read = declared.get(&agent).map(|text| read_declared(text));
+            let schema = read.as_ref().and_then(|read| read.as_ref().ok());
+            let setup = set.get(&agent);
+            let known = |key: &&String| schema.is_some_and(|schema| schema.field(key).is_some());
+            SetupLine {
+                keys: match &read {
+                    None => Some(0),
+                    Some(read) => read.as_ref().ok().map(|schema| schema.0.len()),
+                },
+                chosen: setup.map_or(0, |setup| setup.values.keys().filter(known).count()),
+                bound: setup.map_or(0, |setup| setup.bindings.keys().filter(known).count()),
+                agent,
+            }
+        };
+        let mut lines: Vec<_> = all.into_iter().map(line).collect();
+        lines.sort_by(|a, b| a.agent.cmp(&b.agent));
+        Ok(lines)
+    }
+
+    /// One agent's setup as this console knows it.
+    pub async fn setup_of(&self, agent: &AgentKey) -> Result<AgentSetup, Fault> {
+        let row = policy::get(self.reader(), &PolicyKey::Setup(agent.clone()).to_string()).await?;
+        let read = row.as_ref().map(|row| SetupValue::read(&row.payload));
+        let revision = row
+            .as_ref()
+            .map_or(0, |row| u64::try_from(row.revision).unwrap_or(0));
+        let declared = self.declaration(agent).await?;
+        self.form(agent, declared, read, revision).await
+    }
+
+    /// Makes several changes of one agent's setup at once, all or none, if it is still as it was `seen`.
+    ///
+    /// # Errors
+    /// `ErrorCode::Usage` without a change, `ErrorCode::NotFound` for a binding that is not there,
+    /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`, `ErrorCode::VerdictNotAllowed` as [`App::change_setup`];
+    /// nothing is changed then.
+    pub async fn save_setup(
+        &self,
+        agent: &AgentKey,
+        seen: u64,
+        changes: &[SetupChange],
+    ) -> Result<Saved, Fault> {
+        if changes.is_empty() {
+            return Err(Fault::usage("there is nothing to change"));
+        }
+        let declared = self.declaration(agent).await?;
+        let empty = SetupSchema::default();
+        let schema = match &declared {
+            Some(Ok(schema)) => schema,
+            _ => &empty,
+        };
+        let problems = problems(schema, changes);
+        if !problems.is_empty() {
+            return Ok(Saved::Refused(problems));
+        }
+        let changes: Vec<_> = changes
+            .iter()
+            .map(|change| (change, schema.field(change.key())))
+            .collect();
+        let (key, changes) = (&PolicyKey::Setup(agent.clone()), &changes);
+        let make = |current: Current| async move {
+            if current.revision != seen {
+                return Ok::<_, Fault>(Next::Leave(Err(current)));
+            }
+            let (payload, setup) = self.changed_setup(agent, &current, changes).await?;
+            Ok(Next::Write(payload, Ok(setup)))
+        };
+        let bucket = self.bucket_to_sign().await?;
+        let update = bucket.update(self.identity(), (key, MANNER), make);
+        Ok(match update.await? {
+            (revision, Ok(setup)) => Saved::Stored(form(agent, declared, (setup, true), revision)),
+            (revision, Err(current)) => {
+                let read = current.payload().and_then(SetupValue::read);
+                let read = (revision > 0).then_some(read);
+                Saved::Conflict(self.form(agent, declared, read, revision).await?)
+            }
+        })
+    }
+
+    /// `read` is none where nothing was ever set, and holds none where what was set cannot be read.
+    async fn form(
+        &self,
+        agent: &AgentKey,
+        declared: Option<Read>,
+        read: Option<Option<SetupValue>>,
+        revision: u64,
+    ) -> Result<AgentSetup, Fault> {
+        let readable = !matches!(read, Some(None));
+        let setup = self.setup_or_last(agent, read.flatten()).await?;
+        Ok(form(agent, declared, (setup, readable), revision))
+    }
+
+    /// What an agent declares; none when it declares nothing.
+    async fn declaration(&self, agent: &AgentKey) -> Result<Option<Read>, Fault> {
+        let declared = agents::setup_schema_of(self.reader(), agent).await?;
+        Ok(declared.map(|declared| read_schema(&declared)))
+    }
 }
 
 fn problem_line(problem: &Problem) -> String {
     format!("{}: {}", problem.place(), problem.message)
-}
-
-fn apply(
-    setup: &mut SetupValue,
-    change: &SetupChange,
-    field: Option<&Field>,
-    (by, at): (String, String),
-) -> Result<(), Fault> {
-    let fitting = |value: &Value| match field {
-        Some(field) => cast(field, value)
-            .map_err(|why| Fault::invalid_args(format!("{}: the value {why}", field.name))),
-        None => Ok(value.clone()),
-    };
-    match change {
-        SetupChange::Set(key, Value::Null) => {
-            setup.values.remove(key);
-        }
-        SetupChange::Set(key, value) => {
-            let value = fitting(value)?;
-            let chosen = Chosen {
-                value,
-                by,
-                at,
-                declared: field.map(Field::digest),
-                extra: Map::new(),
-            };
-            setup.values.insert(key.clone(), chosen);
-        }
-        SetupChange::Bind(key, value, critical) => {
-            let (skips_when, critical) = (fitting(value)?, *critical);
-            setup.bindings.insert(
-                key.clone(),
-                Bound {
-                    skips_when,
-                    critical,
-                    by,
-                    at,
-                    declared: field.map(Field::digest),
-                    extra: Map::new(),
-                },
-            );
-        }
-        SetupChange::Unbind(key) => {
-            if setup.bindings.remove(key).is_none() {
-                return Err(Fault::unknown(
-                    format!("a binding of setup key {key}"),
-                    "setup list",
-                ));
-            }
-        }
-    }
-    Ok(())
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use countersign_realm::setup::{SetupValue, schema_of};
 use countersign_wire::{PolicyKey, WorkspaceName};
 
-use super::setup::{SetupValue, schema_of};
 use super::what_if::{Pages, past, with_past};
 use crate::Fault;
 use crate::domain::Timestamp;

@@ -101,7 +101,7 @@ impl App {
         let (at, controls) = (self.now(), self.controls().await?);
         let rules_approving = match controls.panic() {
             Some(_) => 0,
-            None => self.inner.shared.policies.approving(at),
+            None => self.inner.shared.registers.approving(at),
         };
         Ok(Status {
             connected: state.as_ref().is_some_and(|state| state.connected),

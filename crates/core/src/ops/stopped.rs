@@ -5,17 +5,17 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use countersign_realm::Current;
+use countersign_realm::controls::{ControlValue, Pause};
+use countersign_realm::registers::kind::Kind;
 use countersign_wire::{AgentControl, AgentKey, Origin, RequestKey, Verdict};
 use futures::StreamExt as _;
 use futures::stream::{self, FuturesUnordered};
 use tokio::sync::oneshot;
 
-use super::controls::ControlValue;
 use super::decide;
 use super::decide::release_hold;
 use super::job::{Accepted, DecideCommand, Job};
-use super::policy_intake::{BucketEntry, open};
-use super::policy_value::PolicyWriter;
 use super::publisher::Settled;
 use super::turns::Turn;
 use super::verdicts::SETTLE_LIMIT;
@@ -190,33 +190,19 @@ impl App {
             _ => None,
         }
     }
+}
 
-    /// Refuses a pause where the bus holds a stop, whichever console set it: what comes would wait for people instead
-    /// of being denied.
-    pub(super) async fn keeps_the_stop(
-        &self,
-        writer: &PolicyWriter<'_>,
-        said: &ControlValue,
-    ) -> Result<(), Fault> {
-        let ControlValue::Agent(agent, AgentControl::Paused) = said else {
-            return Ok(());
-        };
-        let key = said.key();
-        let Some(current) = writer.bus.policy_get(&key.to_string()).await? else {
-            return Ok(());
-        };
-        let place = BucketEntry {
-            revision: current.revision,
-            stored_at: current.stamp.into(),
-        };
-        let value = (current.value.as_ref(), place);
-        let row = open(&self.inner.shared, &writer.realm, &key, value);
-        match row.and_then(|row| ControlValue::read(&key, &row.payload)) {
-            Some((ControlValue::Agent(_, AgentControl::Stopped), _)) => {
-                let why = format!("{agent} is stopped; resume it first");
-                Err(Fault::invalid_args(why))
-            }
-            _ => Ok(()),
+/// Refuses a pause where the bus holds a stop, whichever console set it: what comes would wait for people instead of
+/// being denied.
+pub(super) fn keeps_the_stop(said: &ControlValue, current: &Current) -> Result<(), Fault> {
+    let ControlValue::Agent(agent, AgentControl::Paused) = said else {
+        return Ok(());
+    };
+    match current.signed().and_then(Pause::read) {
+        Some(AgentControl::Stopped) => {
+            let why = format!("{agent} is stopped; resume it first");
+            Err(Fault::invalid_args(why))
         }
+        _ => Ok(()),
     }
 }

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
+use countersign_realm::InForce;
 use countersign_wire::{AgentKey, RequestKey, WorkspaceName, parse_request, request_subject};
 
 use super::bypass;
-use super::policies::InForce;
 use super::realm::TrustedKeys;
 use super::rules::RulesFault;
 use super::scrutiny::{read_findings, stops_of};

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use countersign_realm::setup::schema_of;
 use countersign_wire::{AgentKey, WorkspaceName, parse_request, request_subject};
 use serde::Serialize;
 use serde_json::Value;
@@ -11,7 +12,6 @@ use serde_json::Value;
 use super::bypass;
 use super::rule_usage::{Amounts, used};
 use super::scrutiny::{Code, Finding, findings_of, stops_of};
-use super::setup::schema_of;
 use crate::Fault;
 use crate::domain::Timestamp;
 use crate::domain::controls::AutomaticOff;

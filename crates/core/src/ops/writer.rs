@@ -267,6 +267,7 @@ impl WriterTask {
         match self.store.data_version() {
             Ok(version) if version != self.data_version => {
                 self.data_version = version;
+                self.state.judge.registers.are_stored();
                 Some(Job::Rescan)
             }
             Ok(_) => None,

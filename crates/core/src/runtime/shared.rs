@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use countersign_realm::Registers;
 use countersign_wire::RequestKey;
 use parking_lot::RwLock;
 use tokio::sync::{broadcast, mpsc, watch};
@@ -11,11 +12,10 @@ use uuid::Uuid;
 use crate::bus::Bus;
 use crate::clock::Clock;
 use crate::domain::Timestamp;
-use crate::domain::controls::Controls;
 use crate::domain::presence::Consoles;
 use crate::identity::Identity;
 use crate::ops::job::Job;
-use crate::ops::{Freshness, Policies, PolicyKnown, Settlements, TrustedKeys};
+use crate::ops::{PolicyKnown, Settlements, TrustedKeys};
 use crate::store::Reader;
 
 /// Something happened. Every front end is a subscriber.
@@ -97,8 +97,6 @@ pub(crate) struct Shared {
     /// Whether everything that was on the bus at the last connect is projected. Not so from the loss of a connection on.
     pub(crate) caught_up: watch::Sender<bool>,
     pub(crate) trusted: TrustedKeys,
-    /// When what is in force under each other key was signed.
-    pub(crate) freshness: Freshness,
     pub(crate) settlements: Settlements,
     /// This run of the program.
     pub(crate) instance_id: Uuid,
@@ -106,10 +104,8 @@ pub(crate) struct Shared {
     pub(crate) consoles: Arc<RwLock<Consoles>>,
     /// As of when the shared policy is known.
     pub(crate) policy_known: PolicyKnown,
-    /// Panic, pauses and stops as this console knows them.
-    pub(crate) controls: Arc<RwLock<Controls>>,
-    /// The rules of all workspaces as this console knows them.
-    pub(crate) policies: Arc<Policies>,
+    /// The shared policy as this console knows it.
+    pub(crate) registers: Arc<Registers>,
     pub(crate) replicas: usize,
     pub(crate) requests_max_bytes: Option<u64>,
     /// Whether this console runs the server of its bus.
@@ -136,8 +132,7 @@ impl Shared {
     /// and whatever it brings is newer than what is known.
     pub(crate) fn policy_counts_under(&self, epoch: &str) {
         if self.trusted.policy_counts_under(epoch) {
-            self.controls.write().forget_revisions();
-            self.policies.forget_revisions();
+            self.registers.forget_revisions();
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use countersign_realm::Registers;
 use countersign_wire::ErrorCode;
 use parking_lot::{Mutex, RwLock};
 use serde_json::json;
@@ -18,13 +19,10 @@ use crate::bus::{AgentAccess, EmbeddedConfig, EmbeddedServer, POLICY_STREAM, STR
 use crate::clock::{BusClock, Clock};
 use crate::data_dir::{ConsoleLock, DataDir, RuntimeInfo, no_console};
 use crate::identity::Identity;
-use crate::ops::controls::remembered;
 use crate::ops::realm::{follow, known_log, settle};
-use crate::ops::{
-    Freshness, Policies, PolicyKnown, Queues, Settlements, TrustedKeys, queues, with_last_good,
-};
+use crate::ops::{PolicyKnown, Queues, Settlements, TrustedKeys, queues};
 use crate::store::bus_stream::Position;
-use crate::store::{self, Reader, agents, bus_stream, meta, policy};
+use crate::store::{self, Reader, agents, bus_stream, meta};
 
 /// How long parts may take to end.
 pub(super) const STOP_LIMIT: Duration = Duration::from_secs(5);
@@ -147,7 +145,6 @@ pub(super) async fn parts(
     let realm = meta::get(&reader, meta::REALM)
         .await?
         .and_then(|realm| realm.parse().ok());
-    let policy_rows = policy::remembered(&reader).await?;
     let positions = bus_stream::all(&reader).await?;
     let bucket = positions.iter().find(|at| at.stream == POLICY_STREAM);
     let log = known_log(&reader, realm, &positions).await?;
@@ -161,7 +158,9 @@ pub(super) async fn parts(
     // A rotation that was cut off after its entry was written.
     follow(&identity, &trusted.log()).await;
     let (senders, queues) = queues();
-    let controls = remembered(&trusted, &policy_rows);
+    let kept = Registers::kept(&reader, |_| true).await?;
+    let declared = agents::setup_schemas(&reader).await?;
+    let registers = Registers::remembered(&trusted, &kept, &declared);
     let shared = Arc::new(Shared {
         identity,
         clock,
@@ -174,16 +173,11 @@ pub(super) async fn parts(
         health: watch::Sender::new(Health::default()),
         caught_up: watch::Sender::new(false),
         trusted,
-        freshness: Freshness::remembered(&reader).await?,
         settlements: Settlements::default(),
         instance_id: uuid::Uuid::new_v4(),
         consoles: Arc::default(),
         policy_known: PolicyKnown::new(),
-        controls: Arc::new(RwLock::new(controls)),
-        policies: Arc::new(Policies::remembered(
-            &with_last_good(&reader, &policy_rows).await?,
-            &agents::setup_schemas(&reader).await?,
-        )),
+        registers: Arc::new(registers),
         replicas: options.replicas,
         requests_max_bytes: options.requests_max_bytes,
         has_own_server: options.nats_url.is_none(),

@@ -53,8 +53,8 @@ pub(super) async fn start_writer(
             consoles: Arc::clone(&shared.consoles),
         },
         policy_known: shared.policy_known.clone(),
-        controls: Arc::clone(&shared.controls),
-        judge: Judge::new(Arc::clone(&shared.policies)),
+        controls: Arc::clone(shared.registers.controls()),
+        judge: Judge::new(Arc::clone(&shared.registers)),
         projects: role == Role::Console,
     });
     state.bus = shared.realm().map(|realm| BusBinding {
@@ -97,7 +97,7 @@ pub(super) async fn start_writer(
         stop: app.inner.stop.clone(),
         clock: Arc::clone(&shared.clock),
         trusted: shared.trusted.clone(),
-        controls: Arc::clone(&shared.controls),
+        controls: Arc::clone(shared.registers.controls()),
         policy_known: shared.policy_known.clone(),
         jobs: shared.jobs.clone(),
         outcome,

@@ -17,7 +17,7 @@ use super::Finding;
 use super::tree::Source;
 
 /// Which crates of ours a crate may depend on, by the names of their folders; a crate without a row knows none.
-const KNOWS: [(&str, &[&str]); 23] = [
+const KNOWS: [(&str, &[&str]); 24] = [
     ("bridge", &["sdk"]),
     ("bus", &["domain", "keys", "wire"]),
     (
@@ -27,6 +27,7 @@ const KNOWS: [(&str, &[&str]); 23] = [
             "domain",
             "keys",
             "practice",
+            "realm",
             "redaction",
             "rules",
             "scrutiny",
@@ -45,6 +46,10 @@ const KNOWS: [(&str, &[&str]); 23] = [
     ("post", &[]),
     ("practice", &["scrutiny"]),
     ("reader", &["domain", "post", "wire"]),
+    (
+        "realm",
+        &["bus", "domain", "keys", "rules", "store", "wire"],
+    ),
     ("redaction", &["wire"]),
     ("rules", &["domain", "redaction", "shell", "wire"]),
     ("scrutiny", &["domain", "redaction", "shell", "wire"]),

@@ -5,13 +5,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use countersign_realm::InForce;
 use countersign_wire::{
     Origin, ParsedRequest, RequestKey, RuleRef, Verdict, parse_request, request_subject,
 };
 
 use crate::domain::{RequestRecord, Timestamp};
 use crate::ops::bypass;
-use crate::ops::policies::InForce;
 use crate::ops::rule_usage::used;
 use crate::ops::writer_state::{Tx, WriterState};
 use crate::policy::{

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use countersign_realm::Registers;
 use countersign_wire::{AgentControl, Stream, Verdict, args_digest};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -14,7 +15,6 @@ use crate::domain::Timestamp;
 use crate::domain::controls::ControlSetting;
 use crate::ops::DecideCommand;
 use crate::ops::job::Job;
-use crate::ops::policies::Policies;
 use crate::ops::stopped::GRACE_MS;
 use crate::ops::turns::Turn;
 use crate::store::policy::PolicyRow;
@@ -149,9 +149,9 @@ async fn more_than_a_page_of_what_ended_is_answered_a_page_in_a_transaction() {
 #[tokio::test]
 async fn a_console_whose_key_waits_keeps_no_request_for_its_rules_and_judges_all_once_it_counts() {
     let mut desk = Desk::waits().await;
-    let rules = [row("rules.acme", DENY_ALL.as_bytes())];
+    let rules = [row("rules.acme", DENY_ALL.as_bytes()).into()];
     let state = desk.console.state.as_mut().unwrap();
-    state.judge.policies = Arc::new(Policies::remembered(&rules, &[]));
+    state.judge.registers = Arc::new(Registers::remembered(&state.trusted, &rules, &[]));
     desk.asks(0..3).await;
     let state = desk.console.state.as_ref().unwrap();
     assert_eq!(state.judge.arrived.len(), 0);
@@ -237,7 +237,7 @@ async fn an_approval_left_to_the_console_that_counts_is_looked_at_again_when_the
     desk.is_accepted().await;
     let (now, rules) = (desk.clock.now(), row("rules.acme", DENY_ALL.as_bytes()));
     let state = desk.console.state.as_mut().unwrap();
-    state.judge.policies = Arc::new(Policies::remembered(&[rules], &[]));
+    state.judge.registers = Arc::new(Registers::remembered(&state.trusted, &[rules.into()], &[]));
     desk.console.work(Vec::new(), Death::No).await;
     let state = desk.console.state.as_mut().unwrap();
     state.judge.limited.of(1, 3, now);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use countersign_realm::registers::revision;
 use countersign_wire::realm::{Ask, Realm, SigningKey};
 use countersign_wire::{Context, PolicyKey, PublicKey, SignedEnvelope, Signer};
 use nkeys::KeyPair;
@@ -11,7 +12,6 @@ use uuid::Uuid;
 
 use crate::Fault;
 use crate::bus::{Bus, PolicyChange, PublishOutcome};
-use crate::ops::policy_value;
 use crate::runtime::Shared;
 
 /// Asks that are listed: the newest.
@@ -139,9 +139,9 @@ pub(super) async fn put(
     let value = SignedEnvelope::seal(pair, Context::Policy, &realm, &subject, payload.as_bytes())
         .and_then(|envelope| envelope.to_bytes())
         .map_err(|_| failed())?;
-    let revision = policy_value::revision(bus, &key).await?;
+    let before = revision(bus, &key).await?;
     match bus
-        .policy_put(&key.to_string(), revision, value.into())
+        .policy_put(&key.to_string(), before, value.into())
         .await?
     {
         // Refused: somebody wrote in between, and the next look shows what.

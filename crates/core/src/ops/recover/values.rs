@@ -3,14 +3,15 @@
 //! Only a value that this console saw replaced is overwritten.
 
 use bytes::Bytes;
+use countersign_realm::Current;
+use countersign_realm::registers::{bytes_of, sealed};
 use countersign_wire::{PolicyKey, SignedEnvelope};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::no_answer;
 use crate::Fault;
 use crate::bus::{Bus, PublishOutcome};
-use crate::ops::freshness::next_time;
-use crate::ops::policy_value::{bytes_of, sealed};
 use crate::runtime::App;
 use crate::store::policy::{self, PolicyRow};
 use crate::store::policy_history;
@@ -27,18 +28,25 @@ fn place(key: &str) -> u8 {
 impl App {
     /// Signed values as they were accepted, where the bucket has none or one that was replaced before the rollback.
     pub(super) async fn republish_policy(&self, bus: &Bus) -> Result<(), Fault> {
+        let Some(realm) = self.inner.shared.realm() else {
+            return Ok(());
+        };
+        let bucket = self.bucket_of(bus, realm);
         let mut rows = policy::all(self.reader()).await?;
         rows.sort_by_key(|row| place(&row.key));
         for row in rows {
-            let current = bus.policy_get(&row.key).await?;
-            if let Some(current) = &current
-                && !self.is_older(&row, &current.value).await?
+            let Some(key) = PolicyKey::parse(&row.key) else {
+                continue;
+            };
+            let current = bucket.read(&key).await?;
+            if let Some(stored) = &current.bytes
+                && !self.is_older(&row, stored).await?
             {
                 continue;
             }
-            let expected = current.map_or(0, |current| current.revision);
+            let expected = current.bytes.as_ref().map_or(0, |_| current.revision);
             // One that nobody can vouch for goes out as it was: no console takes it, and everything asks.
-            let bytes = match self.signed_anew(bus, &row).await? {
+            let bytes = match self.signed_anew(&realm, (&key, &row), &current)? {
                 Some(bytes) => bytes,
                 None => bytes_of(&row)?,
             };
@@ -54,12 +62,13 @@ impl App {
     /// The same value of this console's operator, where its signer rotated the key or was retired since: what that key
     /// signed counts only where it was stored before. None where the signer counts, for a bypass, which ended with
     /// its signer, and where this operator may not vouch for the value.
-    async fn signed_anew(&self, bus: &Bus, row: &PolicyRow) -> Result<Option<Bytes>, Fault> {
-        let shared = &self.inner.shared;
-        let counts = shared.trusted.role(&row.signer).is_some();
-        let (Some(key), Some(realm)) = (PolicyKey::parse(&row.key), shared.realm()) else {
-            return Ok(None);
-        };
+    fn signed_anew(
+        &self,
+        realm: &Uuid,
+        (key, row): (&PolicyKey, &PolicyRow),
+        current: &Current,
+    ) -> Result<Option<Bytes>, Fault> {
+        let counts = self.inner.shared.trusted.role(&row.signer).is_some();
         let ended = matches!(key, PolicyKey::Bypass(_));
         if counts || ended || !self.may_vouch_for(&row.signer) {
             return Ok(None);
@@ -67,16 +76,13 @@ impl App {
         let Ok(mut value) = serde_json::from_slice::<Value>(&row.payload) else {
             return Ok(None);
         };
-        let at = next_time(shared, bus, &key).await?;
-        if let Some(fields) = value.as_object_mut() {
-            fields.insert("at".to_owned(), json!(at));
-            if fields.contains_key("by") {
-                fields.insert("by".to_owned(), json!(self.identity().operator));
-            }
+        if let Some(fields) = value.as_object_mut()
+            && fields.contains_key("by")
+        {
+            fields.insert("by".to_owned(), json!(self.identity().operator));
         }
-        let payload = serde_json_canonicalizer::to_vec(&value)
-            .map_err(|error| Fault::failed(format!("{key} cannot be signed anew: {error}")))?;
-        Ok(Some(sealed(self.identity(), &realm, &key, &payload)?.1))
+        let payload = current.object(key, value)?;
+        Ok(Some(sealed(self.identity(), realm, key, &payload)?))
     }
 
     /// Whether this console's operator is active, and what that key signed lets no more run under the operator's own:

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::setup::apply;
 
 fn bot() -> AgentKey {
     "acme/bot".parse().unwrap()

@@ -1,19 +1,14 @@
 //! An agent's setup as a form: everything it declares, what was chosen, and several changes at once.
-//!
-//! A form is saved on the revision that it was read at, so an unseen change is never overwritten.
 
 use std::collections::BTreeMap;
 
-use countersign_wire::{AgentKey, PolicyKey, json_value};
-use serde_json::{Value, json};
+use countersign_rules::arguments::same;
+use countersign_rules::read::Problem;
+use countersign_rules::setup::{Field, FieldType, SetupSchema, cast, read_schema};
+use countersign_wire::{AgentKey, json_value};
+use serde_json::Value;
 
-use super::{Bound, Chosen, SetupChange, SetupKey, SetupValue, apply};
-use crate::Fault;
-use crate::policy::arguments::same;
-use crate::policy::read::Problem;
-use crate::policy::setup::{Field, FieldType, SetupSchema, cast, read_schema};
-use crate::runtime::App;
-use crate::store::{agents, policy};
+use super::{Bound, Chosen, SetupChange, SetupValue};
 
 /// Problems that are listed at once.
 const PROBLEMS_MAX: usize = 20;
@@ -82,6 +77,21 @@ pub enum Saved {
     Refused(Vec<Problem>),
 }
 
+/// A declared key with its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetupKey {
+    /// Whose.
+    pub agent: AgentKey,
+    /// What the agent declares.
+    pub field: Field,
+    /// The value in force.
+    pub value: Value,
+    /// Who chose it; none where the default counts.
+    pub chosen: Option<Chosen>,
+    /// When it spares the question.
+    pub bound: Option<Bound>,
+}
+
 impl SetupKey {
     /// Whether its value is the one at which calls do not ask, and its agent has not changed the meaning of it.
     #[must_use]
@@ -109,140 +119,11 @@ impl SetupKey {
     }
 }
 
-impl App {
-    /// Every known agent with what it declares, by name.
-    pub async fn setups(&self) -> Result<Vec<SetupLine>, Fault> {
-        let declared: BTreeMap<_, _> = agents::setup_schemas(self.reader())
-            .await?
-            .into_iter()
-            .collect();
-        let mut set: BTreeMap<AgentKey, SetupValue> = BTreeMap::new();
-        for row in policy::all(self.reader()).await? {
-            if let Some(PolicyKey::Setup(agent)) = PolicyKey::parse(&row.key) {
-                let read = SetupValue::read(&row.payload);
-                let setup = self.setup_or_last(&agent, read).await?;
-                set.insert(agent, setup);
-            }
-        }
-        let mut all: Vec<AgentKey> = agents::all(self.reader())
-            .await?
-            .iter()
-            .filter_map(|row| format!("{}/{}", row.ws, row.name).parse().ok())
-            .collect();
-        all.extend(
-            set.keys()
-                .filter(|agent| !all.contains(agent))
-                .cloned()
-                .collect::<Vec<_>>(),
-        );
-        let line = |agent: AgentKey| {
-            let read = declared.get(&agent).map(|text| read_declared(text));
-            let schema = read.as_ref().and_then(|read| read.as_ref().ok());
-            let setup = set.get(&agent);
-            let known = |key: &&String| schema.is_some_and(|schema| schema.field(key).is_some());
-            SetupLine {
-                keys: match &read {
-                    None => Some(0),
-                    Some(read) => read.as_ref().ok().map(|schema| schema.0.len()),
-                },
-                chosen: setup.map_or(0, |setup| setup.values.keys().filter(known).count()),
-                bound: setup.map_or(0, |setup| setup.bindings.keys().filter(known).count()),
-                agent,
-            }
-        };
-        let mut lines: Vec<_> = all.into_iter().map(line).collect();
-        lines.sort_by(|a, b| a.agent.cmp(&b.agent));
-        Ok(lines)
-    }
-
-    /// One agent's setup as this console knows it.
-    pub async fn setup_of(&self, agent: &AgentKey) -> Result<AgentSetup, Fault> {
-        let row = policy::get(self.reader(), &PolicyKey::Setup(agent.clone()).to_string()).await?;
-        let read = row.as_ref().map(|row| SetupValue::read(&row.payload));
-        let revision = row
-            .as_ref()
-            .map_or(0, |row| u64::try_from(row.revision).unwrap_or(0));
-        let declared = self.declaration(agent).await?;
-        self.form(agent, declared, read, revision).await
-    }
-
-    /// Makes several changes of one agent's setup at once, all or none, if it is still as it was `seen`.
-    ///
-    /// # Errors
-    /// `ErrorCode::Usage` without a change, `ErrorCode::NotFound` for a binding that is not there,
-    /// `ErrorCode::BusUnreachable`, `ErrorCode::ReadOnly`, `ErrorCode::VerdictNotAllowed` as [`App::change_setup`];
-    /// nothing is changed then.
-    pub async fn save_setup(
-        &self,
-        agent: &AgentKey,
-        seen: u64,
-        changes: &[SetupChange],
-    ) -> Result<Saved, Fault> {
-        if changes.is_empty() {
-            return Err(Fault::usage("there is nothing to change"));
-        }
-        let declared = self.declaration(agent).await?;
-        let empty = SetupSchema::default();
-        let schema = match &declared {
-            Some(Ok(schema)) => schema,
-            _ => &empty,
-        };
-        let problems = problems(schema, changes);
-        if !problems.is_empty() {
-            return Ok(Saved::Refused(problems));
-        }
-        let key = PolicyKey::Setup(agent.clone());
-        let writer = self.policy_writer().await?;
-        let current = self.current_policy(&key).await?;
-        let read =
-            (current.revision > 0).then(|| current.payload.as_deref().and_then(SetupValue::read));
-        if current.revision != seen {
-            let form = self.form(agent, declared, read, current.revision).await?;
-            return Ok(Saved::Conflict(form));
-        }
-        let mut setup = self.setup_or_last(agent, read.flatten()).await?;
-        let before = setup.chosen();
-        let (by, at) = (self.identity().operator.clone(), self.now().rfc3339());
-        (setup.v, setup.by, setup.at) = (1, by.clone(), at.clone());
-        for change in changes {
-            let field = schema.field(change.key());
-            apply(&mut setup, change, field, (by.clone(), at.clone()))?;
-        }
-        self.may_choose(agent, (&before, &setup.chosen())).await?;
-        if let Some(revision) = writer.put_object(&key, seen, &json!(setup)).await? {
-            let stored = form(agent, declared, (setup, true), revision);
-            return Ok(Saved::Stored(stored));
-        }
-        let current = self.current_policy(&key).await?;
-        let read = current.payload.as_deref().and_then(SetupValue::read);
-        let form = self.form(agent, declared, Some(read), current.revision);
-        Ok(Saved::Conflict(form.await?))
-    }
-
-    /// `read` is none where nothing was ever set, and holds none where what was set cannot be read.
-    async fn form(
-        &self,
-        agent: &AgentKey,
-        declared: Option<Read>,
-        read: Option<Option<SetupValue>>,
-        revision: u64,
-    ) -> Result<AgentSetup, Fault> {
-        let readable = !matches!(read, Some(None));
-        let setup = self.setup_or_last(agent, read.flatten()).await?;
-        Ok(form(agent, declared, (setup, readable), revision))
-    }
-
-    /// What an agent declares; none when it declares nothing.
-    async fn declaration(&self, agent: &AgentKey) -> Result<Option<Read>, Fault> {
-        let declared = agents::setup_schema_of(self.reader(), agent).await?;
-        Ok(declared.map(|declared| read_schema(&declared)))
-    }
-}
-
-type Read = Result<SetupSchema, Vec<Problem>>;
+/// What an agent declares, or what is wrong with it.
+pub type Read = Result<SetupSchema, Vec<Problem>>;
 
 /// What an agent declares, as it was kept.
-pub(super) fn read_declared(text: &str) -> Read {
+pub fn read_declared(text: &str) -> Read {
     match json_value(text.as_bytes()) {
         Some(value) => read_schema(&value),
         None => Err(vec![problem(
@@ -253,7 +134,8 @@ pub(super) fn read_declared(text: &str) -> Read {
 }
 
 /// Every key of a declaration with its value, in the order in which people are shown them.
-pub(super) fn keys(agent: &AgentKey, schema: SetupSchema, setup: &SetupValue) -> Vec<SetupKey> {
+#[must_use]
+pub fn keys(agent: &AgentKey, schema: SetupSchema, setup: &SetupValue) -> Vec<SetupKey> {
     let (values, _) = schema.merge(&setup.chosen());
     let key = |field: Field| SetupKey {
         agent: agent.clone(),
@@ -265,7 +147,9 @@ pub(super) fn keys(agent: &AgentKey, schema: SetupSchema, setup: &SetupValue) ->
     ordered(schema.0).into_iter().map(key).collect()
 }
 
-fn form(
+/// `readable` says whether `setup` is what the bus holds, at `revision`.
+#[must_use]
+pub fn form(
     agent: &AgentKey,
     declared: Option<Read>,
     (setup, readable): (SetupValue, bool),
@@ -329,7 +213,9 @@ fn ordered(fields: Vec<Field>) -> Vec<Field> {
     fields
 }
 
-fn problems(schema: &SetupSchema, changes: &[SetupChange]) -> Vec<Problem> {
+/// What is wrong with changes, each with its path.
+#[must_use]
+pub fn problems(schema: &SetupSchema, changes: &[SetupChange]) -> Vec<Problem> {
     let mut found = Vec::new();
     for change in changes {
         let (key, value) = match change {

@@ -1,11 +1,11 @@
 //! Rules that hold calls back and that a change loosens. Pure.
 
 use crate::domain::Timestamp;
-use crate::policy::{Effect, Enabled, Rule};
+use countersign_rules::{Effect, Enabled, Rule};
 
 /// Ids of the rules that deny or ask and would hold back less: gone, off, about something else, weaker or for a
 /// shorter time.
-pub(in crate::ops) fn loosened(before: &[Rule], after: &[Rule], now: Timestamp) -> Vec<String> {
+pub fn loosened(before: &[Rule], after: &[Rule], now: Timestamp) -> Vec<String> {
     let holds = |rule: &&Rule| {
         rule.effect != Effect::Approve && rule.enabled == Enabled::On && !rule.is_over(now)
     };
@@ -34,7 +34,7 @@ fn holds_as_much(before: &Rule, after: &Rule) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::body::read_rule;
+    use countersign_rules::body::read_rule;
 
     #[test]
     fn a_rule_that_denies_or_asks_and_then_holds_back_less_is_told() {
