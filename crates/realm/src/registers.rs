@@ -122,9 +122,9 @@ impl Registers {
         let mut book = self.book.write();
         let came = book.judge::<K>((key, name), (found, place));
         let by = |row: &PolicyRow| named(signers, row);
-        let next = K::register(&book).next(key, (&came, read.clone()), (place, by));
+        let next = K::register(&book).next(key, (&came, read), (place, by));
         let good = next.bad.is_none();
-        let detail = K::audited(read.as_ref(), &next.value);
+        let detail = K::audited(good.then_some(&next.value), &next.value);
         if !K::register_mut(&mut book).set(key, next) {
             return None;
         }

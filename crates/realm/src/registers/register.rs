@@ -100,7 +100,7 @@ impl<K: Kind> Register<K> {
         self.0.iter()
     }
 
-    /// What counts under a key once `came` is there; `read` is its value, `by` who is named as its signer.
+    /// What counts under a key once `came` is there; `read` is its value, `by` names who signed it.
     pub(super) fn next(
         &self,
         key: &K::Key,
@@ -117,10 +117,7 @@ impl<K: Kind> Register<K> {
             bad,
         };
         let mut next = match (came, read) {
-            (Incoming::Valid(row), Some(value)) => Entry {
-                by: by(row),
-                ..entry(value, None)
-            },
+            (Incoming::Valid(_), Some(value)) => entry(value, None),
             (Incoming::Deleted, _) if K::may_be_deleted(&last) => entry(K::unset(), None),
             (Incoming::Valid(_), None) => {
                 entry(K::cautious(&last, None), Some(Replaced::Unreadable))
@@ -135,11 +132,10 @@ impl<K: Kind> Register<K> {
         next.author = came.valid().map(|row| (row.signer.clone(), place.revision));
         if K::SHOWN {
             next.at = place.stored_at;
-            if next.bad.is_some() {
-                UNVERIFIED.clone_into(&mut next.by);
-            }
-        } else {
-            next.by.clear();
+            next.by = match came.valid().filter(|_| next.bad.is_none()) {
+                Some(row) => by(row),
+                None => UNVERIFIED.to_owned(),
+            };
         }
         next
     }

@@ -68,7 +68,7 @@ const KNOWS: [(&str, &[&str]); 24] = [
 const ABOVE: [&str; 2] = ["countersign", "xtask"];
 
 /// Modules in the largest circle of a crate, where they are more than [`CIRCLE`].
-const CIRCLES: [(&str, usize); 1] = [("crates/core", 46)];
+const CIRCLES: [(&str, usize); 1] = [("crates/core", 44)];
 const CIRCLE: usize = 4;
 
 /// Crates whose structs, enums and handle are measured.
@@ -78,8 +78,8 @@ const FIELDS: usize = 35;
 /// Variants of the largest enum of the upper floors.
 const VARIANTS: usize = 12;
 /// Methods of `App`, and the files that have some.
-const METHODS: usize = 244;
-const METHOD_FILES: usize = 65;
+const METHODS: usize = 241;
+const METHOD_FILES: usize = 62;
 
 /// # Errors
 /// When `cargo metadata` fails.
