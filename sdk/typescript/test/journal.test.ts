@@ -6,6 +6,7 @@ import { Gate, type AskOptions, type ToolCall } from "../src/index.js";
 import { Bus } from "../src/bus.js";
 import { Journal } from "../src/journal.js";
 import { benchOfFile } from "./kit/bench.js";
+import type { Received } from "./kit/console.js";
 import { pause, SOON, until } from "./kit/until.js";
 
 const KEY = "thread/call-1";
@@ -19,16 +20,27 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const pay = (changes: Partial<ToolCall> = {}): ToolCall => ({ name: "pay", args: { to: "ada", n: 1 }, ...changes });
+const pay = (changes: Partial<ToolCall> = {}): ToolCall => ({
+  name: "pay",
+  args: { to: "ada", n: 1 },
+  callId: folder,
+  ...changes,
+});
 
 /** A gate with the journal, as one process after another opens it. */
 const agent = (): Promise<Gate> => bench().gate({ journal: folder });
 
 const entries = (): string[] => readdirSync(folder).filter((name) => name.endsWith(".json"));
 
+/** The requests of this test: those of the one before may arrive late. */
+const asked = (): Received[] =>
+  bench()
+    .console.of("request")
+    .filter(({ body }) => body.call_id === folder);
+
 /** The next request that arrives after `before` of them. */
 async function next(before: number): Promise<string> {
-  const found = await until(() => bench().console.of("request")[before]);
+  const found = await until(() => asked()[before]);
   return found.body.request_id;
 }
 
@@ -38,15 +50,14 @@ async function askedSince(before: number): Promise<string[]> {
   await pause(100);
   return [
     ...new Set(
-      bench()
-        .console.of("request")
+      asked()
         .slice(before)
         .map(({ body }) => body.request_id as string),
     ),
   ];
 }
 
-const count = (): number => bench().console.of("request").length;
+const count = (): number => asked().length;
 
 /** Asks, and the gate is closed while it waits. The id of the request. */
 async function leftStanding(how: AskOptions = {}): Promise<string> {
@@ -291,7 +302,9 @@ test("a guarded function takes a key, and says its refusals in the words of sect
   const before = count();
   const gate = await agent();
   const ran: unknown[] = [];
-  const guarded = gate.guard("pay", { risk: "high", key: KEY, timeout: SOON }, (args: { n: number }) => ran.push(args));
+  const guarded = gate.guard("pay", { risk: "high", callId: folder, key: KEY, timeout: SOON }, (args: { n: number }) =>
+    ran.push(args),
+  );
   const asking = guarded({ n: 1 });
   await bench().console.decide(await next(before), "deny", { message: "too much" });
   await expect(asking).rejects.toMatchObject({
