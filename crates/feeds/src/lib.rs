@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 pub use backlog::Backlog;
 use config::{Feed, Target};
 use event::{Event, Sender};
-pub use source::{events_of, pending};
+pub use source::events_of;
 pub use start::{begin, detail};
 pub use tries::{RESULTS, tries};
 

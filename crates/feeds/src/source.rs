@@ -114,27 +114,3 @@ pub async fn events_of(
     }
     Ok(())
 }
-
-/// How many events behind the cursor are not settled, and the time of the oldest.
-///
-/// # Errors
-/// [`StoreError`].
-pub async fn pending(
-    store: &Reader,
-    of: (&Sender, &Feed),
-    cursor: i64,
-    replay: Option<(i64, i64)>,
-) -> Result<(u64, Option<String>), StoreError> {
-    let (mut count, mut oldest) = (0, None);
-    let again = replay.map(|(last, _)| (cursor, last));
-    let rest = (replay.map_or(cursor, |(_, resume)| resume), i64::MAX);
-    for range in again.into_iter().chain([rest]) {
-        let counted = events_of(store, of, range, |event| {
-            count += 1;
-            oldest.get_or_insert_with(|| event.at.clone());
-            true
-        });
-        counted.await?;
-    }
-    Ok((count, oldest))
-}

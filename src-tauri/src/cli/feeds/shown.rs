@@ -3,17 +3,14 @@
 use countersign_core::App;
 use countersign_core::domain::Timestamp;
 use countersign_core::ops::reader;
-use countersign_core::store::StoreError;
 use countersign_core::store::feed_events::{KeptEvent, of_feed};
-use countersign_core::store::feed_log::after;
 use countersign_core::store::feeds::{FeedRow, all};
+use countersign_feeds::Backlog;
 use countersign_feeds::config::{Feed, Target};
-use countersign_feeds::pending;
 use serde_json::{Value, json};
 
 use super::super::failure::Failure;
 use super::super::output::{Output, plain};
-use super::desk::sender;
 use super::{store_failed, wanted};
 use crate::cli::config::Settings;
 
@@ -35,35 +32,14 @@ fn to(feed: &Feed) -> String {
     }
 }
 
-/// Events that are not settled, and when the oldest of them happened.
-async fn unsettled(
-    app: &App,
-    feed: &Feed,
-    row: Option<&FeedRow>,
-    open: &[&KeptEvent],
-) -> Result<(u64, Option<String>), StoreError> {
-    let store = reader::store(app);
-    let (mut count, mut oldest) = (0, None);
-    if let Some(row) = row {
-        let replay = row.replay_to.zip(row.resume_at);
-        (count, oldest) = pending(store, (&sender(app), feed), row.cursor, replay).await?;
-    }
-    if let Some(first) = open.first() {
-        let of_row = after(store, first.seq - 1, 1).await?;
-        let at = of_row.into_iter().next().map(|log| log.row.at);
-        oldest = at.into_iter().chain(oldest).min();
-    }
-    Ok((count + open.len() as u64, oldest))
-}
-
 async fn as_json(app: &App, feed: &Feed, row: Option<&FeedRow>) -> Result<Value, Failure> {
     let kept = of_feed(reader::store(app), &feed.name)
         .await
         .map_err(store_failed)?;
     let (dead, open): (Vec<_>, Vec<_>) = kept.iter().partition(|kept| kept.state == "dead");
-    let (count, oldest) = unsettled(app, feed, row, &open)
-        .await
-        .map_err(store_failed)?;
+    let (mut backlog, mut rows) = (Backlog::default(), usize::MAX);
+    let counted = backlog.count(reader::store(app), feed, &mut rows).await;
+    let (count, oldest) = counted.map_err(store_failed)?;
     Ok(json!({
         "name": feed.name,
         "kind": feed.kind(),
