@@ -10,4 +10,5 @@ mod metrics;
 mod otlp;
 mod unfinished;
 
+pub use cli::feeds::Feeds;
 pub use cli::reader::SecondReader;

@@ -63,6 +63,9 @@ pub struct ConsoleArgs {
     /// A second reader that takes 20 s for a card, where the console knows readers.
     #[arg(long)]
     pub reader: bool,
+    /// A webhook for every request, where the console knows feeds.
+    #[arg(long)]
+    pub feed: bool,
 }
 
 /// The ready line.
@@ -128,6 +131,7 @@ impl Console {
             ])
             .arg(data.path())
             .args(round.reader.then_some("--reader"))
+            .args(round.feed.then_some("--feed"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

@@ -36,6 +36,9 @@ pub struct RoundArgs {
     /// With a second reader that takes 20 s for a card, where the console knows readers.
     #[arg(long)]
     pub reader: bool,
+    /// With a webhook for every request, where the console knows feeds.
+    #[arg(long)]
+    pub feed: bool,
     /// Only this phase.
     #[arg(long)]
     pub only: Option<Phase>,

@@ -1,4 +1,4 @@
-//! What a hook and the MCP proxy add to a call that a rule allows, as the programs are installed.
+//! What a hook, the MCP proxy and the gateway add to a call that a rule allows, as the programs are installed.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,6 +12,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::Instant;
 
 use crate::footprint::{Served, command};
+use crate::gateway;
 
 const HOOKS: usize = 200;
 const AT_ONCE: usize = 50;
@@ -21,7 +22,7 @@ const RULES: &str = r#"schema = 1
 id = "beside"
 effect = "approve"
 expires_at = "2999-01-01T00:00:00Z"
-tool = ["Bash", "pay"]
+tool = ["Bash", "pay", "delete_invoice"]
 "#;
 
 /// Arguments of the command `beside`.
@@ -54,6 +55,7 @@ pub(crate) async fn run(args: &BesideArgs) -> anyhow::Result<Figures> {
     let mut figures = Figures::default();
     hooks(&args.console, desk, agent_json, &mut figures).await?;
     calls(&args.console, desk, agent_json, &mut figures).await?;
+    gateway::measure(&args.console, desk, agent_json, &mut figures).await?;
     served.stop().await?;
     Ok(figures)
 }
@@ -200,7 +202,7 @@ pub(crate) async fn answers() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn since(start: Instant) -> anyhow::Result<i64> {
+pub(crate) fn since(start: Instant) -> anyhow::Result<i64> {
     Ok(i64::try_from(start.elapsed().as_nanos())?)
 }
 

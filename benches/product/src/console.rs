@@ -4,15 +4,18 @@ use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::Context;
-use countersign::SecondReader;
+use countersign::{Feeds, SecondReader};
 use countersign_core::ops::DecideCommand;
 use countersign_core::ops::rules::RulesChange;
 use countersign_core::policy::read_file;
 use countersign_core::{App, AppEvent, Options};
 use countersign_load::{ConsoleArgs, Login, Mode, Ready, Report, monotonic_ns};
 use countersign_wire::{AgentKey, Verdict};
+use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::sync::broadcast::error::RecvError;
+
+use crate::receiver::{feed, receive};
 
 /// Decisions under way at the same time.
 const DECIDING: usize = 1_000;
@@ -43,6 +46,12 @@ pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
     if args.reader {
         std::fs::write(args.data.join("config.toml"), READER)?;
     }
+    if args.feed {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let feed = feed("request.*", listener.local_addr()?);
+        std::fs::write(args.data.join("config.toml"), feed)?;
+        tokio::spawn(receive(listener, None));
+    }
     let mut options = Options::embedded(args.data.clone(), "Bench", "bench".parse()?);
     options.waiting_limit = WAITING_LIMIT;
     let app = App::start(options).await?;
@@ -61,6 +70,10 @@ pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
         )?)?);
     }
     let reader = args.reader.then(|| SecondReader::start(&app));
+    let feeds = match args.feed {
+        true => Some(Feeds::start(&app).await),
+        false => None,
+    };
     let approver = match args.mode {
         Mode::ByRule => {
             allow(&app).await?;
@@ -78,6 +91,9 @@ pub(crate) async fn run(args: &ConsoleArgs) -> anyhow::Result<()> {
     }
     if let Some(reader) = reader {
         reader.stop().await;
+    }
+    if let Some(feeds) = feeds {
+        feeds.stop().await;
     }
     app.shutdown().await;
     Ok(())

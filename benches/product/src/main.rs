@@ -4,6 +4,8 @@
 mod beside;
 mod console;
 mod footprint;
+mod gateway;
+mod receiver;
 
 use clap::{Parser, Subcommand};
 use countersign_load::{ConsoleArgs, RoundArgs};
@@ -28,7 +30,7 @@ enum Command {
     Console(ConsoleArgs),
     /// Start-up time and memory
     Footprint(footprint::FootprintArgs),
-    /// What hooks and the MCP proxy add
+    /// What hooks, the MCP proxy and the gateway add
     Beside(beside::BesideArgs),
     /// The MCP server behind the proxy
     Answers,

@@ -64,13 +64,14 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     let mut floor = Vec::new();
     let mut rows = Vec::new();
     let mut product = Vec::new();
-    let mut with_reader = Vec::new();
+    let (mut with_reader, mut with_feed) = (Vec::new(), Vec::new());
     for round in 1..=args.rounds {
         let mut turns = [
             ("countersign-floor", None, &mut floor),
             ("countersign-rows", None, &mut rows),
             ("countersign-bench", None, &mut product),
             ("countersign-bench", Some("--reader"), &mut with_reader),
+            ("countersign-bench", Some("--feed"), &mut with_feed),
         ];
         // Whoever comes second finds a warmer machine.
         if round % 2 == 0 {
@@ -93,6 +94,12 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<()> {
     let with_reader = medians(with_reader);
     product
         .extend((with_reader.into_iter()).map(|(name, value)| (format!("reader_{name}"), value)));
+    for (name, value) in medians(with_feed) {
+        if let Some(without) = product.get(&name).copied() {
+            product.insert(format!("feed_{name}_percent"), 100.0 * value / without);
+        }
+        product.insert(format!("feed_{name}"), value);
+    }
     let mut missing = footprint(&target, &data, &mut product)?;
     missing.extend(large::measure(&target, &data, args, &mut product)?);
     let mut floor = medians(floor);
@@ -205,14 +212,15 @@ fn footprint(target: &Path, data: &Path, product: &mut Figures) -> anyhow::Resul
     Ok(Vec::new())
 }
 
-/// What hooks and the MCP proxy add; their floors are the program that only starts, and the server without the proxy.
+/// What hooks, the MCP proxy and the gateway add; their floors are the program that only starts, the server without the
+/// proxy, and the bare protocol with two flushes of the disk.
 fn beside(
     target: &Path,
     data: &Path,
     floor: &mut Figures,
     product: &mut Figures,
 ) -> anyhow::Result<()> {
-    eprintln!("bench: hooks and the MCP proxy");
+    eprintln!("bench: hooks, the MCP proxy and the gateway");
     let release = target.join("release");
     let mut command = Command::new(release.join("countersign-bench"));
     command.arg("beside").arg("--data").arg(data);
@@ -223,10 +231,14 @@ fn beside(
             None => product.insert(name, value),
         };
     }
-    for name in ["proxy_unasked", "proxy_allowed"] {
-        let name = format!("{name}_p99_ms");
-        if let (Some(direct), Some(proxied)) = (floor.get(&name), product.get(&name)) {
-            product.insert(format!("{name}_added"), proxied - direct);
+    for name in [
+        "proxy_unasked_p99_ms",
+        "proxy_allowed_p99_ms",
+        "gateway_p50_ms",
+        "gateway_p99_ms",
+    ] {
+        if let (Some(direct), Some(through)) = (floor.get(name), product.get(name)) {
+            product.insert(format!("{name}_added"), through - direct);
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ use countersign_view::secrets;
 /// How often a change is made again that another command was faster than.
 const TRIES: usize = 10;
 
-pub(crate) use desk::Feeds;
+pub use desk::Feeds;
 pub(crate) use shown::states;
 
 /// Does one of them.

@@ -2,27 +2,22 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use countersign_load::{Figures, Login, fill};
-use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{LIMIT, Served, command};
+use crate::receiver::{Came, feed, receive};
 
 /// Sent again at once; as many as half of what waits for one agent.
 const AT_ONCE: usize = 5_000;
 /// Sent one by one.
 const APART: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(50);
-
-/// When a body came, by the wall clock.
-type Came = (Value, f64);
 
 /// Measures a console of its own with one webhook.
 pub(super) async fn measure(
@@ -34,13 +29,10 @@ pub(super) async fn measure(
         .prefix("webhook-")
         .tempdir_in(below)?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let feed = format!(
-        "[[feed]]\nname = \"bench\"\nkind = \"webhook\"\nurl = \"http://{}/\"\nevents = [\"request.waiting\"]\n",
-        listener.local_addr()?
-    );
+    let feed = feed("request.waiting", listener.local_addr()?);
     std::fs::write(data.path().join("config.toml"), feed)?;
     let (taken, mut came) = channel(AT_ONCE);
-    let receiving = tokio::spawn(receive(listener, taken));
+    let receiving = tokio::spawn(receive(listener, Some(taken)));
     let served = Served::start(program, data.path()).await?;
     let path = served.ready["agent_json"].as_str().context("no agent")?;
     let login: Login = serde_json::from_slice(&std::fs::read(path)?)?;
@@ -85,38 +77,4 @@ pub(super) async fn measure(
 async fn next(came: &mut Receiver<Came>) -> anyhow::Result<Came> {
     let one = timeout(LIMIT, came.recv()).await.context("no event came")?;
     one.context("the receiver ended")
-}
-
-/// Takes every call.
-async fn receive(listener: TcpListener, taken: Sender<Came>) {
-    let taken = Arc::new(taken);
-    while let Ok((stream, _)) = listener.accept().await {
-        let taken = Arc::clone(&taken);
-        // A connection that ends is opened anew.
-        tokio::spawn(async move { drop(calls(stream, &taken).await) });
-    }
-}
-
-async fn calls(stream: TcpStream, taken: &Sender<Came>) -> anyhow::Result<()> {
-    let mut stream = BufReader::new(stream);
-    loop {
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            ensure!(stream.read_line(&mut line).await? > 0, "closed");
-            match line.trim_end().split_once(": ") {
-                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                    length = value.parse()?;
-                }
-                None if line == "\r\n" => break,
-                _ => {}
-            }
-        }
-        let mut body = vec![0; length];
-        stream.read_exact(&mut body).await?;
-        #[expect(clippy::disallowed_methods, reason = "the bus runs on this machine")]
-        let at = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64() * 1e3;
-        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
-        taken.send((serde_json::from_slice(&body)?, at)).await?;
-    }
 }

@@ -3,7 +3,7 @@
 use super::table::Goal;
 
 /// The figure's name, what the table calls it, and its goal.
-pub(super) const ROWS: [(&str, &str, Goal); 55] = [
+pub(super) const ROWS: [(&str, &str, Goal); 62] = [
     (
         "accepted_one_per_s",
         "accepted /s, one agent, each awaited",
@@ -76,6 +76,26 @@ pub(super) const ROWS: [(&str, &str, Goal); 55] = [
         Goal::None,
     ),
     (
+        "feed_accepted_many_per_s_percent",
+        "with a webhook: accepted, % of before",
+        Goal::AtLeast(90.0),
+    ),
+    (
+        "feed_listed_many_per_s_percent",
+        "… listed, % of before",
+        Goal::AtLeast(90.0),
+    ),
+    (
+        "feed_end_to_end_per_s_percent",
+        "… end to end, % of before",
+        Goal::AtLeast(90.0),
+    ),
+    (
+        "feed_by_rule_per_s_percent",
+        "… approved by a rule, % of before",
+        Goal::AtLeast(90.0),
+    ),
+    (
         "hook_p50_ms",
         "hook, allowed by a rule, p50 ms",
         Goal::AtMost(20.0),
@@ -113,6 +133,21 @@ pub(super) const ROWS: [(&str, &str, Goal); 55] = [
     (
         "proxy_allowed_p99_ms_added",
         "added by the proxy, p99 ms",
+        Goal::AtMost(10.0),
+    ),
+    (
+        "gateway_p50_ms",
+        "ask and claim over HTTP, by a rule, p50 ms",
+        Goal::None,
+    ),
+    (
+        "gateway_p50_ms_added",
+        "added by the gateway, p50 ms",
+        Goal::AtMost(5.0),
+    ),
+    (
+        "gateway_p99_ms_added",
+        "added by the gateway, p99 ms",
         Goal::AtMost(10.0),
     ),
     ("start_up_first_ms", "start-up, new folder, ms", Goal::None),

@@ -25,14 +25,14 @@ use countersign_view::secrets::hide_under;
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// The feeds of `config.toml`, as they were at the start.
-pub(crate) struct Feeds {
+pub struct Feeds {
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
 impl Feeds {
     /// Fixes where new feeds begin, if that is known already, and starts all.
-    pub(crate) async fn start(app: &App) -> Self {
+    pub async fn start(app: &App) -> Self {
         hide_under(app.identity().hiding());
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let desk = ConsoleDesk::of(app);
@@ -61,7 +61,7 @@ impl Feeds {
     }
 
     /// Ends what is under way: what is not known as taken is sent again by the next start.
-    pub(crate) async fn stop(self) {
+    pub async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
         self.tasks.wait().await;
