@@ -23,7 +23,7 @@ const call = (requestId: string): ToolCall => ({ name: "t", args: { n: 1 }, requ
 async function restart(): Promise<void> {
   await bench.server.stop();
   await bench.server.start();
-  await until(() => bench.console.api("STREAM.INFO.CS_DECISIONS").catch(() => false));
+  await until(() => bench.console.api("STREAM.INFO.CS_DECISIONS", {}, 1000).catch(() => false));
 }
 
 test("a restart of the server loses neither question nor answer", async () => {
@@ -43,7 +43,7 @@ test("an answer given while the agent was away is found on return", async () => 
   await bench.console.request(id);
   await bench.server.stop();
   await bench.server.start();
-  await until(() => bench.console.api("STREAM.INFO.CS_DECISIONS").catch(() => false));
+  await until(() => bench.console.api("STREAM.INFO.CS_DECISIONS", {}, 1000).catch(() => false));
   await bench.console.decide(id);
   expect((await asking).allowed).toBe(true);
 });
@@ -55,7 +55,7 @@ test("a request made while the bus is away is placed on return", async () => {
   const asking = gate.ask(call(id), { timeout: 60 });
   await pause(200);
   await bench.server.start();
-  await until(() => bench.console.api("STREAM.INFO.CS_DECISIONS").catch(() => false));
+  await until(() => bench.console.api("STREAM.INFO.CS_DECISIONS", {}, 1000).catch(() => false));
   await until(() =>
     bench.console
       .api("STREAM.MSG.GET.CS_REQUESTS", { last_by_subj: `countersign.v1.request.acme.billing-bot.${id}` })

@@ -63,7 +63,7 @@ test("an agent shows its certificate and gets its answer over TLS", async () => 
     expect(await fault({ ...about, ...nkey })).toBeInstanceOf(BusLoginError);
     await secure.server.stop();
     await secure.server.start();
-    await until(() => secure.console.api("STREAM.INFO.CS_DECISIONS").catch(() => false));
+    await until(() => secure.console.api("STREAM.INFO.CS_DECISIONS", {}, 1000).catch(() => false));
     const again = gate.ask({ name: "t", args: {}, risk: "low", requestId: `${id}-2` }, { timeout: SOON });
     await secure.console.decide(`${id}-2`);
     expect((await again).allowed).toBe(true);
@@ -213,7 +213,7 @@ test("a login taken away is told at once, and may come back after a restart", as
     expect(told.message).toContain("enrol");
     await own.server.stop();
     await own.server.start();
-    await until(() => own.console.api("STREAM.INFO.CS_DECISIONS").catch(() => false));
+    await until(() => own.console.api("STREAM.INFO.CS_DECISIONS", {}, 1000).catch(() => false));
     await expect(gate.ask(call(randomUUID()), { timeout: null })).rejects.toBeInstanceOf(BusLoginError);
     own.server.agents.set(name, key);
     own.server.reload();

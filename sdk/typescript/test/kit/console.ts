@@ -62,8 +62,8 @@ export class Console {
     kept.push({ subject: msg.subject, payload: msg.data, body, headers: found });
   }
 
-  async api(subject: string, body: object = {}): Promise<any> {
-    const reply = await this.nc.request(`$JS.API.${subject}`, JSON.stringify(body), { timeout: 20_000 });
+  async api(subject: string, body: object = {}, timeout = 20_000): Promise<any> {
+    const reply = await this.nc.request(`$JS.API.${subject}`, JSON.stringify(body), { timeout });
     const found: any = reply.json();
     if (found.error) throw new Error(JSON.stringify(found.error));
     return found;
