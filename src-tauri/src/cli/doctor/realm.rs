@@ -52,7 +52,7 @@ fn recovery(app: &App) -> Check {
         false => Check::new(
             "recovery",
             Warning,
-            "the realm has no recovery key: once its administrators have lost their keys, nobody can change operators; an administrator makes one with `countersign operators recovery new`",
+            "the realm has no recovery key: once its administrators have lost their keys, nobody can change operators; keep a backup with keys, or have two administrators (docs/operators.md)",
         ),
     }
 }
