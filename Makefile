@@ -43,6 +43,7 @@ bench: ui ## the figures, with the floor programs beside them
 chaos: ## kill, pause, cut off and fill up everything in random order for 30 minutes, then check
 	@scripts/setup.sh core
 	@scripts/with-tools.sh cargo xtask chaos --seconds 1800
+	@OPERATOR_CHANGES=1000 scripts/with-tools.sh cargo test --quiet -p countersign-testkit --test app realm_race -- --nocapture
 	@GATEWAY_KILLS=1000 scripts/with-tools.sh cargo test --quiet -p countersign-gateway --test gateway kills -- --nocapture
 	@scripts/setup.sh typescript
 	@cd sdk/typescript && npm run --silent build && COUNTERSIGN_KILLS=1000 npm run --silent test -- test/kills.test.ts

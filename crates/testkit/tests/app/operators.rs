@@ -6,13 +6,13 @@ use countersign_core::ops::realm::{
 };
 use countersign_testkit::TempData;
 use countersign_wire::realm::SigningKey;
-use countersign_wire::{PublicKey, Risk, Verdict, realm_subject};
+use countersign_wire::{KeyRole, PublicKey, Risk, Verdict, realm_subject};
 use nkeys::KeyPair;
 use serde_json::json;
 
 use crate::agent::{Desk, LIMIT, colleague, in_state, listed, troubles, verdict};
 use crate::realm_log::{
-    acceptance, ask, code, has_alarm, log_of, promote, put_approval, put_slot, retirement, sees,
+    acceptance, ask, code, has_alarm, log_of, put_approval, put_slot, retirement, sees,
     signed_entry, state_of, until,
 };
 
@@ -62,43 +62,6 @@ async fn a_realm_begins_with_its_founder_and_lets_newcomers_in_by_itself() {
     assert_eq!(log, operators_log(&app).await.unwrap());
     assert_eq!(app.audit_verify(None).await.unwrap().first_bad, None);
     app.shutdown().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn consoles_that_change_the_operators_at_once_lose_nothing() {
-    let desk = Desk::open().await;
-    let data = TempData::new();
-    let second = colleague(&desk, &data, "Grace").await;
-    promote(&desk, &second).await;
-    let keys = [
-        desk.app.identity().human_key(),
-        second.identity().human_key(),
-    ];
-    let rename = |app: App, key: String, name: String| async move {
-        app.change_operators(&Change::Rename(key, name))
-            .await
-            .unwrap()
-    };
-    let changes = (0..12).map(|place| {
-        let app = [&desk.app, &second][place % 2].clone();
-        let name = format!("name {place}");
-        tokio::spawn(rename(app, keys[place / 6].to_string(), name))
-    });
-    for change in changes.collect::<Vec<_>>() {
-        assert!(change.await.unwrap().changed);
-    }
-    let log = log_of(&desk.app).await;
-    assert_eq!(log.chain.len(), 4 + 12);
-    for app in [&desk.app, &second] {
-        until("the same chain", async || {
-            operators_log(app).await.unwrap().len() == log.chain.len()
-        })
-        .await;
-        let head = operators_log(app).await.unwrap().pop().unwrap();
-        assert_eq!(head.digest, log.chain.last().unwrap().digest.to_string());
-    }
-    second.shutdown().await;
-    desk.app.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -384,6 +347,45 @@ async fn new_keys_take_over_and_the_old_ones_end() {
     assert_eq!(app.status().await.unwrap().read_only, None);
     assert_eq!(app.identity().human_key(), rotated[0].new);
     app.shutdown().await;
+}
+
+/// The process that rotated ended when its first entry was stored: new keys and old ones are in force.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_that_was_cut_off_goes_on_at_the_console() {
+    let desk = Desk::open().await;
+    let (identity, log) = (desk.app.identity(), log_of(&desk.app).await);
+    let old = identity.signing();
+    let console = identity.console_id.to_string();
+    let mut record = log.operators[old.human_key.as_str()].fields.clone();
+    let mut new = Vec::new();
+    for role in [KeyRole::Human, KeyRole::Auto] {
+        let pair = identity.next(role).unwrap();
+        let key = SigningKey::of_pair(
+            &pair,
+            log.realm(),
+            &old.human_key,
+            role.as_str(),
+            Some(&console),
+        );
+        record["keys"].as_array_mut().unwrap().push(key.unwrap());
+        new.push(PublicKey::of(&pair).unwrap());
+    }
+    let entry = signed_entry(&log, &old.human, &json!({"operators": [record]}));
+    put_slot(&desk.app, log.next_slot, entry).await;
+    for key in [&old.human_key, &old.auto_key] {
+        sees(&desk.app, key, ListedState::Ended).await;
+    }
+    let now = desk.app.identity().signing();
+    assert_eq!([&now.human_key, &now.auto_key], [&new[0], &new[1]]);
+    let log = log_of(&desk.app).await;
+    assert_eq!((log.chain.len(), log.operators.len()), (3, 1));
+    assert_eq!(desk.app.status().await.unwrap().read_only, None);
+    // The next one ends all that came before it.
+    let rotated = desk.app.rotate_keys(false).await.unwrap();
+    sees(&desk.app, &rotated[1].old, ListedState::Ended).await;
+    let keys = &log_of(&desk.app).await.operators[old.human_key.as_str()].keys;
+    assert_eq!(keys.len(), 2);
+    desk.app.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

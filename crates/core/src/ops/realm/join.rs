@@ -71,6 +71,7 @@ async fn step(shared: &Arc<Shared>, bus: &Bus) -> Result<(), Fault> {
         })
         .await?;
     }
+    super::rotate::go_on(&pen).await?;
     if shared.trusted.is_admin(keys.human_key.as_str()) {
         let waiting = let_in(&pen).await?;
         keep_alarms(shared, &waiting).await?;

@@ -13,9 +13,10 @@ use super::keys::operator_of;
 use super::write::{Fields, Pen};
 use crate::Fault;
 use crate::data_dir::KeysLock;
+use crate::domain::Timestamp;
 use crate::identity::{Identity, IdentityError};
 use crate::runtime::{App, Role, joined};
-use crate::store::outbox;
+use crate::store::{Reader, decisions, outbox};
 
 /// How long another process may take with the keys, and the outbox to be sent.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -104,12 +105,13 @@ async fn in_time(mut done: impl AsyncFnMut() -> Result<bool, Fault>) -> Result<b
     }
 }
 
-/// The own record with these keys beside, and without those.
+/// The own record with these keys. With `end` those that this console had before end, also of a rotation that was cut
+/// off; `old` names the last of them, whatever their records say.
 fn record(
     log: &Realm,
-    own: &PublicKey,
-    (come, end): (&[(KeyRole, KeyPair)], &[PublicKey]),
-    console: &str,
+    (own, console): (&PublicKey, &str),
+    come: &[(KeyRole, KeyPair)],
+    (end, old): (bool, &[PublicKey]),
 ) -> Result<Fields, Fault> {
     let failed = |_| Fault::failed("the new keys could not be signed for; nothing was changed");
     let Some(before) = operator_of(log, own).and_then(|id| log.operators.get(&id)) else {
@@ -119,7 +121,13 @@ fn record(
     };
     let mut record = before.fields.clone();
     if let Some(keys) = record.get_mut("keys").and_then(Value::as_array_mut) {
-        keys.retain(|key| !end.iter().any(|old| key["key"] == old.as_str()));
+        if end {
+            keys.retain(|key| {
+                let of_old = old.iter().any(|old| key["key"] == old.as_str());
+                let stays = |pair: &KeyPair| key["key"] == pair.public_key();
+                come.iter().any(|(_, pair)| stays(pair)) || !(of_old || key["device"] == console)
+            });
+        }
         for (role, pair) in come {
             let key =
                 SigningKey::of_pair(pair, log.realm(), &before.id, role.as_str(), Some(console));
@@ -130,6 +138,69 @@ fn record(
         }
     }
     Ok(json!({ "operators": [record] }).as_object().cloned())
+}
+
+/// Own keys of this console that came before those in use, the last first: a rotation was cut off.
+fn left_over(log: &Realm, identity: &Identity) -> Vec<PublicKey> {
+    let (own, console) = (identity.signing(), identity.console_id.to_string());
+    let now = [&own.human_key, &own.auto_key].map(|key| log.term(key.as_str(), None));
+    let [Some(human), Some(auto)] = now else {
+        return Vec::new();
+    };
+    let keys = log.operators.get(&human.operator);
+    let keys = keys.into_iter().flat_map(|record| &record.keys);
+    let before = keys.filter(|key| {
+        let began = log.term(&key.key, None).map(|term| term.began.n);
+        let next = [human, auto]
+            .into_iter()
+            .find(|next| next.key.role == key.role);
+        key.device.as_deref() == Some(console.as_str()) && began < next.map(|next| next.began.n)
+    });
+    let mut old: Vec<PublicKey> = before.filter_map(|key| key.key.parse().ok()).collect();
+    old.reverse();
+    old
+}
+
+/// Goes on with a rotation that was cut off before the old keys had ended, unless a process is at it.
+pub(super) async fn go_on(pen: &Pen<'_>) -> Result<(), Fault> {
+    let (shared, identity) = (pen.shared, &pen.shared.identity);
+    let old = left_over(&shared.trusted.log(), identity);
+    if old.is_empty() {
+        return Ok(());
+    }
+    let locking = Arc::clone(identity);
+    let lock = blocking(move || locking.try_lock()).await?;
+    let sent = outbox::under_way(&shared.reader).await? == 0;
+    let looked = until_looked(&shared.reader, &old, shared.clock.now()).await?;
+    if lock.is_none() || !sent || !looked.is_zero() {
+        return Ok(());
+    }
+    let (keys, console) = (identity.signing(), identity.console_id.to_string());
+    let in_use = [
+        (KeyRole::Human, keys.human.clone()),
+        (KeyRole::Auto, keys.auto.clone()),
+    ];
+    pen.write(&keys.human, |log| {
+        let own = (&keys.human_key, console.as_str());
+        record(log, own, &in_use, (true, &old))
+    })
+    .await?;
+    tracing::info!("the keys before a rotation that was cut off have ended");
+    Ok(())
+}
+
+/// How much of their time agents still have to read the last decision of these keys.
+async fn until_looked(
+    reader: &Reader,
+    keys: &[PublicKey],
+    now: Timestamp,
+) -> Result<Duration, Fault> {
+    let texts: Vec<&str> = keys.iter().map(PublicKey::as_str).collect();
+    let Some(last) = decisions::last_signed(reader, &texts).await? else {
+        return Ok(Duration::ZERO);
+    };
+    let since = u64::try_from(now.since_ms(last)).unwrap_or(0);
+    Ok(LAST_LOOK.saturating_sub(Duration::from_millis(since)))
 }
 
 impl App {
@@ -164,12 +235,11 @@ impl App {
         };
         let ended = [old.human_key.clone(), old.auto_key.clone()];
         let own = old.human_key.clone();
-        let at_once: &[PublicKey] = if now { &ended } else { &[] };
         if now {
             self.outbox_sent().await?;
         }
         pen.write(&old.human, |log| {
-            record(log, &own, (&next, at_once), &console)
+            record(log, (&own, console.as_str()), &next, (now, &ended))
         })
         .await?;
         follow(&identity, &shared.trusted.log()).await;
@@ -177,11 +247,12 @@ impl App {
         blocking(move || settling.settle()).await?;
         if !now {
             self.outbox_sent().await?;
-            self.last_look(&ended).await?;
+            let wait = until_looked(self.reader(), &ended, self.now()).await?;
+            tokio::time::sleep(wait).await;
             let own = identity.human_key();
             let keys = identity.signing();
             pen.write(&keys.human, |log| {
-                record(log, &own, (&[], &ended), &console)
+                record(log, (&own, console.as_str()), &next, (true, &ended))
             })
             .await?;
         }
@@ -210,17 +281,6 @@ impl App {
                 "decisions signed with the old key are still on their way to the bus; rotate when `countersign status` shows an empty outbox",
             )),
         }
-    }
-
-    /// Waits until agents have had their time to read the last decision of these keys.
-    async fn last_look(&self, keys: &[PublicKey]) -> Result<(), Fault> {
-        let texts: Vec<&str> = keys.iter().map(PublicKey::as_str).collect();
-        let last = crate::store::decisions::last_signed(self.reader(), &texts).await?;
-        let Some(last) = last else { return Ok(()) };
-        let since = u64::try_from(self.now().since_ms(last)).unwrap_or(0);
-        let wait = LAST_LOOK.saturating_sub(Duration::from_millis(since));
-        tokio::time::sleep(wait).await;
-        Ok(())
     }
 }
 
