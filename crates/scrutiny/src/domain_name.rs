@@ -34,6 +34,27 @@ impl Domain {
     }
 }
 
+impl Domain {
+    /// The word that the name has beside that of a known domain: `billing` of `nordwind-billing`.
+    pub(crate) fn more_than(&self, known: &Self) -> Option<&str> {
+        if known.label.len() < 5 || self.is_address || self.name == known.name {
+            return None;
+        }
+        let behind = self
+            .label
+            .strip_prefix(known.label.as_str())
+            .and_then(|rest| rest.strip_prefix('-'));
+        let before = || {
+            self.label
+                .strip_suffix(known.label.as_str())?
+                .strip_suffix('-')
+        };
+        behind
+            .or_else(before)
+            .filter(|word| !word.chars().all(|at| at.is_ascii_digit()))
+    }
+}
+
 /// Letters between two domains that belong to different people; 0 for look-alikes.
 pub(crate) fn is_near(one: &Domain, known: &Domain) -> Option<usize> {
     if one.is_address || known.is_address || one.name == known.name {

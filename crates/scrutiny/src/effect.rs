@@ -67,7 +67,16 @@ fn named(line: &Line<'_>) -> String {
     if deletes {
         "find -delete".to_owned()
     } else {
-        line.name.clone()
+        // The subcommand, and the place that an option names.
+        let sub = line
+            .texts()
+            .first()
+            .copied()
+            .filter(|_| line.is("kubectl helm terraform git docker aws gcloud az"));
+        let place =
+            line.text_value("--kube-context --context --namespace --profile --project --cluster");
+        let parts = [Some(line.name.as_str()), sub, place.map(|_| "on"), place];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -159,6 +159,9 @@ fn of_line(leaf: &Leaf<'_>, line: &Line<'_>, found: &mut Vec<Leaf<'static>>) {
     for set in &line.command.assignments {
         found.push(leaf.inner(&set.name, &set.name, set.value.text.as_str()));
     }
+    if !line.name.is_empty() {
+        found.push(leaf.inner(&line.name, "program", line.name.as_str()));
+    }
     let mut words = line.words.iter().peekable();
     while let Some(word) = words.next() {
         let text = word.text.as_str();

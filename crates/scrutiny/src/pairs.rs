@@ -18,7 +18,7 @@ const ANY: usize = 6;
 const BELONGS: &str = "unit uom currency country zone route role address name price fee rate region site location \
     method mode tariff depot gate form strength";
 /// What decides nothing and is decided by nothing else.
-const APART: &str = "bank bic status state title priority";
+const APART: &str = "program bank bic status state title priority";
 
 pub(crate) fn broken(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let cells = cells::of(call);

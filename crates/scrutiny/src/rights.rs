@@ -14,7 +14,7 @@ use crate::shown::shown;
 
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();
-    for leaf in &call.leaves {
+    for leaf in inner::values(call) {
         if is_command(leaf, call) || is_sql_name(leaf) || is_prose(leaf) {
             continue;
         }
@@ -30,7 +30,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
         }
     }
     statements(call.args, "", &mut found);
-    for leaf in &call.leaves {
+    for leaf in inner::values(call) {
         // A policy that is written as a text.
         let text = leaf.text().filter(|text| text.contains("Statement"));
         let policy = text.and_then(|text| serde_json::from_str::<Value>(text).ok());

@@ -29,7 +29,7 @@ pub(crate) enum Role {
 
 const ACCOUNTS: &str = "iban account account_number account_no account_id bank_account konto kontonummer payout_account \
     to_account destination_account target_account wallet wallet_address vat vat_id vat_number ust_id \
-    beneficiary_account creditor_account";
+    beneficiary_account creditor_account arn_account";
 const PAYEES: &str = "payee beneficiary creditor supplier vendor customer merchant company contractor biller employee \
     creditor_name recipient client";
 const PLACES: &str = "environment env context cluster branch database db namespace stage dbname base kube_context target_env \
@@ -194,7 +194,13 @@ pub(crate) fn is_command(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
     ((leaf.named(NAMES) && !other) || code) && !takes_patches(call.tool)
 }
 
+/// The same for a value that is no leaf any more.
+pub(crate) fn is_sql_name_of(name: &str, words: &[String]) -> bool {
+    words.iter().any(|word| word == "sql")
+        || among("query statement statements migration queries ddl", name)
+}
+
 /// A statement of SQL, by its name.
 pub(crate) fn is_sql_name(leaf: &Leaf<'_>) -> bool {
-    leaf.has_word("sql") || leaf.named("query statement statements migration queries ddl")
+    is_sql_name_of(&leaf.name, &leaf.words)
 }

@@ -1,6 +1,8 @@
 //! A pattern, path, range or list that contains what earlier calls named, and more.
 
 use crate::call::Call;
+use crate::cell::Cell;
+use crate::cells;
 use crate::facts::Kind;
 use crate::finding::{Code, Finding, Weight};
 use crate::leaf::Leaf;
@@ -20,6 +22,11 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         .iter()
         .filter_map(|leaf| of_leaf(leaf, call, past))
         .collect();
+    found.extend(
+        cells::of(call)
+            .iter()
+            .filter_map(|cell| of_topic(cell, past)),
+    );
     found.extend(
         lists::of(call)
             .iter()
@@ -62,6 +69,43 @@ fn of_leaf(leaf: &Leaf<'_>, call: &Call<'_>, past: &Past) -> Option<Finding> {
             "{} covers more than {} of {inside} earlier calls.",
             past.shown(&value),
             past.shown(example)
+        ),
+    })
+}
+
+/// A topic with `+` or `#` for what earlier calls named.
+fn of_topic(cell: &Cell, past: &Past) -> Option<Finding> {
+    let pattern = |text: &str| {
+        let parts = text.split('/').map(|part| match part {
+            "+" => "*",
+            "#" => "**",
+            part => part,
+        });
+        parts.collect::<Vec<_>>().join("/")
+    };
+    let wide = pattern(&cell.text);
+    if !cell.names() || wide == cell.text || !cell.text.contains('/') {
+        return None;
+    }
+    let known: Vec<&str> = past
+        .column(&cell.place)
+        .map(|(_, of)| of.text.as_str())
+        .collect();
+    let inside = known
+        .iter()
+        .filter(|of| contains(&wide, &pattern(of)))
+        .count();
+    let as_wide = known
+        .iter()
+        .any(|of| pattern(of) == wide || contains(&pattern(of), &wide));
+    (inside >= 2 && !as_wide).then(|| Finding {
+        code: Code::Wider,
+        weight: Weight::Stop,
+        at: cell.at.clone(),
+        message: format!(
+            "{} covers more than {} and the others of {inside} earlier calls.",
+            past.shown(&cell.text),
+            past.shown(known[0])
         ),
     })
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use countersign_scrutiny::{Call, Denial, Finding, Past, Weight, examine, facts};
+use countersign_scrutiny::{Call, Denial, Finding, Past, Weight, effect, examine, facts, nearest};
 use jiff::ToSpan as _;
 use jiff::civil::{Date, date};
 use serde_json::Value;
@@ -49,6 +49,9 @@ struct Count {
 struct Measure {
     all: Count,
     by: BTreeMap<char, Count>,
+    /// Right and all.
+    effect: (usize, usize),
+    compared: (usize, usize),
     good: usize,
     marked: usize,
     stopped: usize,
@@ -94,6 +97,7 @@ fn measure(text: &str, name: &str, sum: &mut Measure) {
         let mut call = Call::new(tool, &case["args"]);
         call.said.extend(case["reason"].as_str());
         call.today = Some(i64::from(TODAY.since(date(1970, 1, 1)).unwrap().get_days()));
+        beside(&set, case, &call, pasts.get(tool).unwrap_or(&none), sum);
         let found = examine(&call, pasts.get(tool).unwrap_or(&none));
         let words = |key: &str| -> Vec<&str> {
             let all = case[key].as_array().into_iter().flatten();
@@ -155,6 +159,32 @@ fn measure(text: &str, name: &str, sum: &mut Measure) {
     }
 }
 
+/// What will happen, and the nearest approved call.
+fn beside(set: &Value, case: &Value, call: &Call<'_>, past: &Past, sum: &mut Measure) {
+    if let Some(words) = case["effect"].as_array() {
+        let said = effect(call, past).unwrap_or_default();
+        let right = words
+            .iter()
+            .all(|word| plain(&said).contains(&plain(word.as_str().unwrap())));
+        sum.effect = (sum.effect.0 + usize::from(right), sum.effect.1 + 1);
+        if !right {
+            println!("EFFECT {} {words:?}: {said}", call.args);
+        }
+    }
+    if let Some(right) = case["compared"].as_array() {
+        let approved = set["past"][call.tool]
+            .as_array()
+            .unwrap()
+            .iter()
+            .cloned()
+            .enumerate();
+        let found = nearest(call.tool, call.args, approved.rev());
+        let fits = found
+            .is_some_and(|(number, _)| right.iter().any(|of| of.as_u64() == Some(number as u64)));
+        sum.compared = (sum.compared.0 + usize::from(fits), sum.compared.1 + 1);
+    }
+}
+
 /// The sets below a folder.
 fn sets(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -198,6 +228,7 @@ fn measured(folder: &Path) -> Measure {
         "all: {} of {} right, {} at the place; good: {} of {} marked, {} stopped",
         sum.all.right, sum.all.bad, sum.all.place, sum.marked, sum.good, sum.stopped
     );
+    println!("effect {:?}, compared {:?}", sum.effect, sum.compared);
     sum
 }
 

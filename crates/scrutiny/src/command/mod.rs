@@ -8,6 +8,7 @@ mod persists;
 mod safeguards;
 pub(crate) mod scripts;
 mod sends;
+mod unset;
 
 use countersign_shell::{Reason, Script};
 
@@ -57,11 +58,37 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
             if act.code == Code::Persists && scheduler {
                 continue;
             }
-            let message = format!("The command {}.", act.what);
+            let mut message = format!("The command {}.", act.what);
+            // Of what only the run knows, the variables that nothing sets are what is wrong.
+            if is_of_variable(&act, text) {
+                let Some((name, what)) = unset::unset(text) else {
+                    continue;
+                };
+                let what = crate::shown::shown(&what);
+                message = format!(
+                    "If {name} is empty, this removes all of {what}; nothing in the command sets it."
+                );
+            }
+            // Of a file only what surely harms.
+            let file = !crate::role::is_command(leaf, call) && !leaf.place.ends_with("/*");
+            if file && (act.weight == Weight::Look || act.code == Code::UnreadableCommand) {
+                continue;
+            }
             found.push(Hazard::new(act.code, act.weight, &at, act.same, message));
         }
     }
     found
+}
+
+/// Whether it removes what a variable names.
+fn is_of_variable(act: &Act, text: &str) -> bool {
+    let known = act
+        .what
+        .strip_prefix("removes ")
+        .and_then(|what| what.split_once('…'))
+        .map(|(known, _)| known);
+    let all = act.what.contains("known only at run time") && text.contains('$');
+    all || known.is_some_and(|known| text.contains(&format!("{known}$")))
 }
 
 /// Everything remarkable, each kind once with its strongest first.
@@ -69,7 +96,8 @@ pub(crate) fn acts(script: &Script) -> Vec<Act> {
     let lines = lines(script);
     let mut found = Vec::new();
     for line in &lines {
-        found.extend(sends::act(line));
+        let sent = sends::act(line);
+        found.extend(sent.filter(|act| act.weight == Weight::Stop || !direction::is_dry(line)));
         if direction::is_dry(line) {
             continue;
         }

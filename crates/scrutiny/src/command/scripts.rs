@@ -24,6 +24,12 @@ pub(crate) fn scripts<'l, 'a>(call: &'l Call<'a>) -> Vec<(&'l Leaf<'a>, String, 
                 Some((_, words)) => words.push(text),
                 None => lists.push((list.to_owned(), vec![text])),
             }
+        } else if let Some(shell) = script_in(leaf, call) {
+            found.extend(
+                shell
+                    .into_iter()
+                    .map(|text| (leaf, leaf.at.clone(), read(&text, Shell::of_tool("bash")))),
+            );
         } else if is_command(leaf, call) && !text.trim().is_empty() {
             found.push((leaf, leaf.at.clone(), read(text, shell)));
         }
@@ -52,6 +58,66 @@ pub(crate) fn scripts<'l, 'a>(call: &'l Call<'a>) -> Vec<(&'l Leaf<'a>, String, 
         } else {
             found.push((leaf, at, from_words(words)));
         }
+    }
+    found
+}
+
+/// The commands in a file that is written: a script as it is, of code the literals that it starts.
+fn script_in(leaf: &Leaf<'_>, call: &Call<'_>) -> Option<Vec<String>> {
+    const WRITTEN: &str = "content contents file_text new_string new_str text";
+    const STARTS: [&str; 11] = [
+        "os.system",
+        "subprocess",
+        "popen",
+        "execSync",
+        "exec(",
+        "spawn",
+        "shell_exec",
+        "passthru",
+        "system(",
+        "exec.Command",
+        "check_call",
+    ];
+    let text = leaf.text().filter(|_| leaf.named(WRITTEN))?;
+    let path = call
+        .leaves
+        .iter()
+        .filter(|of| of.has_word("path file filename"))
+        .find_map(Leaf::text)?;
+    let end = path.rsplit(['.', '/']).next().unwrap_or_default();
+    if among("sh bash zsh", end)
+        || text.starts_with("#!/bin/sh")
+        || text.starts_with("#!/bin/bash")
+        || text.starts_with("#!/usr/bin/env bash")
+    {
+        return Some(vec![text.to_owned()]);
+    }
+    if !among("py js mjs cjs ts tsx rb php go", end)
+        || !STARTS.iter().any(|word| text.contains(word))
+    {
+        return None;
+    }
+    let lines = text
+        .lines()
+        .filter(|line| STARTS.iter().any(|word| line.contains(word)));
+    let literals = lines
+        .flat_map(literals)
+        .filter(|literal| literal.contains(' '));
+    Some(literals.take(20).collect()).filter(|of: &Vec<String>| !of.is_empty())
+}
+
+/// The quoted texts of a line.
+pub(crate) fn literals(line: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = line;
+    while let Some(at) = rest.find(['"', '\'', '`']) {
+        let quote = &rest[at..=at];
+        let after = &rest[at + 1..];
+        let Some(end) = after.find(quote) else {
+            break;
+        };
+        found.push(after[..end].to_owned());
+        rest = &after[end + 1..];
     }
     found
 }

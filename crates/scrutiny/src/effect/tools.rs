@@ -166,6 +166,22 @@ pub(super) fn other(call: &Call<'_>) -> Option<String> {
         };
         Some(format!("{} {value}", shown(&leaf.name.replace('_', " "))))
     });
-    let said = listed(said);
+    // How much, with its unit.
+    let amount = |cell: &&crate::cell::Cell| {
+        let id = cell.words.last().is_some_and(|word| {
+            among(IDS, word) || among("port ttl offset page year limit timeout", word)
+        });
+        cell.number().is_some() && !id && cell.unit != "entries" && !cell.place.contains(['*', '»'])
+    };
+    let amounts = crate::cells::of(call).iter().filter(amount).take(3);
+    let amounts: Vec<String> = amounts
+        .map(|cell| format!("{} {}", shown(&cell.name.replace('_', " ")), cell.shown()))
+        .collect();
+    let said: Vec<String> = amounts
+        .into_iter()
+        .chain(std::iter::once(listed(said)))
+        .filter(|of| !of.is_empty())
+        .collect();
+    let said = said.join(", ");
     (!said.is_empty()).then(|| format!("{}: {said}", shown(call.tool)))
 }
