@@ -24,7 +24,18 @@ pub(crate) fn closes(call: &Call<'_>) -> bool {
         binding bindings role roles ingress";
     let takes = call.tool_is("delete remove detach") && call.tool_is(HELD);
     let top = |leaf: &&Leaf<'_>| leaf.at.matches('/').count() == 1;
+    // `RevokeSecurityGroupIngress`.
+    let operation = |leaf: &Leaf<'_>| {
+        let words = crate::leaf::words_of(leaf.text().unwrap_or_default());
+        let first = words.first().map(String::as_str).unwrap_or_default();
+        leaf.named("operation action method")
+            && words.len() > 1
+            && (among("revoke deny block close lock", first)
+                || (among("delete remove detach", first)
+                    && words.iter().any(|word| among(HELD, word))))
+    };
     takes
+        || call.leaves.iter().filter(top).any(operation)
         || call.tool_is("revoke deny block close lock reject unshare")
         || call.leaves.iter().filter(top).any(says_so)
 }

@@ -95,6 +95,7 @@ pub(crate) fn of<'c>(call: &'c Call<'_>) -> Vec<Edit<'c>> {
 pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let mut found: Vec<Finding> = of(call).iter().filter_map(weakened).collect();
     found.extend(records(call, past));
+    found.extend(policy(call, past));
     found
 }
 
@@ -345,5 +346,37 @@ fn records(call: &Call<'_>, past: &Past) -> Option<Finding> {
                 ),
             )
         })?
+    })
+}
+
+/// An Allow that gets a pattern which the last policy of the same name did not have.
+fn policy(call: &Call<'_>, past: &Past) -> Option<Finding> {
+    let own = cells::of(call);
+    let named = own.iter().filter(|cell| {
+        cell.names() && !cell.place.contains(['»', '*']) && cell.has_word("role bucket user group")
+    });
+    let named: Vec<&Cell> = named.collect();
+    let same = |cell: &Cell, of: &Cell| of.place == cell.place && of.form == cell.form;
+    let last = past.rows().iter().rev().find(|row| named.iter().any(|cell| row.cells.iter().any(|of| same(cell, of))))?;
+    let grants = |cell: &&Cell| {
+        let part = ["/Action", "/Resource", "/Principal"].iter().any(|of| cell.place.contains(of));
+        cell.place.contains("Statement") && part
+    };
+    let known: Vec<&str> = last.cells.iter().filter(grants).map(|cell| cell.text.as_str()).collect();
+    let denies = own.iter().any(|cell| cell.place.contains("Statement") && cell.text == "Deny");
+    let covered = |text: &str| known.iter().any(|of| *of == text || of.strip_suffix('*').is_some_and(|start| text.starts_with(start)));
+    let new: Vec<&Cell> = own.iter().filter(grants).filter(|cell| cell.text.contains('*') && !covered(&cell.text)).collect();
+    let (first, name) = (new.first()?, named.first()?);
+    if known.is_empty() || denies {
+        return None;
+    }
+    let list = |texts: &[&str]| texts.iter().take(3).map(|text| shown(text)).collect::<Vec<_>>().join(", ");
+    let grown: Vec<&str> = new.iter().map(|cell| cell.text.as_str()).collect();
+    let message = format!("The policy of {} grows: {}; the last one had {}.", shown(&name.text), list(&grown), list(&known));
+    Some(Finding {
+        code: Code::OpensRights,
+        weight: Weight::Stop,
+        at: first.at.clone(),
+        message,
     })
 }

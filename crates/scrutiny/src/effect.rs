@@ -18,7 +18,13 @@ pub fn effect(call: &Call<'_>, past: &Past) -> Option<String> {
         return command(call);
     }
     if crate::sql::is_sql(call) {
-        return crate::sql::effect(call);
+        let place = call.leaves.iter().find(|leaf| leaf.named("connection database db cluster environment"));
+        let place = place.and_then(|leaf| leaf.text()).filter(|text| !text.trim().is_empty());
+        let sentence = crate::sql::effect(call)?;
+        return Some(match place {
+            Some(place) if !sentence.contains(place) => format!("{sentence}, on {}", shown(place)),
+            _ => sentence,
+        });
     }
     people::mail(call)
         .or_else(|| payment::payment(call, past))
@@ -27,7 +33,7 @@ pub fn effect(call: &Call<'_>, past: &Past) -> Option<String> {
         .or_else(|| tools::known(call))
         .or_else(|| files::files(call))
         .or_else(|| files::http(call))
-        .or_else(|| tools::other(call))
+        .or_else(|| tools::other(call, past))
 }
 
 /// "Runs npm, find -delete, rm".

@@ -120,8 +120,7 @@ fn finding(at: &str, message: String) -> Finding {
 /// An option that names a place, which all calls of the program had, is absent.
 fn absent(call: &Call<'_>, past: &Past) -> Option<Finding> {
     const PLACES: &str = "context kube_context namespace profile project cluster region subscription env environment account workspace database";
-    const READS: &str =
-        "get describe list show status logs diff plan version history top view cat ls";
+    const READS: &str = "get describe list show status logs diff plan version history top view cat ls lint template package dependency repo search test verify";
     let cells = cells::of(call);
     let programs = cells
         .iter()

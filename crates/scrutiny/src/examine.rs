@@ -33,11 +33,10 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     found.extend(denied::found(call, past));
     found.extend(done_before::found(call, past));
     found.extend(edits::found(call, past));
-    found.extend(guards::found(call, past));
     found.extend(secrets::found(call, past));
     found.extend(claim::found(call));
-    found.extend(always::found(call, past));
     found.extend(against::found(call, past));
+    found.extend(always::found(call, past));
     found.extend(near_word::found(call, past));
     found.extend(everything::found(call, past));
     found.extend(wider::found(call, past));
@@ -58,6 +57,7 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         };
         found.retain(|of| !opening(of.code));
     }
+    found.extend(guards::found(call, past));
     // What is a letter away is new as well: one mark says it.
     let stronger: HashSet<(Code, String)> =
         found.iter().map(|of| (of.code, of.at.clone())).collect();

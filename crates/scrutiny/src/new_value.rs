@@ -130,6 +130,10 @@ pub(crate) fn arguments(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let mut seen = HashSet::new();
     for leaf in inner::values(call) {
         let place = leaf.place.trim_end_matches("/*");
+        // Each command has other options.
+        if leaf.place.contains('»') && !leaf.named(RECIPIENTS) {
+            continue;
+        }
         if past.count(Kind::Has, place, "") > 0
             || !seen.insert(place)
             || !reaches(leaf, call)

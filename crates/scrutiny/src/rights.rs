@@ -15,7 +15,8 @@ use crate::shown::shown;
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();
     for leaf in inner::values(call) {
-        if is_command(leaf, call) || is_sql_name(leaf) || is_prose(leaf) {
+        // Programs have readers of their own.
+        if leaf.place.contains(" --") || is_command(leaf, call) || is_sql_name(leaf) || is_prose(leaf) {
             continue;
         }
         let opens = open(leaf, call).filter(|_| !direction::is_closed(leaf, call));

@@ -37,8 +37,25 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
                 .iter()
                 .find(|cell| cell.what == What::Mail)
                 .and_then(|cell| cell.form.rsplit('@').next().map(str::to_owned));
-            let to = host.map_or_else(String::new, |host| format!(" to {host}"));
-            found.extend(carries(text).map(|how| {
+            let to = host
+                .as_ref()
+                .map_or_else(String::new, |host| format!(" to {host}"));
+            // A link of ours to its own user has its token.
+            let mut text = text.to_owned();
+            for url in net::urls_in(&text.clone()) {
+                let own = net::url(url)
+                    .and_then(|url| net::host_of(&url))
+                    .is_some_and(|of| {
+                        !is_strange(&of, past)
+                            || host
+                                .as_ref()
+                                .is_some_and(|to| net::registrable(to) == net::registrable(&of))
+                    });
+                if own {
+                    text = text.replace(url, "");
+                }
+            }
+            found.extend(carries(&text).map(|how| {
                 finding(
                     &leaf.at,
                     format!("The text carries a credential (hidden{how}){to}."),
@@ -99,9 +116,6 @@ fn is_strange(host: &str, past: &Past) -> bool {
 
 /// How a text carries a credential; placeholders and examples are none.
 fn carries(text: &str) -> Option<&'static str> {
-    if has_secret(text) {
-        return Some("");
-    }
     let words = text.split(|at: char| at.is_whitespace() || "\"'`<>()=:,;&".contains(at));
     let decoded = words
         .filter(|word| (24..2_000).contains(&word.len()))
@@ -118,7 +132,10 @@ fn carries(text: &str) -> Option<&'static str> {
                     && has_secret(&text)
             })
         });
-    decoded.then_some(", written as base64")
+    match decoded {
+        true => Some(", written as base64"),
+        false => has_secret(text).then_some(""),
+    }
 }
 
 fn has_secret(text: &str) -> bool {

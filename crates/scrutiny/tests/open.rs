@@ -38,6 +38,10 @@ fn dated(text: &str) -> String {
     out + rest
 }
 
+fn today() -> Option<i64> {
+    Some(i64::from(TODAY.since(date(1970, 1, 1)).unwrap().get_days()))
+}
+
 #[derive(Default)]
 struct Count {
     right: usize,
@@ -67,7 +71,8 @@ fn pasts(set: &Value) -> BTreeMap<String, Past> {
     for (tool, calls) in set["past"].as_object().unwrap() {
         let past = pasts.entry(tool.clone()).or_default();
         for args in calls.as_array().unwrap() {
-            let call = Call::new(tool, args);
+            let mut call = Call::new(tool, args);
+            call.today = today();
             past.approve(&facts(&call), 1);
             past.remember("", &call, None);
         }
@@ -80,7 +85,8 @@ fn pasts(set: &Value) -> BTreeMap<String, Past> {
                 at: Some(0),
                 why: denied["message"].as_str().map(str::to_owned),
             };
-            let call = Call::new(tool, &denied["args"]);
+            let mut call = Call::new(tool, &denied["args"]);
+            call.today = today();
             past.deny(&facts(&call), &denial);
             past.remember("", &call, Some(&denial));
         }
@@ -96,7 +102,7 @@ fn measure(text: &str, name: &str, sum: &mut Measure) {
         let tool = case["tool"].as_str().unwrap();
         let mut call = Call::new(tool, &case["args"]);
         call.said.extend(case["reason"].as_str());
-        call.today = Some(i64::from(TODAY.since(date(1970, 1, 1)).unwrap().get_days()));
+        call.today = today();
         beside(&set, case, &call, pasts.get(tool).unwrap_or(&none), sum);
         let found = examine(&call, pasts.get(tool).unwrap_or(&none));
         let words = |key: &str| -> Vec<&str> {

@@ -69,10 +69,8 @@ fn removes(line: &Line<'_>) -> Option<String> {
 /// A name, an age or a type that is no mere star.
 fn is_narrow(line: &Line<'_>) -> bool {
     line.words.windows(2).any(|two| {
-        among(
-            "-name -iname -path -regex -mtime -mmin -newer -empty",
-            &two[0].text,
-        ) && !among("* ** *.*", &two[1].text)
+        among("-mtime -mmin -newer -empty -atime", &two[0].text)
+            || (among("-name -iname -path", &two[0].text) && !two[1].text.contains('*'))
     })
 }
 

@@ -59,6 +59,16 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
                 continue;
             }
             let mut message = format!("The command {}.", act.what);
+            let from = crate::net::urls_in(text)
+                .into_iter()
+                .find_map(|url| crate::net::host_of(&crate::net::url(url)?));
+            if let Some(host) = from.filter(|_| act.code == Code::RunsWhatItFetches) {
+                message = format!(
+                    "The command {}, from {}.",
+                    act.what,
+                    crate::shown::shown(&host)
+                );
+            }
             // Of what only the run knows, the variables that nothing sets are what is wrong.
             if is_of_variable(&act, text) {
                 let Some((name, what)) = unset::unset(text) else {
