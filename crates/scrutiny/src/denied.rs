@@ -54,10 +54,27 @@ fn like(call: &Call<'_>, denied: &Row, past: &Past) -> Option<(bool, String, Str
             })
         })
         .collect();
+    let domain = |cell: &Cell| {
+        cell.form
+            .rsplit('@')
+            .next()
+            .map(|host| net::registrable(host).to_owned())
+    };
     let here = |cell: &Cell| {
-        cells::of(call)
-            .iter()
-            .find(|of| of.place == cell.place && of.form == cell.form)
+        let mut own = cells::of(call).iter().filter(|of| {
+            of.place == cell.place && of.what == cell.what
+                || of.place == cell.place && of.form == cell.form
+        });
+        let stranger = |of: &&Cell| {
+            nearest.is_some() &&
+            cell.what == What::Mail
+                && domain(of) == domain(cell)
+                && !past
+                    .hosts()
+                    .iter()
+                    .any(|(known, ..)| Some(&known.name) == domain(cell).as_ref())
+        };
+        own.find(|of| of.form == cell.form || stranger(of))
     };
     // Who and what no approved call knows.
     let stranger = |host: &str| {

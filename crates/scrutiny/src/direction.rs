@@ -91,6 +91,13 @@ pub(crate) fn is_dry(line: &Line<'_>) -> bool {
             "--no-dry-run" | "--no-dryrun" => dry = false,
             "-whatif" if line.name.contains('-') => dry = true,
             "-n" if line.is("rsync make") => dry = true,
+            _ if line.name == "rsync"
+                && text.starts_with('-')
+                && !text.starts_with("--")
+                && text.contains('n') =>
+            {
+                dry = true
+            }
             _ => {}
         }
     }

@@ -144,6 +144,7 @@ fn guards(line: &str) -> bool {
 fn weakened(edit: &Edit<'_>) -> Option<Finding> {
     let (removed, added) = (edit.removed(), edit.added());
     let prose = edit.path.is_empty()
+        || !edit.path.contains(['.', '/'])
         || among(
             "md txt rst adoc docx doc odt pdf html",
             edit.path.rsplit('.').next().unwrap_or_default(),
@@ -192,7 +193,7 @@ fn weakened(edit: &Edit<'_>) -> Option<Finding> {
     }
     let letters = |line: &str| -> String {
         line.chars()
-            .filter(|at| !at.is_ascii_digit() && !at.is_whitespace())
+            .filter(|at| !at.is_ascii_digit() && !at.is_whitespace() && *at != '.')
             .collect()
     };
     let plain = |line: &str| -> String {
@@ -205,7 +206,7 @@ fn weakened(edit: &Edit<'_>) -> Option<Finding> {
     for old in removed.iter().filter(|line| guards(line)) {
         for new in &added {
             let number = |line: &str| {
-                line.split(|at: char| !at.is_ascii_digit())
+                line.split(|at: char| !at.is_ascii_digit() && at != '.')
                     .filter_map(|part| part.parse::<f64>().ok())
                     .collect::<Vec<_>>()
             };
@@ -357,22 +358,63 @@ fn policy(call: &Call<'_>, past: &Past) -> Option<Finding> {
     });
     let named: Vec<&Cell> = named.collect();
     let same = |cell: &Cell, of: &Cell| of.place == cell.place && of.form == cell.form;
-    let last = past.rows().iter().rev().find(|row| named.iter().any(|cell| row.cells.iter().any(|of| same(cell, of))))?;
+    let last = past.rows().iter().rev().find(|row| {
+        named
+            .iter()
+            .any(|cell| row.cells.iter().any(|of| same(cell, of)))
+    })?;
     let grants = |cell: &&Cell| {
-        let part = ["/Action", "/Resource", "/Principal"].iter().any(|of| cell.place.contains(of));
+        let part = ["/Action", "/Resource", "/Principal"]
+            .iter()
+            .any(|of| cell.place.contains(of));
         cell.place.contains("Statement") && part
     };
-    let known: Vec<&str> = last.cells.iter().filter(grants).map(|cell| cell.text.as_str()).collect();
-    let denies = own.iter().any(|cell| cell.place.contains("Statement") && cell.text == "Deny");
-    let covered = |text: &str| known.iter().any(|of| *of == text || of.strip_suffix('*').is_some_and(|start| text.starts_with(start)));
-    let new: Vec<&Cell> = own.iter().filter(grants).filter(|cell| cell.text.contains('*') && !covered(&cell.text)).collect();
+    let known: Vec<&str> = last
+        .cells
+        .iter()
+        .filter(grants)
+        .map(|cell| cell.text.as_str())
+        .collect();
+    let denies = own
+        .iter()
+        .any(|cell| cell.place.contains("Statement") && cell.text == "Deny");
+    let covered = |text: &str| {
+        known.iter().any(|of| {
+            *of == text
+                || of
+                    .strip_suffix('*')
+                    .is_some_and(|start| text.starts_with(start))
+        })
+    };
+    let new: Vec<&Cell> = own
+        .iter()
+        .filter(grants)
+        .filter(|cell| {
+            cell.text
+                .strip_suffix('*')
+                .is_some_and(|start| start.is_empty() || start.ends_with(':'))
+                && !covered(&cell.text)
+        })
+        .collect();
     let (first, name) = (new.first()?, named.first()?);
     if known.is_empty() || denies {
         return None;
     }
-    let list = |texts: &[&str]| texts.iter().take(3).map(|text| shown(text)).collect::<Vec<_>>().join(", ");
+    let list = |texts: &[&str]| {
+        texts
+            .iter()
+            .take(3)
+            .map(|text| shown(text))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let grown: Vec<&str> = new.iter().map(|cell| cell.text.as_str()).collect();
-    let message = format!("The policy of {} grows: {}; the last one had {}.", shown(&name.text), list(&grown), list(&known));
+    let message = format!(
+        "The policy of {} grows: {}; the last one had {}.",
+        shown(&name.text),
+        list(&grown),
+        list(&known)
+    );
     Some(Finding {
         code: Code::OpensRights,
         weight: Weight::Stop,

@@ -18,8 +18,13 @@ pub fn effect(call: &Call<'_>, past: &Past) -> Option<String> {
         return command(call);
     }
     if crate::sql::is_sql(call) {
-        let place = call.leaves.iter().find(|leaf| leaf.named("connection database db cluster environment"));
-        let place = place.and_then(|leaf| leaf.text()).filter(|text| !text.trim().is_empty());
+        let place = call
+            .leaves
+            .iter()
+            .find(|leaf| leaf.named("connection database db cluster environment"));
+        let place = place
+            .and_then(|leaf| leaf.text())
+            .filter(|text| !text.trim().is_empty());
         let sentence = crate::sql::effect(call)?;
         return Some(match place {
             Some(place) if !sentence.contains(place) => format!("{sentence}, on {}", shown(place)),

@@ -38,7 +38,6 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     found.extend(against::found(call, past));
     found.extend(always::found(call, past));
     found.extend(near_word::found(call, past));
-    found.extend(everything::found(call, past));
     found.extend(wider::found(call, past));
     found.extend(new_value::values(call, past));
     found.extend(new_value::arguments(call, past));
@@ -58,6 +57,7 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         found.retain(|of| !opening(of.code));
     }
     found.extend(guards::found(call, past));
+    found.extend(everything::found(call, past));
     // What is a letter away is new as well: one mark says it.
     let stronger: HashSet<(Code, String)> =
         found.iter().map(|of| (of.code, of.at.clone())).collect();

@@ -350,6 +350,22 @@ fn orders(text: &str) -> Option<String> {
     if let Some(said) = said {
         return Some((*said).to_owned());
     }
+    let told = ["ignore", "disregard", "forget", "override"]
+        .iter()
+        .find_map(|verb| {
+            let at = lower.find(verb).filter(|at| !quoted(*at))?;
+            let rest: String = lower[at..].chars().take(60).collect();
+            let end = rest.find("instructions")?;
+            let between = &rest[verb.len()..end];
+            let all = ["previous", "prior", "earlier", "above", "your", "all"]
+                .iter()
+                .any(|word| between.contains(word));
+            (all && !between.contains(['.', '\n']))
+                .then(|| rest[..end + "instructions".len()].to_owned())
+        });
+    if told.is_some() {
+        return told;
+    }
     WHO.iter().find_map(|who| {
         let at = lower.find(who).filter(|at| !quoted(*at))?;
         let rest: String = lower[at..].chars().take(80).collect();

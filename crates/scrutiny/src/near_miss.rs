@@ -163,7 +163,8 @@ fn of_package(leaf: &crate::leaf::Leaf<'_>, past: &Past) -> Option<String> {
     let name = leaf.text()?.to_lowercase();
     let known = past.forms(&leaf.place);
     let far = |one: &str| {
-        distance(&name, one, if one.len() < 8 { 1 } else { 2 }).filter(|_| one.len() > 4)
+        distance(&name, one, if one.len() < 8 { 1 } else { 2 })
+            .filter(|_| one.len() > 4 && one.chars().next() == name.chars().next())
     };
     let (near, calls) = known.iter().find(|(one, _)| far(one).is_some())?;
     let new = !known.contains_key(name.as_str()) && !differs_in_digits_only(&name, near);

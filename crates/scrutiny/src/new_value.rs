@@ -106,7 +106,17 @@ fn new(leaf: &Leaf<'_>, kind: Kind, value: &str, past: &Past) -> Option<String> 
         return None;
     }
     let few = FEW.max(usize::try_from(calls / SHARE).unwrap_or(FEW));
-    (!known.is_empty() && known.len() <= few).then(|| {
+    let owners: HashSet<&str> = known
+        .iter()
+        .map(|known| {
+            if kind == Kind::Host {
+                net::registrable(known)
+            } else {
+                known
+            }
+        })
+        .collect();
+    (!known.is_empty() && owners.len() <= few).then(|| {
         let mut known: Vec<String> = known
             .into_iter()
             .take(3)

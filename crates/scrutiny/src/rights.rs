@@ -16,7 +16,11 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();
     for leaf in inner::values(call) {
         // Programs have readers of their own.
-        if leaf.place.contains(" --") || is_command(leaf, call) || is_sql_name(leaf) || is_prose(leaf) {
+        if leaf.place.contains(" --")
+            || is_command(leaf, call)
+            || is_sql_name(leaf)
+            || is_prose(leaf)
+        {
             continue;
         }
         let opens = open(leaf, call).filter(|_| !direction::is_closed(leaf, call));

@@ -112,8 +112,17 @@ pub(crate) fn acts(script: &Script) -> Vec<Act> {
             continue;
         }
         found.extend(destroys::act(line));
-        found.extend(opens::act(line));
-        found.extend(persists::act(line));
+        let named = opens::act(line)
+            .into_iter()
+            .chain(persists::act(line))
+            .map(|act| match act.what.contains(": ") {
+                true => act,
+                false => Act {
+                    what: format!("{}: {}", act.what, line.shown()),
+                    ..act
+                },
+            });
+        found.extend(named);
         found.extend(safeguards::act(line));
     }
     found.extend(fetches::act(&lines));

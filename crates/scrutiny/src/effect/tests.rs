@@ -81,7 +81,7 @@ fn payments_with_the_largest_before() {
         ["pay", {"amount": 1, "fee": 2}, "pay: amount 1, fee 2"],
         ["pay_invoice", {"amount": 12, "currency": "EUR"}, "pay_invoice: amount 12.00 EUR"],
         ["pay_invoice", {"payee": "Neu AG", "amount": 12}, "pay_invoice: payee Neu AG, amount 12"],
-        ["refund_payment", {"payee": "Neu AG", "amount": 12, "currency": "EUR"}, "refund_payment: payee Neu AG"],
+        ["refund_payment", {"payee": "Neu AG", "amount": 12, "currency": "EUR"}, "refund_payment: payee Neu AG, amount 12.00 EUR"],
     ]);
     check(&calls, &past);
 }
