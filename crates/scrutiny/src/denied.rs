@@ -66,8 +66,8 @@ fn like(call: &Call<'_>, denied: &Row, past: &Past) -> Option<(bool, String, Str
                 || of.place == cell.place && of.form == cell.form
         });
         let stranger = |of: &&Cell| {
-            nearest.is_some() &&
-            cell.what == What::Mail
+            nearest.is_some()
+                && cell.what == What::Mail
                 && domain(of) == domain(cell)
                 && !past
                     .hosts()
