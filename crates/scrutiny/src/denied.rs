@@ -61,10 +61,9 @@ fn like(call: &Call<'_>, denied: &Row, past: &Past) -> Option<(bool, String, Str
             .map(|host| net::registrable(host).to_owned())
     };
     let here = |cell: &Cell| {
-        let mut own = cells::of(call).iter().filter(|of| {
-            of.place == cell.place && of.what == cell.what
-                || of.place == cell.place && of.form == cell.form
-        });
+        let mut own = cells::of(call)
+            .iter()
+            .filter(|of| of.place == cell.place && (of.what == cell.what || of.form == cell.form));
         let stranger = |of: &&Cell| {
             nearest.is_some()
                 && cell.what == What::Mail

@@ -112,8 +112,8 @@ fn is_code(line: &str) -> bool {
     let comment = [
         "//", "#", "*", "/*", "--", "<!--", "import ", "from ", "use ", "package ",
     ];
-    !comment.iter().any(|start| line.starts_with(start))
-        && !(line.contains("require(") && line.contains('='))
+    let imports = line.contains("require(") && line.contains('=');
+    !(imports || comment.iter().any(|start| line.starts_with(start)))
 }
 
 /// Words of a line, `isAdmin` as one and as two.

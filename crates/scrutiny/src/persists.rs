@@ -170,13 +170,12 @@ fn of_edit(edit: &Edit<'_>) -> Option<Hazard> {
         });
         if let Some(program) =
             program.filter(|program| !program.is_empty() && !old.contains(program.as_str()))
-        {
-            if !among(
+            && !among(
                 "if then else fi done do esac } { set cd echo true exit | > |- >-",
                 &program,
-            ) {
-                return said(format!("It runs {} in {later}", shown(&program)));
-            }
+            )
+        {
+            return said(format!("It runs {} in {later}", shown(&program)));
         }
     }
     None

@@ -202,7 +202,7 @@ pub(super) fn other(call: &Call<'_>, past: &crate::past::Past) -> Option<String>
             )
         })
         .collect();
-    more.sort_by(|one, other| (one.0, one.1).cmp(&(other.0, other.1)));
+    more.sort_by_key(|of| (of.0, of.1));
     let fills = !amounts.is_empty() || more.iter().any(|of| !of.0);
     for (_, _, text) in more {
         if said.len() < 3 && fills && !said.contains(&text) {
