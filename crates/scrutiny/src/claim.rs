@@ -3,7 +3,7 @@
 use crate::call::Call;
 use crate::cell::{Cell, What};
 use crate::cells;
-use crate::edits;
+use crate::edit;
 use crate::finding::{Code, Finding, Weight};
 use crate::inner;
 use crate::leaf::{Leaf, among};
@@ -179,14 +179,14 @@ fn reads(said: &str, call: &Call<'_>) -> Option<(String, String)> {
             ),
         ));
     }
-    crate::command::scripts::scripts(call).into_iter().find_map(|(_, at, script)| {
-        let lines = crate::command::line::lines(&script);
+    crate::command::scripts::scripts(call).find_map(|(_, at, script)| {
+        let lines = crate::command::line::lines(script);
         let writes = lines.iter().find_map(|line| {
             let sub = line.texts().first().copied().unwrap_or_default().to_owned();
             let grave = line.is("rm mv dd truncate kill reboot shutdown chmod chown") || among("delete apply destroy drop rm push restart scale uninstall upgrade install rollout patch set", &sub);
             (grave && !crate::direction::is_dry(line)).then(|| line.shown())
         })?;
-        Some((at, format!("The agent says {what}, and the command is {writes}.")))
+        Some((at.to_owned(), format!("The agent says {what}, and the command is {writes}.")))
     })
 }
 
@@ -275,7 +275,7 @@ fn comments(said: &str, call: &Call<'_>) -> Option<(String, String)> {
     {
         return None;
     }
-    edits::of(call).iter().find_map(|edit| {
+    edit::of(call).iter().find_map(|edit| {
         let code = |lines: Vec<&str>| -> Vec<String> {
             let bare = lines.into_iter().map(|line| {
                 line.split("//")

@@ -40,6 +40,15 @@ pub(crate) fn closes(call: &Call<'_>) -> bool {
         || call.leaves.iter().filter(top).any(says_so)
 }
 
+/// Whether the call as a whole says deny, block or reject: what it names gets less.
+pub(crate) fn denies(call: &Call<'_>) -> bool {
+    let top = |leaf: &&Leaf<'_>| leaf.at.matches('/').count() == 1;
+    let says = |leaf: &Leaf<'_>| {
+        says_so(leaf) && among("deny denied block blocked reject lock", &word(leaf))
+    };
+    call.leaves.iter().filter(top).any(says)
+}
+
 /// Whether a value is in an object that denies or takes away.
 pub(crate) fn is_closed(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
     let around = |other: &&Leaf<'_>| {

@@ -1,6 +1,6 @@
 //! Domains, and how near one is to another.
 
-use crate::near::{differs_in_digits_only, distance, looks};
+use crate::near::{differs_in_digits_only, distance, letters, looks};
 use crate::net;
 
 /// Shorter names are near to each other by chance.
@@ -12,6 +12,8 @@ pub(crate) struct Domain {
     pub(crate) name: String,
     label: String,
     suffix: String,
+    /// The letters of an ASCII label, a bit each.
+    letters: Option<u128>,
     /// What an eye reads, the letters of punycode too.
     looks: String,
     is_address: bool,
@@ -25,6 +27,9 @@ impl Domain {
         let seen = if unicode { idn(name) } else { name.to_owned() };
         let long = seen.chars().count() >= SHORTEST;
         Self {
+            letters: Some(net::label(name))
+                .filter(|label| label.is_ascii())
+                .map(letters),
             label: net::label(name).to_owned(),
             suffix: psl::suffix_str(name).unwrap_or_default().to_owned(),
             looks: if long { looks(&seen) } else { String::new() },
@@ -73,7 +78,10 @@ pub(crate) fn is_near(one: &Domain, known: &Domain) -> Option<usize> {
             4..SHORTEST => 1,
             _ => 2,
         };
-        let same_suffix = one.suffix == known.suffix;
+        // Each change brings one letter and takes one.
+        let strange = |(one, other): (u128, u128)| (one & !other).count_ones() as usize > most;
+        let far = one.letters.zip(known.letters).is_some_and(strange);
+        let same_suffix = one.suffix == known.suffix && !far;
         same_suffix.then(|| distance(&one.label, &known.label, most))?
     };
     letters.filter(|_| !differs_in_digits_only(&one.name, &known.name))

@@ -1,16 +1,12 @@
 //! What an edit takes out, weakens, or lets run.
 
 use crate::call::Call;
-use crate::cell::Cell;
-use crate::cells;
+use crate::edit::{self, Edit};
 use crate::finding::{Code, Finding, Weight};
 use crate::leaf::{Leaf, among};
-use crate::past::Past;
 use crate::safeguard;
 use crate::shown::shown;
 
-const OLD: &str = "old_string old_str old_text old before search find original";
-const NEW: &str = "new_string new_str new_text new after replace replacement revised";
 /// Words of a line that guards something.
 const GUARDS: &str = "assert expect raise throw throws forbid forbidden unauthorized permission permissions verify validate sanitize escape \
     authenticate authorize authorized csrf require requires required lock transaction allowed isadmin is_admin can";
@@ -43,60 +39,8 @@ const LIMITS: [&str; 9] = [
     "no more than",
 ];
 
-/// The text that an edit replaces, and the one in its stead.
-pub(crate) struct Edit<'c> {
-    pub(crate) at: &'c str,
-    pub(crate) path: &'c str,
-    old: &'c str,
-    new: &'c str,
-}
-
-impl<'c> Edit<'c> {
-    fn only<'t>(these: &'t str, those: &str) -> Vec<&'t str> {
-        let others: Vec<&str> = those.lines().map(str::trim).collect();
-        let lines = these.lines().map(str::trim).filter(|line| !line.is_empty());
-        lines.filter(|line| !others.contains(line)).collect()
-    }
-
-    /// Lines that are gone.
-    pub(crate) fn removed(&self) -> Vec<&'c str> {
-        Self::only(self.old, self.new)
-    }
-
-    /// Lines that are new.
-    pub(crate) fn added(&self) -> Vec<&'c str> {
-        Self::only(self.new, self.old)
-    }
-}
-
-/// The edits of a call.
-pub(crate) fn of<'c>(call: &'c Call<'_>) -> Vec<Edit<'c>> {
-    let path = call
-        .leaves
-        .iter()
-        .find(|leaf| leaf.has_word("path file filename document"))
-        .and_then(Leaf::text);
-    let new = call.leaves.iter().filter(|leaf| leaf.named(NEW));
-    let edit = |new: &'c Leaf<'_>| {
-        let old = call
-            .leaves
-            .iter()
-            .find(|old| old.named(OLD) && old.object == new.object)?;
-        Some(Edit {
-            at: &new.at,
-            path: path.unwrap_or_default(),
-            old: old.text()?,
-            new: new.text()?,
-        })
-    };
-    new.filter_map(edit).collect()
-}
-
-pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
-    let mut found: Vec<Finding> = of(call).iter().filter_map(weakened).collect();
-    found.extend(records(call, past));
-    found.extend(policy(call, past));
-    found
+pub(crate) fn found(call: &Call<'_>) -> Vec<Finding> {
+    edit::of(call).iter().filter_map(weakened).collect()
 }
 
 fn finding(weight: Weight, at: &str, message: String) -> Option<Finding> {
@@ -137,7 +81,7 @@ fn guards(line: &str) -> bool {
         .any(|status| line.contains(status));
     let compares = line.starts_with("if")
         && line.contains(['<', '>'])
-        && (line.contains("return") || line.contains("throw") || line.ends_with('{'));
+        && (line.contains("return") || line.contains("throw") || line.ends_with(['{', ':']));
     is_code(line) && (denies || compares || words(line).iter().any(|word| among(GUARDS, word)))
 }
 
@@ -309,116 +253,5 @@ fn turned_off(removed: &[&str], added: &[&str]) -> Option<String> {
             .find(|(of, _)| *of == name)?;
         let off = |value: &str| safeguard::is_off(&Leaf::of_line(&name, value));
         (off(&value) == Some(true) && off(&old.1) == Some(false)).then(|| (*line).to_owned())
-    })
-}
-
-/// A record that loses what the last one about the same thing denied.
-fn records(call: &Call<'_>, past: &Past) -> Option<Finding> {
-    const DENIES: [&str; 3] = ["-all", "p=reject", "p=quarantine"];
-    let has = |text: &str, part: &str| text.split([' ', ';']).any(|word| word == part);
-    cells::of(call).iter().find_map(|cell| {
-        let same = |of: &Cell| {
-            of.place != cell.place
-                && of.names()
-                && cells::of(call)
-                    .iter()
-                    .any(|own| own.place == of.place && own.form == of.form)
-        };
-        let about = |of: &&Cell| of.has_word("name record host") && same(of);
-        let (_, last) = past
-            .column(&cell.place)
-            .filter(|(row, of)| {
-                past.rows()[*row].cells.iter().any(|of| about(&of))
-                    && of.text.starts_with("v=")
-                    && cell.text.starts_with("v=")
-            })
-            .last()?;
-        let lost = DENIES
-            .iter()
-            .find(|part| has(&last.text, part) && !has(&cell.text, part))?;
-        let stricter = *lost == "p=quarantine" && has(&cell.text, "p=reject");
-        (!stricter).then(|| {
-            finding(
-                Weight::Stop,
-                &cell.at,
-                format!(
-                    "The record loses {lost}; the last one was \"{}\".",
-                    shown(&last.text)
-                ),
-            )
-        })?
-    })
-}
-
-/// An Allow that gets a pattern which the last policy of the same name did not have.
-fn policy(call: &Call<'_>, past: &Past) -> Option<Finding> {
-    let own = cells::of(call);
-    let named = own.iter().filter(|cell| {
-        cell.names() && !cell.place.contains(['»', '*']) && cell.has_word("role bucket user group")
-    });
-    let named: Vec<&Cell> = named.collect();
-    let same = |cell: &Cell, of: &Cell| of.place == cell.place && of.form == cell.form;
-    let last = past.rows().iter().rev().find(|row| {
-        named
-            .iter()
-            .any(|cell| row.cells.iter().any(|of| same(cell, of)))
-    })?;
-    let grants = |cell: &&Cell| {
-        let part = ["/Action", "/Resource", "/Principal"]
-            .iter()
-            .any(|of| cell.place.contains(of));
-        cell.place.contains("Statement") && part
-    };
-    let known: Vec<&str> = last
-        .cells
-        .iter()
-        .filter(grants)
-        .map(|cell| cell.text.as_str())
-        .collect();
-    let denies = own
-        .iter()
-        .any(|cell| cell.place.contains("Statement") && cell.text == "Deny");
-    let covered = |text: &str| {
-        known.iter().any(|of| {
-            *of == text
-                || of
-                    .strip_suffix('*')
-                    .is_some_and(|start| text.starts_with(start))
-        })
-    };
-    let new: Vec<&Cell> = own
-        .iter()
-        .filter(grants)
-        .filter(|cell| {
-            cell.text
-                .strip_suffix('*')
-                .is_some_and(|start| start.is_empty() || start.ends_with(':'))
-                && !covered(&cell.text)
-        })
-        .collect();
-    let (first, name) = (new.first()?, named.first()?);
-    if known.is_empty() || denies {
-        return None;
-    }
-    let list = |texts: &[&str]| {
-        texts
-            .iter()
-            .take(3)
-            .map(|text| shown(text))
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let grown: Vec<&str> = new.iter().map(|cell| cell.text.as_str()).collect();
-    let message = format!(
-        "The policy of {} grows: {}; the last one had {}.",
-        shown(&name.text),
-        list(&grown),
-        list(&known)
-    );
-    Some(Finding {
-        code: Code::OpensRights,
-        weight: Weight::Stop,
-        at: first.at.clone(),
-        message,
     })
 }

@@ -14,7 +14,7 @@ use crate::shown::shown;
 /// The console's own sentence; none where it cannot be sure. Commands and SQL that cannot be read are not named otherwise.
 #[must_use]
 pub fn effect(call: &Call<'_>, past: &Past) -> Option<String> {
-    if !files::is_editor(call) && !scripts(call).is_empty() {
+    if !files::is_editor(call) && scripts(call).next().is_some() {
         return command(call);
     }
     if crate::sql::is_sql(call) {
@@ -43,11 +43,9 @@ pub fn effect(call: &Call<'_>, past: &Past) -> Option<String> {
 
 /// "Runs npm, find -delete, rm".
 fn command(call: &Call<'_>) -> Option<String> {
-    let scripts = scripts(call);
-    let [(_, _, script)] = scripts.as_slice() else {
-        return None;
-    };
-    if script.unreadable.is_some() {
+    let mut scripts = scripts(call);
+    let (_, _, script) = scripts.next()?;
+    if scripts.next().is_some() || script.unreadable.is_some() {
         return None;
     }
     let mut names: Vec<String> = Vec::new();

@@ -24,6 +24,7 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     }
     let mut found: Vec<Finding> = cells::of(call)
         .iter()
+        .filter(|_| !crate::direction::denies(call))
         .filter_map(|cell| all(cell, past))
         .collect();
     found.extend(absent(call, past));

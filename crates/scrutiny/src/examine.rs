@@ -8,7 +8,7 @@ use crate::hazards::hazards;
 use crate::past::Past;
 use crate::{
     against, always, beyond, claim, denied, direction, done_before, edits, everything, guards,
-    near_miss, near_word, new_value, pairs, production, safeguard, secrets, sends, usual, wider,
+    near_miss, near_word, new_value, pairs, production, records, safeguard, secrets, usual, wider,
 };
 
 /// The most findings of a call.
@@ -24,7 +24,7 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         .collect();
     // A file to a host of earlier calls is what people approved.
     found.retain(|of| {
-        of.code != Code::SendsOut || of.weight == Weight::Stop || !sends::is_to_known(call, past)
+        of.code != Code::SendsOut || of.weight == Weight::Stop || !usual::is_to_known(call, past)
     });
     found.extend(safeguard::found(call, past));
     found.extend(production::found(call, past));
@@ -32,7 +32,8 @@ pub fn examine(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     found.extend(pairs::broken(call, past));
     found.extend(denied::found(call, past));
     found.extend(done_before::found(call, past));
-    found.extend(edits::found(call, past));
+    found.extend(edits::found(call));
+    found.extend(records::found(call, past));
     found.extend(secrets::found(call, past));
     found.extend(claim::found(call));
     found.extend(against::found(call, past));

@@ -1,5 +1,8 @@
 //! What cannot be seen in a text, or is not what it looks like.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 use unicode_security::MixedScript;
 
 use crate::call::Call;
@@ -75,6 +78,9 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
 
 /// Controls of direction, tags, escapes of a terminal, a lone carriage return.
 fn turned(text: &str) -> Option<String> {
+    if text.is_ascii() && !text.contains(['\u{1b}', '\r']) {
+        return None;
+    }
     let right_to_left = text.chars().any(|at| matches!(at, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'));
     let opened = text.chars().filter(|at| matches!(at, '\u{202a}'..='\u{202b}' | '\u{202d}'..='\u{202e}' | '\u{2066}'..='\u{2068}')).count();
     let closed = text
@@ -116,6 +122,9 @@ fn turned(text: &str) -> Option<String> {
 
 /// Characters without width inside a word of Latin letters.
 fn unseen(text: &str) -> Option<String> {
+    if text.is_ascii() {
+        return None;
+    }
     let word = text.split_whitespace().find(|word| {
         let letters: Vec<char> = word.chars().collect();
         letters.len() < 80
@@ -172,6 +181,9 @@ fn named(cell: &Cell) -> Option<String> {
 
 /// Markup that is not drawn and holds an address, an account, a sum or orders.
 fn markup(text: &str) -> Option<String> {
+    if !text.contains('<') {
+        return None;
+    }
     let lower = text.to_ascii_lowercase();
     let mut from = 0;
     while let Some(at) = lower[from..].find("<") {
@@ -303,6 +315,25 @@ fn link(text: &str) -> Option<(String, String)> {
     None
 }
 
+/// Without one of these a text gives no orders: most are read once.
+static ORDERS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let stems = ["instruc", "istruzioni", "anweisungen"];
+    let finder = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .build(stems.iter().chain(&WHO));
+    finder.ok()
+});
+
+const WHO: [&str; 7] = [
+    "ai assistants",
+    "ai agents",
+    "coding agents",
+    "language models",
+    "llm agents",
+    "ai systems",
+    "assistants and agents",
+];
+
 /// Orders to agents that read the text; not in quotes, backticks or fences.
 fn orders(text: &str) -> Option<String> {
     const SAID: [&str; 14] = [
@@ -321,15 +352,9 @@ fn orders(text: &str) -> Option<String> {
         "ignora tutte le istruzioni",
         "negeer alle vorige instructies",
     ];
-    const WHO: [&str; 7] = [
-        "ai assistants",
-        "ai agents",
-        "coding agents",
-        "language models",
-        "llm agents",
-        "ai systems",
-        "assistants and agents",
-    ];
+    if !ORDERS.as_ref()?.is_match(text) {
+        return None;
+    }
     let lower = text.to_lowercase();
     let quoted = |at: usize| {
         let before = &lower[..at];

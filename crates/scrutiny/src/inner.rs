@@ -53,11 +53,11 @@ fn leaves(call: &Call<'_>) -> Vec<Leaf<'static>> {
         }
     }
     for (leaf, at, script) in scripts(call) {
-        for line in lines(&script) {
+        for line in lines(script) {
             let from = found.len();
             of_line(leaf, &line, &mut found);
             for inner in &mut found[from..] {
-                inner.at.clone_from(&at);
+                at.clone_into(&mut inner.at);
             }
         }
     }

@@ -47,7 +47,7 @@ fn of_mail(mail: &Mail, past: &Past) -> Option<String> {
                 .rsplit_once('@')
                 .is_some_and(|(local, host)| local == mail.local && net::registrable(host) != own)
         });
-        let known = past.hosts().iter().any(|(known, ..)| known.name == own);
+        let known = past.knows_domain(own);
         return of_host(&mail.host, past).or_else(|| {
             let (known, _) = namesake.filter(|_| full && !known)?;
             Some(format!(
@@ -78,28 +78,24 @@ fn of_host(host: &str, past: &Past) -> Option<String> {
         return None;
     }
     let own = Domain::of(host);
-    if past
-        .hosts()
-        .iter()
-        .any(|(known, _, _)| known.name == own.name)
-    {
+    if past.knows_domain(&own.name) {
         return None;
     }
+    let is_below = |domain: &Domain| {
+        let rest = host.strip_prefix(domain.name.as_str());
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    };
     // The name of a known one with another word, or below another domain.
-    let joined = past.hosts().iter().find_map(|(domain, known, calls)| {
-        let below = host.starts_with(&format!("{}.", domain.name));
+    let joined = past.hosts().iter().find_map(|(domain, known, calls, _)| {
         let word = own.more_than(domain)?;
-        Some((known.as_str(), *calls, word)).filter(|_| !below)
+        Some((known.as_str(), *calls, word)).filter(|_| !is_below(domain))
     });
     if let Some((known, calls, word)) = joined {
         let how = format!("has \"{word}\" more than");
         return Some(said(past, host, &how, known, calls));
     }
-    let below = past
-        .hosts()
-        .iter()
-        .find(|(domain, ..)| host.starts_with(&format!("{}.", domain.name)));
-    if let Some((_, known, calls)) = below {
+    let below = past.hosts().iter().find(|(domain, ..)| is_below(domain));
+    if let Some((_, known, calls, _)) = below {
         return Some(said(
             past,
             host,
@@ -108,7 +104,7 @@ fn of_host(host: &str, past: &Past) -> Option<String> {
             *calls,
         ));
     }
-    let near = past.hosts().iter().filter_map(|(domain, known, calls)| {
+    let near = past.hosts().iter().filter_map(|(domain, known, calls, _)| {
         Some((
             is_near(&own, domain)?,
             std::cmp::Reverse(*calls),

@@ -70,9 +70,11 @@ fn is_of_new_party(host: &str, call: &Call<'_>, past: &Past) -> bool {
 fn new_host(leaf: &Leaf<'_>, host: &str, past: &Past) -> Option<String> {
     // Another machine of a known owner.
     let domain = net::registrable(host);
-    let owner = past
-        .at(Kind::Host, &leaf.place)
-        .any(|(known, _)| net::registrable(known) == domain);
+    let mut here = past
+        .hosts()
+        .iter()
+        .filter(|(.., place)| *place == leaf.place);
+    let owner = here.any(|(known, ..)| known.name == domain);
     if owner || net::is_loopback(host) {
         return None;
     }
@@ -85,7 +87,7 @@ fn new(leaf: &Leaf<'_>, kind: Kind, value: &str, past: &Past) -> Option<String> 
     if calls < VALUE_CALLS || past.count(kind, &leaf.place, value) > 0 {
         return None;
     }
-    let known: HashSet<&str> = past.at(kind, &leaf.place).map(|(known, _)| known).collect();
+    let known: Vec<&str> = past.at(kind, &leaf.place).map(|(known, _)| known).collect();
     // Most calls named something of this kind there; a numbered neighbour is no news.
     let of_kind: u32 = past
         .at(kind, &leaf.place)
@@ -106,23 +108,19 @@ fn new(leaf: &Leaf<'_>, kind: Kind, value: &str, past: &Past) -> Option<String> 
         return None;
     }
     let few = FEW.max(usize::try_from(calls / SHARE).unwrap_or(FEW));
-    let owners: HashSet<&str> = known
-        .iter()
-        .map(|known| {
-            if kind == Kind::Host {
-                net::registrable(known)
-            } else {
-                known
-            }
-        })
-        .collect();
-    (!known.is_empty() && owners.len() <= few).then(|| {
-        let mut known: Vec<String> = known
-            .into_iter()
-            .take(3)
-            .map(|known| past.shown(known))
-            .collect();
+    let mut owners: HashSet<&str> = HashSet::new();
+    let many = known.iter().any(|known| {
+        owners.insert(if kind == Kind::Host {
+            net::registrable(known)
+        } else {
+            known
+        });
+        owners.len() > few
+    });
+    (!known.is_empty() && !many).then(|| {
+        let mut known: Vec<String> = known.into_iter().map(|known| past.shown(known)).collect();
         known.sort();
+        known.truncate(3);
         format!(
             "{} is new here; {calls} earlier calls had {}.",
             past.shown(value),

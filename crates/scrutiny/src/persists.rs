@@ -1,7 +1,7 @@
 //! Writes to what runs later on its own.
 
 use crate::call::Call;
-use crate::edits::{self, Edit};
+use crate::edit::{self, Edit};
 use crate::finding::{Code, Hazard};
 use crate::leaf::among;
 use crate::paths::runs_later;
@@ -26,7 +26,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     if is_scheduler(call) || !writes(call) {
         return Vec::new();
     }
-    let edits = edits::of(call);
+    let edits = edit::of(call);
     let mut found: Vec<Hazard> = edits.iter().filter_map(of_edit).collect();
     for leaf in &call.leaves {
         let Some(text) = leaf.text() else {

@@ -4,6 +4,7 @@ use countersign_shell::patch::takes_patches;
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::ibans;
 use crate::leaf::Leaf;
 use crate::leaf::among;
 use crate::net::{self, Mail};
@@ -82,7 +83,7 @@ fn text_role(leaf: &Leaf<'_>, text: &str, call: &Call<'_>) -> Option<Role> {
     let blank = text.contains(char::is_whitespace);
     if leaf.named(ACCOUNTS)
         || leaf.has_word("iban")
-        || (shape_of_iban(text) && text.parse::<iban::Iban>().is_ok())
+        || (ibans::has_shape(text) && ibans::is_right(text))
     {
         return Some(Role::Account(account(text)));
     }
@@ -169,17 +170,6 @@ pub(crate) fn range(text: &str) -> Option<(u128, u32, u32)> {
 pub(crate) fn account(text: &str) -> String {
     let kept = text.chars().filter(|at| at.is_alphanumeric());
     kept.flat_map(char::to_uppercase).collect()
-}
-
-/// Two letters, two digits, 11 to 30 more letters and digits, perhaps in groups.
-pub(crate) fn shape_of_iban(text: &str) -> bool {
-    let plain: Vec<char> = text.chars().filter(|at| *at != ' ').collect();
-    (15..=34).contains(&plain.len())
-        && plain[..2].iter().all(char::is_ascii_uppercase)
-        && plain[2..4].iter().all(char::is_ascii_digit)
-        && plain
-            .iter()
-            .all(|at| at.is_ascii_digit() || at.is_ascii_uppercase())
 }
 
 /// A shell command, by its name or its tool.

@@ -72,7 +72,7 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         }
     }
     for (_, at, script) in scripts(call) {
-        for line in lines(&script) {
+        for line in lines(script) {
             let published = line.is("gh glab jira slack mail mutt")
                 && line
                     .words
@@ -83,7 +83,7 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
                 .flatten();
             found.extend(published.map(|how| {
                 finding(
-                    &at,
+                    at,
                     format!(
                         "The command publishes a credential (hidden{how}) with {}.",
                         line.name
@@ -98,7 +98,7 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
                     host.and_then(|host| Some((carries(word.text.split_once('?')?.1)?, host)));
                 found.extend(sends.map(|(how, host)| {
                     finding(
-                        &at,
+                        at,
                         format!("The URL carries a credential (hidden{how}) to {host}."),
                     )
                 }));
@@ -111,7 +111,7 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
 /// A host of no earlier call.
 fn is_strange(host: &str, past: &Past) -> bool {
     let own = net::registrable(host);
-    !net::is_loopback(host) && !past.hosts().iter().any(|(known, ..)| known.name == own)
+    !net::is_loopback(host) && !past.knows_domain(own)
 }
 
 /// How a text carries a credential; placeholders and examples are none.

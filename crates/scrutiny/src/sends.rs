@@ -1,11 +1,7 @@
 //! Credential files that a tool other than a shell sends to somebody.
 
 use crate::call::Call;
-use crate::cell::What;
-use crate::command::scripts::scripts;
 use crate::finding::{Code, Hazard};
-use crate::net;
-use crate::past::Past;
 use crate::paths::is_credential;
 use crate::role::{Role, is_command, role};
 use crate::shown::shown;
@@ -30,30 +26,4 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
         }
     }
     found
-}
-
-/// Whether every host that the commands of a call name is one of earlier calls.
-pub(crate) fn is_to_known(call: &Call<'_>, past: &Past) -> bool {
-    let mut hosts = Vec::new();
-    for (_, _, script) in scripts(call) {
-        for word in script.commands.iter().flat_map(|command| &command.words) {
-            let text = word.text.as_str();
-            let remote = text.split_once(':').map_or(text, |(host, _)| host);
-            let remote = remote.rsplit('@').next().unwrap_or(remote);
-            let url = net::url(text).and_then(|url| net::host_of(&url));
-            let bare = (text.contains(':') && net::is_host(remote)).then(|| remote.to_owned());
-            hosts.extend(url.or(bare));
-        }
-    }
-    let known = |host: &String| {
-        let own = net::registrable(host);
-        let named = past.hosts().iter().any(|(known, ..)| known.name == own);
-        named
-            || past
-                .rows()
-                .iter()
-                .flat_map(|row| &row.cells)
-                .any(|cell| cell.what == What::Prose && cell.text.contains(own))
-    };
-    !hosts.is_empty() && hosts.iter().all(known)
 }

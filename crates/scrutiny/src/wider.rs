@@ -131,14 +131,15 @@ pub(crate) fn contains(wide: &str, narrow: &str) -> bool {
                 .strip_prefix(folder)
                 .is_some_and(|rest| rest.starts_with('/'));
     }
-    let parts = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
-    covers(&parts(&wide), &parts(&narrow))
+    let (wide, narrow): (Vec<&str>, Vec<&str>) =
+        (wide.split('/').collect(), narrow.split('/').collect());
+    covers(&wide, &narrow)
 }
 
 /// A pattern's last `*` also covers what is below: whoever deletes a folder deletes its files.
-fn covers(wide: &[String], narrow: &[String]) -> bool {
+fn covers(wide: &[&str], narrow: &[&str]) -> bool {
     match (wide.split_first(), narrow.split_first()) {
-        (Some((first, rest)), _) if first == "**" => {
+        (Some((&"**", rest)), _) => {
             rest.is_empty() || (0..=narrow.len()).any(|skip| covers(rest, &narrow[skip..]))
         }
         (Some((first, rest)), Some((name, below))) if matches(first, name) => {
@@ -193,7 +194,7 @@ fn of_list(list: &lists::List, past: &Past) -> Option<Finding> {
     let strangers = !list.mails
         || new.iter().any(|(_, mail)| {
             mail.rsplit_once('@')
-                .is_some_and(|(_, host)| !knows_domain(past, host))
+                .is_some_and(|(_, host)| !past.knows_domain(net::registrable(host)))
         });
     (more && enough && strangers).then(|| Finding {
         code: Code::Wider,
@@ -212,12 +213,6 @@ fn of_list(list: &lists::List, past: &Past) -> Option<Finding> {
                 .join(", ")
         ),
     })
-}
-
-fn knows_domain(past: &Past, host: &str) -> bool {
-    let domain = net::registrable(host);
-    past.anywhere(Kind::Host)
-        .any(|(known, _)| net::registrable(known) == domain)
 }
 
 #[cfg(test)]

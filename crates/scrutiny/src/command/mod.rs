@@ -53,8 +53,8 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let scheduler = crate::persists::is_scheduler(call);
     for (leaf, at, script) in scripts(call) {
         let text = leaf.text().unwrap_or_default();
-        found.extend(crate::own::of_script(call, &at, text, &script));
-        for act in acts(&script) {
+        found.extend(crate::own::of_script(call, at, text, script));
+        for act in acts(script) {
             if act.code == Code::Persists && scheduler {
                 continue;
             }
@@ -84,7 +84,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
             if file && (act.weight == Weight::Look || act.code == Code::UnreadableCommand) {
                 continue;
             }
-            found.push(Hazard::new(act.code, act.weight, &at, act.same, message));
+            found.push(Hazard::new(act.code, act.weight, at, act.same, message));
         }
     }
     found

@@ -8,11 +8,19 @@ use crate::leaf::{Leaf, among};
 use crate::role::is_command;
 
 /// The commands of a call, read.
-pub(crate) fn scripts<'l, 'a>(call: &'l Call<'a>) -> Vec<(&'l Leaf<'a>, String, Script)> {
+pub(crate) fn scripts<'l, 'a>(
+    call: &'l Call<'a>,
+) -> impl Iterator<Item = (&'l Leaf<'a>, &'l str, &'l Script)> {
+    let read = call.scripts.get_or_init(|| of(call));
+    read.iter()
+        .map(|(leaf, at, script)| (&call.leaves[*leaf], at.as_str(), script))
+}
+
+fn of(call: &Call<'_>) -> Vec<(usize, String, Script)> {
     let shell = Shell::of_tool(call.tool);
-    let mut found: Vec<(&Leaf<'_>, String, Script)> = Vec::new();
-    let mut lists: Vec<(String, Vec<&'l str>)> = Vec::new();
-    for leaf in &call.leaves {
+    let mut found: Vec<(usize, String, Script)> = Vec::new();
+    let mut lists: Vec<(String, Vec<&str>)> = Vec::new();
+    for (number, leaf) in call.leaves.iter().enumerate() {
         let Value::String(text) = leaf.value.as_ref() else {
             continue;
         };
@@ -28,16 +36,17 @@ pub(crate) fn scripts<'l, 'a>(call: &'l Call<'a>) -> Vec<(&'l Leaf<'a>, String, 
             found.extend(
                 shell
                     .into_iter()
-                    .map(|text| (leaf, leaf.at.clone(), read(&text, Shell::of_tool("bash")))),
+                    .map(|text| (number, leaf.at.clone(), read(&text, Shell::of_tool("bash")))),
             );
         } else if is_command(leaf, call) && !text.trim().is_empty() {
-            found.push((leaf, leaf.at.clone(), read(text, shell)));
+            found.push((number, leaf.at.clone(), read(text, shell)));
         }
     }
     for (at, mut words) in lists {
-        let Some(leaf) = call.leaves.iter().find(|leaf| leaf.at.starts_with(&at)) else {
+        let Some(number) = call.leaves.iter().position(|leaf| leaf.at.starts_with(&at)) else {
             continue;
         };
+        let leaf = &call.leaves[number];
         // `git` with `["push", "--force"]`: the program is the tool, or another argument.
         if leaf.named("args argv arguments") {
             let program = call
@@ -54,9 +63,9 @@ pub(crate) fn scripts<'l, 'a>(call: &'l Call<'a>) -> Vec<(&'l Leaf<'a>, String, 
         }
         // `["bash", "-c", "…"]` and a list of whole commands.
         if leaf.named("command cmd") && words.len() == 1 {
-            found.push((leaf, leaf.at.clone(), read(words[0], shell)));
+            found.push((number, leaf.at.clone(), read(words[0], shell)));
         } else {
-            found.push((leaf, at, from_words(words)));
+            found.push((number, at, from_words(words)));
         }
     }
     found
