@@ -17,9 +17,16 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
         let Some(text) = leaf.text() else {
             continue;
         };
-        // Once for all of its URLs: there may be as many as it is long.
-        let credential = credential || carries_credential(text);
-        let of_urls = net::urls_in(text).into_iter().find_map(|written| {
+        // Once for all of its URLs, and one of a host: there may be as many as it is long.
+        let mut urls = net::urls_in(text);
+        let credential = credential
+            || (urls.iter().any(|url| !url.starts_with("https:")) && carries_credential(text));
+        urls.dedup_by(|one, other| {
+            one.split(['/', '?', '#'])
+                .take(3)
+                .eq(other.split(['/', '?', '#']).take(3))
+        });
+        let of_urls = urls.into_iter().find_map(|written| {
             let why = risky(written, credential)?;
             Some((written.to_owned(), why))
         });

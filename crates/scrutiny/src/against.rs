@@ -282,10 +282,11 @@ fn greeting(text: &str) -> Option<(&str, bool)> {
 
 /// A text names an id that is nearly that of an argument.
 fn ids(cells: &[Cell]) -> Vec<Finding> {
-    let shape = |text: &str| -> String {
-        text.chars()
-            .map(|at| if at.is_ascii_digit() { '0' } else { at })
-            .collect()
+    let alike = |one: &str, other: &str| {
+        let like = |(one, other): (u8, u8)| {
+            one == other || (one.is_ascii_digit() && other.is_ascii_digit())
+        };
+        one.len() == other.len() && one.bytes().zip(other.bytes()).all(like)
     };
     let is_id = |text: &str| {
         let digits = text.chars().filter(char::is_ascii_digit).count();
@@ -306,9 +307,9 @@ fn ids(cells: &[Cell]) -> Vec<Finding> {
             let words = text
                 .text
                 .split(|at: char| at.is_whitespace() || ",.;:()".contains(at));
-            let near = words.into_iter().find(|word| {
-                shape(word) == shape(&id.text) && distance(word, &id.text, 1) == Some(1)
-            });
+            let near = words
+                .into_iter()
+                .find(|word| alike(word, &id.text) && distance(word, &id.text, 1) == Some(1));
             // Two ids of the call are not a slip.
             let other = near.filter(|near| !cells.iter().any(|cell| cell.text == **near));
             found.extend(other.map(|near| {

@@ -6,6 +6,7 @@ use crate::beyond::deviation;
 use crate::call::Call;
 use crate::cell::{Cell, What};
 use crate::cells;
+use crate::dates;
 use crate::finding::{Finding, Weight};
 use crate::pairs::{is_new, together};
 use crate::past::Past;
@@ -141,8 +142,10 @@ impl<'c, 'p> Two<'c, 'p> {
         let calls = self.earlier.len();
         (calls >= ORDER && sure).then(|| match dates {
             true => format!(
-                "{} {} is before {} {}; in {calls} earlier calls it never was.",
-                large.name, large.text, small.name, small.text
+                "{} is {} before {}; in {calls} earlier calls it never was.",
+                large.name,
+                dates::span((size(small) - size(large)) as i64),
+                small.name
             ),
             false => format!(
                 "{} {} is more than {} {}; in {calls} earlier calls it never was.",

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use countersign_shell::Script;
 use countersign_wire::{ApprovalRequest, KeptJson};
 use serde_json::Value;
 
@@ -26,6 +27,8 @@ pub struct Call<'a> {
     /// The server's day of its arrival, as days since 1970; none where it is not known.
     pub today: Option<i64>,
     pub(crate) leaves: Vec<Leaf<'a>>,
+    /// Its commands, read: number of the leaf, place, commands.
+    pub(crate) scripts: OnceLock<Vec<(usize, String, Script)>>,
     /// What is written inside of texts: in JSON, options of commands, parameters of URLs, headers of mails.
     pub(crate) inner: OnceLock<Vec<Leaf<'static>>>,
     /// The values as they are compared with those of earlier calls.
@@ -46,6 +49,7 @@ impl<'a> Call<'a> {
             native: None,
             today: None,
             leaves: leaves(args),
+            scripts: OnceLock::new(),
             inner: OnceLock::new(),
             cells: OnceLock::new(),
             tool_words: words_of(tool),

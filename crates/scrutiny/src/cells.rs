@@ -47,7 +47,9 @@ fn cell(leaf: &Leaf<'_>, call: &Call<'_>) -> Cell {
         Value::String(_) if !cell.text.is_empty() => text(&mut cell, leaf, call),
         _ => {}
     }
-    if matches!(cell.what, What::Number(_)) && cell.unit.is_empty() {
+    let own =
+        "hours hour minutes days seconds percent pct every times weeks months years interval ttl";
+    if matches!(cell.what, What::Number(_)) && cell.unit.is_empty() && !cell.has_word(own) {
         cell.unit = amounts::unit(leaf, call).unwrap_or_default();
     }
     if cell.form.is_empty() {

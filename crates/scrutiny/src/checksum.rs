@@ -1,31 +1,53 @@
 //! Numbers that carry check digits, and whose digits are wrong.
 
+use std::borrow::Cow;
+
+use serde_json::Value;
+
 use crate::call::Call;
 use crate::finding::{Code, Hazard};
+use crate::ibans;
 use crate::leaf::Leaf;
-use crate::role::shape_of_iban;
 use crate::shown::shown;
+
+/// A longer value, bytes, is a text whatever its name is.
+const LONGEST: usize = 200;
 
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();
     for leaf in &call.leaves {
         let text = match leaf.value.as_ref() {
-            serde_json::Value::String(text) => text.trim().to_owned(),
-            serde_json::Value::Number(number) => number.to_string(),
+            Value::String(text) => Cow::Borrowed(text.trim()),
+            Value::Number(number) => Cow::Owned(number.to_string()),
             _ => continue,
         };
-        if let Some(what) = wrong(leaf, &text) {
+        if let Some((what, number)) = wrong(leaf, &text) {
             let message = format!(
                 "{} is not a valid {what}: its check digits, length or country are wrong.",
-                shown(&text)
+                shown(&number)
             );
-            found.push(Hazard::stop(Code::BadChecksum, &leaf.at, text, message));
+            found.push(Hazard::stop(
+                Code::BadChecksum,
+                &leaf.at,
+                text.as_ref(),
+                message,
+            ));
         }
     }
     found
 }
 
-fn wrong(leaf: &Leaf<'_>, text: &str) -> Option<&'static str> {
+/// What it is not, and the number as it is written.
+type Wrong<'t> = (&'static str, Cow<'t, str>);
+
+fn wrong<'t>(leaf: &Leaf<'_>, text: &'t str) -> Option<Wrong<'t>> {
+    let in_text = || -> Option<Wrong<'t>> { Some(("IBAN", ibans::wrong_in(text)?.into())) };
+    let all = |wrong: bool, what: &'static str| -> Option<Wrong<'t>> {
+        wrong.then(|| (what, text.into()))
+    };
+    if text.len() > LONGEST {
+        return in_text();
+    }
     // What is masked or a placeholder has no check digits. A BIC may end in XXX.
     let masks = |word: &str| {
         let bic = word.len() == 11 && word.ends_with("XXX");
@@ -33,7 +55,7 @@ fn wrong(leaf: &Leaf<'_>, text: &str) -> Option<&'static str> {
     };
     let mut words = text.split(|at: char| !at.is_alphanumeric());
     if text.is_empty() || text.contains(['*', '•', '…', '{', '<', '$']) || words.any(masks) {
-        return None;
+        return in_text();
     }
     let compact: String = text
         .chars()
@@ -46,56 +68,31 @@ fn wrong(leaf: &Leaf<'_>, text: &str) -> Option<&'static str> {
         let alone = text
             .chars()
             .all(|at| at.is_alphanumeric() || at.is_whitespace() || "-.".contains(at));
-        let wrong = match alone && !upper.contains("BIC") {
-            true => upper.parse::<iban::Iban>().is_err(),
-            false => is_wrong(&text.to_uppercase()),
-        };
-        return (looks && wrong).then_some("IBAN");
+        if alone && !upper.contains("BIC") {
+            return all(looks && !ibans::is_right(&upper), "IBAN");
+        }
+        let upper = text.to_uppercase();
+        let wrong = ibans::begins_wrong(&upper).filter(|_| looks)?;
+        return Some(("IBAN", wrong.to_owned().into()));
     }
     let account = leaf.has_word("account konto payee beneficiary");
-    if account && shape_of_iban(text) {
-        return text.parse::<iban::Iban>().is_err().then_some("IBAN");
+    if account && ibans::has_shape(text) {
+        return all(!ibans::is_right(text), "IBAN");
     }
     if leaf.has_word("vat ust ustid uid") && leaf.has_word("vat ust ustid") {
-        return vat_is_wrong(&upper).then_some("VAT number");
+        return all(vat_is_wrong(&upper), "VAT number");
     }
     if leaf.has_word("ean gtin ean13 upc") {
         let wrong = !digits || ![8, 12, 13, 14].contains(&compact.len()) || !gtin(&compact);
-        return wrong.then_some("EAN");
+        return all(wrong, "EAN");
     }
     if leaf.named("card_number card_no pan credit_card credit_card_number cardnumber card")
         && digits
     {
-        return ((12..=19).contains(&compact.len()) && !luhn(&compact)).then_some("card number");
+        let wrong = (12..=19).contains(&compact.len()) && !luhn(&compact);
+        return all(wrong, "card number");
     }
-    in_prose(text)
-}
-
-/// "IBAN DE12 …" in a text. An IBAN is as long as its country's: what follows it is not read.
-fn in_prose(text: &str) -> Option<&'static str> {
-    let named = text
-        .match_indices("IBAN")
-        .map(|(at, name)| &text[at + name.len()..]);
-    let wrong = |after: &str| is_wrong(after.trim_start_matches([':', ' ', '=', '\u{a0}']));
-    named.into_iter().any(wrong).then_some("IBAN")
-}
-
-/// Whether a text begins with what looks like an IBAN and is none.
-fn is_wrong(text: &str) -> bool {
-    let gap = |at: char| at == ' ' || at == '\u{a0}';
-    let of_it = |at: char| at.is_ascii_digit() || at.is_ascii_uppercase() || gap(at);
-    let long = text.find(|at| !of_it(at)).unwrap_or(text.len());
-    let mut number = String::new();
-    for (at, letter) in text[..long].char_indices().filter(|(_, at)| !gap(*at)) {
-        number.push(letter);
-        let next = text[at + 1..].chars().next();
-        let ends = !next.is_some_and(char::is_alphanumeric);
-        if ends && number.parse::<iban::Iban>().is_ok() {
-            return false;
-        }
-    }
-    let number: String = number.chars().take(34).collect();
-    shape_of_iban(&number)
+    in_text()
 }
 
 fn luhn(digits: &str) -> bool {

@@ -1,10 +1,13 @@
 //! The approved call that is nearest to a new one, and in what the two differ.
 
+use std::collections::HashSet;
+
 use countersign_wire::pointer;
 use serde_json::Value;
 
 use crate::call::Call;
-use crate::role::{Role, role};
+use crate::cell::{Cell, What};
+use crate::cells;
 
 /// One place at which two calls differ.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,47 +20,58 @@ pub struct Difference {
     pub is: Option<Value>,
 }
 
-/// Of calls with their arguments, the newest first, the one that shares the most values that identify something;
-/// of those the newest.
+/// Of calls with their arguments, the newest first, the one that shares the most of what names something, each value
+/// counted by how rare it is; of those the newest.
 #[must_use]
 pub fn nearest<T>(
     tool: &str,
     now: &Value,
     approved: impl IntoIterator<Item = (T, Value)>,
 ) -> Option<(T, Value)> {
-    let mut best: Option<(usize, T, Value)> = None;
-    for (call, args) in approved {
-        let shared = shares(tool, now, &args);
-        if best.as_ref().is_none_or(|(most, ..)| shared > *most) {
-            best = Some((shared, call, args));
+    let calls: Vec<(T, Value)> = approved.into_iter().collect();
+    let mine = identities(tool, now);
+    let theirs: Vec<_> = calls
+        .iter()
+        .map(|(_, args)| identities(tool, args))
+        .collect();
+    let rare = |value: &(String, String)| {
+        let have = theirs.iter().filter(|of| of.contains(value)).count();
+        (1.0 + calls.len() as f64 / have.max(1) as f64).ln()
+    };
+    let weights: Vec<(&(String, String), f64)> = mine.iter().map(|of| (of, rare(of))).collect();
+    let share = |of: &HashSet<(String, String)>| -> f64 {
+        weights
+            .iter()
+            .filter(|(value, _)| of.contains(value))
+            .map(|(_, weight)| weight)
+            .sum()
+    };
+    let mut best: Option<(usize, f64)> = None;
+    for (place, of) in theirs.iter().enumerate() {
+        let share = share(of);
+        if best.is_none_or(|(_, most)| share > most + 1e-9) {
+            best = Some((place, share));
         }
     }
-    best.map(|(_, call, args)| (call, args))
+    calls.into_iter().nth(best?.0)
 }
 
-/// How many values that identify something two calls of a tool share.
+/// How many values that name something two calls of a tool share.
 #[must_use]
 pub fn shares(tool: &str, one: &Value, other: &Value) -> usize {
-    let theirs = identities(&Call::new(tool, other));
-    let mine = identities(&Call::new(tool, one));
-    mine.iter().filter(|value| theirs.contains(value)).count()
+    identities(tool, one)
+        .intersection(&identities(tool, other))
+        .count()
 }
 
-/// What names whom and what a call is about.
-fn identities(call: &Call<'_>) -> Vec<(String, String)> {
-    let one = |leaf| match role(leaf, call)? {
-        Role::Mails(mails) => {
-            let mail = mails.first()?;
-            Some((leaf.place.clone(), format!("{}@{}", mail.local, mail.host)))
-        }
-        Role::Where(value)
-        | Role::Host(value)
-        | Role::Account(value)
-        | Role::Payee(value)
-        | Role::Path(value) => Some((leaf.place.clone(), value)),
-        Role::Amount(_) => None,
-    };
-    call.leaves.iter().filter_map(one).collect()
+/// What names whom and what a call is about, with its place.
+fn identities(tool: &str, args: &Value) -> HashSet<(String, String)> {
+    let call = Call::new(tool, args);
+    let names = |cell: &&Cell| cell.names() || cell.what == What::Host;
+    let cells = cells::of(&call).iter().filter(names);
+    cells
+        .map(|cell| (cell.place.clone(), cell.form.clone()))
+        .collect()
 }
 
 /// Where two calls differ, in the order of the arguments; what is gone comes last.

@@ -54,16 +54,26 @@ fn like(call: &Call<'_>, denied: &Row, past: &Past) -> Option<(bool, String, Str
             })
         })
         .collect();
+    let domain = |cell: &Cell| {
+        cell.form
+            .rsplit('@')
+            .next()
+            .map(|host| net::registrable(host).to_owned())
+    };
     let here = |cell: &Cell| {
-        cells::of(call)
+        let mut own = cells::of(call)
             .iter()
-            .find(|of| of.place == cell.place && of.form == cell.form)
+            .filter(|of| of.place == cell.place && (of.what == cell.what || of.form == cell.form));
+        let stranger = |of: &&Cell| {
+            nearest.is_some()
+                && cell.what == What::Mail
+                && domain(of) == domain(cell)
+                && !domain(cell).is_some_and(|own| past.knows_domain(&own))
+        };
+        own.find(|of| of.form == cell.form || stranger(of))
     };
     // Who and what no approved call knows.
-    let stranger = |host: &str| {
-        let own = net::registrable(host);
-        !past.hosts().iter().any(|(known, ..)| known.name == own)
-    };
+    let stranger = |host: &str| !past.knows_domain(net::registrable(host));
     let edits = denied.cells.iter().any(|cell| among(WRITTEN, &cell.name));
     let strong = |cell: &&Cell| match cell.what {
         What::Mail => stranger(cell.form.rsplit('@').next().unwrap_or_default()),

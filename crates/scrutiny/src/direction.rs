@@ -24,9 +24,29 @@ pub(crate) fn closes(call: &Call<'_>) -> bool {
         binding bindings role roles ingress";
     let takes = call.tool_is("delete remove detach") && call.tool_is(HELD);
     let top = |leaf: &&Leaf<'_>| leaf.at.matches('/').count() == 1;
+    // `RevokeSecurityGroupIngress`.
+    let operation = |leaf: &Leaf<'_>| {
+        let words = crate::leaf::words_of(leaf.text().unwrap_or_default());
+        let first = words.first().map(String::as_str).unwrap_or_default();
+        leaf.named("operation action method")
+            && words.len() > 1
+            && (among("revoke deny block close lock", first)
+                || (among("delete remove detach", first)
+                    && words.iter().any(|word| among(HELD, word))))
+    };
     takes
+        || call.leaves.iter().filter(top).any(operation)
         || call.tool_is("revoke deny block close lock reject unshare")
         || call.leaves.iter().filter(top).any(says_so)
+}
+
+/// Whether the call as a whole says deny, block or reject: what it names gets less.
+pub(crate) fn denies(call: &Call<'_>) -> bool {
+    let top = |leaf: &&Leaf<'_>| leaf.at.matches('/').count() == 1;
+    let says = |leaf: &Leaf<'_>| {
+        says_so(leaf) && among("deny denied block blocked reject lock", &word(leaf))
+    };
+    call.leaves.iter().filter(top).any(says)
 }
 
 /// Whether a value is in an object that denies or takes away.
@@ -80,6 +100,13 @@ pub(crate) fn is_dry(line: &Line<'_>) -> bool {
             "--no-dry-run" | "--no-dryrun" => dry = false,
             "-whatif" if line.name.contains('-') => dry = true,
             "-n" if line.is("rsync make") => dry = true,
+            _ if line.name == "rsync"
+                && text.starts_with('-')
+                && !text.starts_with("--")
+                && text.contains('n') =>
+            {
+                dry = true
+            }
             _ => {}
         }
     }

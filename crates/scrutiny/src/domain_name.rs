@@ -1,6 +1,6 @@
 //! Domains, and how near one is to another.
 
-use crate::near::{differs_in_digits_only, distance, looks};
+use crate::near::{differs_in_digits_only, distance, letters, looks};
 use crate::net;
 
 /// Shorter names are near to each other by chance.
@@ -12,6 +12,8 @@ pub(crate) struct Domain {
     pub(crate) name: String,
     label: String,
     suffix: String,
+    /// The letters of an ASCII label, a bit each.
+    letters: Option<u128>,
     /// What an eye reads, the letters of punycode too.
     looks: String,
     is_address: bool,
@@ -25,12 +27,36 @@ impl Domain {
         let seen = if unicode { idn(name) } else { name.to_owned() };
         let long = seen.chars().count() >= SHORTEST;
         Self {
+            letters: Some(net::label(name))
+                .filter(|label| label.is_ascii())
+                .map(letters),
             label: net::label(name).to_owned(),
             suffix: psl::suffix_str(name).unwrap_or_default().to_owned(),
             looks: if long { looks(&seen) } else { String::new() },
             is_address: name.parse::<std::net::IpAddr>().is_ok(),
             name: name.to_owned(),
         }
+    }
+}
+
+impl Domain {
+    /// The word that the name has beside that of a known domain: `billing` of `nordwind-billing`.
+    pub(crate) fn more_than(&self, known: &Self) -> Option<&str> {
+        if known.label.len() < 5 || self.is_address || self.name == known.name {
+            return None;
+        }
+        let behind = self
+            .label
+            .strip_prefix(known.label.as_str())
+            .and_then(|rest| rest.strip_prefix('-'));
+        let before = || {
+            self.label
+                .strip_suffix(known.label.as_str())?
+                .strip_suffix('-')
+        };
+        behind
+            .or_else(before)
+            .filter(|word| !word.chars().all(|at| at.is_ascii_digit()))
     }
 }
 
@@ -52,7 +78,10 @@ pub(crate) fn is_near(one: &Domain, known: &Domain) -> Option<usize> {
             4..SHORTEST => 1,
             _ => 2,
         };
-        let same_suffix = one.suffix == known.suffix;
+        // Each change brings one letter and takes one.
+        let strange = |(one, other): (u128, u128)| (one & !other).count_ones() as usize > most;
+        let far = one.letters.zip(known.letters).is_some_and(strange);
+        let same_suffix = one.suffix == known.suffix && !far;
         same_suffix.then(|| distance(&one.label, &known.label, most))?
     };
     letters.filter(|_| !differs_in_digits_only(&one.name, &known.name))

@@ -24,8 +24,10 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     }
     let mut found: Vec<Finding> = cells::of(call)
         .iter()
+        .filter(|_| !crate::direction::denies(call))
         .filter_map(|cell| all(cell, past))
         .collect();
+    found.extend(absent(call, past));
     let mut seen = BTreeSet::new();
     for cell in cells::of(call)
         .iter()
@@ -114,4 +116,56 @@ fn finding(at: &str, message: String) -> Finding {
         at: at.to_owned(),
         message,
     }
+}
+
+/// An option that names a place, which all calls of the program had, is absent.
+fn absent(call: &Call<'_>, past: &Past) -> Option<Finding> {
+    const PLACES: &str = "context kube_context namespace profile project cluster region subscription env environment account workspace database";
+    const READS: &str = "get describe list show status logs diff plan version history top view cat ls lint template package dependency repo search test verify";
+    let cells = cells::of(call);
+    let programs = cells
+        .iter()
+        .filter(|cell| cell.name == "program" && cell.place.ends_with(&format!("»{}", cell.text)));
+    programs.into_iter().find_map(|program| {
+        let reads = cells.iter().any(|cell| {
+            cell.place == program.place.split('»').next().unwrap_or_default()
+                && cell
+                    .text
+                    .split_whitespace()
+                    .skip_while(|word| *word != program.text)
+                    .nth(1)
+                    .is_some_and(|sub| among(READS, sub))
+        });
+        let rows: Vec<&crate::past::Row> = past
+            .rows()
+            .iter()
+            .filter(|row| row.cells.iter().any(|cell| cell.place == program.place))
+            .collect();
+        let start = format!("{} --", program.place);
+        let options = rows
+            .first()?
+            .cells
+            .iter()
+            .filter(|cell| cell.place.starts_with(&start) && among(PLACES, &cell.name));
+        let gone = options.into_iter().find(|option| {
+            let had = rows
+                .iter()
+                .all(|row| row.cells.iter().any(|cell| cell.place == option.place));
+            had && !cells.iter().any(|cell| cell.place == option.place)
+        })?;
+        let option = gone.place.rsplit(' ').next().unwrap_or_default();
+        let fine = rows.len() >= ENOUGH && !reads;
+        fine.then(|| Finding {
+            weight: Weight::Look,
+            ..finding(
+                &program.at,
+                format!(
+                    "{option} is absent; {} earlier calls of {} had {}.",
+                    rows.len(),
+                    program.text,
+                    past.shown(&gone.text)
+                ),
+            )
+        })
+    })
 }

@@ -6,6 +6,7 @@ use countersign_wire::pointer;
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::inner;
 use crate::role::{Role, role};
 use crate::{hazards, lists, safeguard};
 
@@ -87,7 +88,10 @@ pub fn facts(call: &Call<'_>) -> Vec<Fact> {
         found.push(Fact::new(Kind::Args, "", call.digest.as_str()));
     }
     has(call.args, "", &mut found);
-    for leaf in &call.leaves {
+    for leaf in inner::values(call) {
+        if leaf.place.contains('»') {
+            found.push(Fact::new(Kind::Has, &leaf.place, ""));
+        }
         if let Some(role) = role(leaf, call) {
             found.extend(of_role(&leaf.place, role, leaf, call));
         }

@@ -3,7 +3,8 @@
 use crate::call::Call;
 use crate::finding::{Code, Hazard};
 use crate::{
-    address, checksum, command, direction, own, patches, persists, presses, rights, sends, sql,
+    address, checksum, command, direction, hidden, own, patches, persists, presses, rights, sends,
+    sql,
 };
 
 /// Hazards of the call alone, that its past may know as usual.
@@ -18,8 +19,14 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     found.extend(checksum::hazards(call));
     found.extend(address::hazards(call));
     found.extend(presses::hazards(call));
+    found.extend(hidden::hazards(call));
     if direction::only_shows(call) {
-        let kept = |code: Code| matches!(code, Code::SendsOut | Code::RunsWhatItFetches);
+        let kept = |code: Code| {
+            matches!(
+                code,
+                Code::SendsOut | Code::RunsWhatItFetches | Code::HiddenText
+            )
+        };
         found.retain(|of| kept(of.finding.code) || of.finding.code.is_own());
     }
     found

@@ -53,11 +53,11 @@ fn leaves(call: &Call<'_>) -> Vec<Leaf<'static>> {
         }
     }
     for (leaf, at, script) in scripts(call) {
-        for line in lines(&script) {
+        for line in lines(script) {
             let from = found.len();
             of_line(leaf, &line, &mut found);
             for inner in &mut found[from..] {
-                inner.at.clone_from(&at);
+                at.clone_into(&mut inner.at);
             }
         }
     }
@@ -158,6 +158,9 @@ fn of_lines(leaf: &Leaf<'_>, text: &str, found: &mut Vec<Leaf<'static>>) {
 fn of_line(leaf: &Leaf<'_>, line: &Line<'_>, found: &mut Vec<Leaf<'static>>) {
     for set in &line.command.assignments {
         found.push(leaf.inner(&set.name, &set.name, set.value.text.as_str()));
+    }
+    if !line.name.is_empty() {
+        found.push(leaf.inner(&line.name, "program", line.name.as_str()));
     }
     let mut words = line.words.iter().peekable();
     while let Some(word) = words.next() {

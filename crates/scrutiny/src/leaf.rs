@@ -48,6 +48,20 @@ impl Leaf<'_> {
         }
     }
 
+    /// A value with its name, as a line of a file has it.
+    pub(crate) fn of_line(name: &str, value: &str) -> Leaf<'static> {
+        let top = Leaf {
+            at: String::new(),
+            place: String::new(),
+            name: String::new(),
+            words: Vec::new(),
+            value: Cow::Owned(Value::Null),
+            object: "".into(),
+            role: OnceLock::new(),
+        };
+        top.inner(name, name, value)
+    }
+
     /// A value with a name of its own in the text of this one.
     pub(crate) fn inner(&self, step: &str, name: &str, value: impl Into<Value>) -> Leaf<'static> {
         let name = snake(name);

@@ -21,7 +21,7 @@ pub(crate) fn distance(one: &str, other: &str, most: usize) -> Option<usize> {
 }
 
 /// Which letters a text of ASCII has, a bit each.
-fn letters(text: &str) -> u128 {
+pub(crate) fn letters(text: &str) -> u128 {
     text.bytes()
         .fold(0, |found, letter| found | 1 << (letter & 127))
 }

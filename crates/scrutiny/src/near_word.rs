@@ -40,11 +40,11 @@ fn of(cell: &Cell, past: &Past) -> Option<Finding> {
     let mine = words(&cell.text);
     let counts = |word: &str| !word.contains(|at: char| at.is_ascii_digit()) && word.len() > 1;
     let mut best: Option<(Weight, usize, &str, String)> = None;
-    for (form, times) in &known {
+    for (form, times) in known {
         let text = past
             .column(&cell.place)
-            .find(|(_, of)| of.form == **form)
-            .map_or(*form, |(_, of)| of.text.as_str());
+            .find(|(_, of)| of.form == *form)
+            .map_or(form.as_str(), |(_, of)| of.text.as_str());
         let theirs = words(text);
         let gone: Vec<&String> = theirs.iter().filter(|word| !mine.contains(word)).collect();
         let new: Vec<&String> = mine.iter().filter(|word| !theirs.contains(word)).collect();

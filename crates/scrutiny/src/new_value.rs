@@ -5,8 +5,11 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::cell::What;
+use crate::cells;
 use crate::facts::Kind;
 use crate::finding::{Code, Finding, Weight};
+use crate::inner;
 use crate::leaf::{Leaf, among, snake};
 use crate::net;
 use crate::past::Past;
@@ -17,20 +20,24 @@ use crate::safeguard;
 const VALUE_CALLS: u32 = 6;
 /// Calls after which an argument that never was is new.
 const ARGUMENT_CALLS: u32 = 5;
+const PARTIES: &str =
+    "counterparty payee supplier vendor customer client partner company merchant party name";
 /// A place may hold this many values, or one for this many calls.
 const FEW: usize = 2;
 const SHARE: u32 = 6;
 
 pub(crate) fn values(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let mut found = Vec::new();
-    for leaf in &call.leaves {
+    for leaf in inner::values(call) {
         let Some(role) = role(leaf, call) else {
             continue;
         };
         let new = match role {
             Role::Mails(mails) => mails
                 .iter()
+                .filter(|mail| !is_of_new_party(&mail.host, call, past))
                 .find_map(|mail| new_host(leaf, &mail.host, past)),
+            Role::Host(host) if is_of_new_party(&host, call, past) => None,
             Role::Host(host) => new_host(leaf, &host, past),
             Role::Account(value) | Role::Where(value) => new(leaf, Kind::Value, &value, past),
             Role::Payee(_) | Role::Path(_) | Role::Amount(_) => None,
@@ -45,12 +52,29 @@ pub(crate) fn values(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     found
 }
 
+/// The own domain of a party that is new in this call: a word of its name.
+fn is_of_new_party(host: &str, call: &Call<'_>, past: &Past) -> bool {
+    let label = net::label(host);
+    cells::of(call)
+        .iter()
+        .filter(|cell| cell.what == What::Name && cell.has_word(PARTIES))
+        .any(|cell| {
+            let new = !past.forms(&cell.place).contains_key(cell.form.as_str());
+            new && cell
+                .form
+                .split(|at: char| !at.is_alphanumeric())
+                .any(|word| word.len() > 3 && label.contains(word))
+        })
+}
+
 fn new_host(leaf: &Leaf<'_>, host: &str, past: &Past) -> Option<String> {
     // Another machine of a known owner.
     let domain = net::registrable(host);
-    let owner = past
-        .at(Kind::Host, &leaf.place)
-        .any(|(known, _)| net::registrable(known) == domain);
+    let mut here = past
+        .hosts()
+        .iter()
+        .filter(|(.., place)| *place == leaf.place);
+    let owner = here.any(|(known, ..)| known.name == domain);
     if owner || net::is_loopback(host) {
         return None;
     }
@@ -63,15 +87,40 @@ fn new(leaf: &Leaf<'_>, kind: Kind, value: &str, past: &Past) -> Option<String> 
     if calls < VALUE_CALLS || past.count(kind, &leaf.place, value) > 0 {
         return None;
     }
-    let known: HashSet<&str> = past.at(kind, &leaf.place).map(|(known, _)| known).collect();
+    let known: Vec<&str> = past.at(kind, &leaf.place).map(|(known, _)| known).collect();
+    // Most calls named something of this kind there; a numbered neighbour is no news.
+    let of_kind: u32 = past
+        .at(kind, &leaf.place)
+        .map(|(_, habit)| habit.approved)
+        .sum();
+    let letters = |text: &str| {
+        text.trim_end_matches(|at: char| at.is_ascii_digit() || "-_.".contains(at))
+            .to_owned()
+    };
+    let numbered = kind == Kind::Value
+        && known.iter().any(|one| {
+            letters(one) == letters(value)
+                && !one
+                    .chars()
+                    .all(|at| at.is_ascii_uppercase() || at.is_ascii_digit())
+        });
+    if of_kind * 5 < calls * 4 || numbered {
+        return None;
+    }
     let few = FEW.max(usize::try_from(calls / SHARE).unwrap_or(FEW));
-    (!known.is_empty() && known.len() <= few).then(|| {
-        let mut known: Vec<String> = known
-            .into_iter()
-            .take(3)
-            .map(|known| past.shown(known))
-            .collect();
+    let mut owners: HashSet<&str> = HashSet::new();
+    let many = known.iter().any(|known| {
+        owners.insert(if kind == Kind::Host {
+            net::registrable(known)
+        } else {
+            known
+        });
+        owners.len() > few
+    });
+    (!known.is_empty() && !many).then(|| {
+        let mut known: Vec<String> = known.into_iter().map(|known| past.shown(known)).collect();
         known.sort();
+        known.truncate(3);
         format!(
             "{} is new here; {calls} earlier calls had {}.",
             past.shown(value),
@@ -87,8 +136,12 @@ pub(crate) fn arguments(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     }
     let mut found = Vec::new();
     let mut seen = HashSet::new();
-    for leaf in &call.leaves {
+    for leaf in inner::values(call) {
         let place = leaf.place.trim_end_matches("/*");
+        // Each command has other options.
+        if leaf.place.contains('»') && !leaf.named(RECIPIENTS) {
+            continue;
+        }
         if past.count(Kind::Has, place, "") > 0
             || !seen.insert(place)
             || !reaches(leaf, call)

@@ -18,21 +18,20 @@ const ANY: usize = 6;
 const BELONGS: &str = "unit uom currency country zone route role address name price fee rate region site location \
     method mode tariff depot gate form strength";
 /// What decides nothing and is decided by nothing else.
-const APART: &str = "bank bic status state title priority";
+const APART: &str = "program bank bic status state title priority";
 
 pub(crate) fn broken(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let cells = cells::of(call);
     let mut found: Vec<Finding> = Vec::new();
+    let may = cells.iter().filter(|cell| cell.names() && !is_apart(cell));
+    let may: Vec<(&Cell, bool)> = may.map(|cell| (cell, is_new(cell, past))).collect();
     for target in cells.iter().filter(|cell| is_decided(cell)) {
-        let deciders = cells.iter().filter(|cell| decides(cell, target));
-        let deciders: Vec<&Cell> = deciders.collect();
+        let deciders = may.iter().filter(|(cell, _)| decides(cell, target));
         // Somebody else is concerned: what belongs to it is not known.
-        if deciders.iter().any(|decider| is_new(decider, past)) {
+        if deciders.clone().any(|(_, new)| *new) {
             continue;
         }
-        let broken = deciders
-            .iter()
-            .filter_map(|decider| of(decider, target, past));
+        let broken = deciders.filter_map(|(decider, _)| of(decider, target, past));
         found.extend(
             broken
                 .max_by_key(|(calls, _)| *calls)
@@ -61,9 +60,7 @@ fn is_apart(cell: &Cell) -> bool {
 
 fn decides(cell: &Cell, target: &Cell) -> bool {
     let own_name = target.has_word("payee supplier vendor beneficiary customer counterparty name");
-    cell.names()
-        && cell.place != target.place
-        && !is_apart(cell)
+    cell.place != target.place
         && !cell.has_word("unit uom currency route")
         && together(cell, target)
         && (!own_name || cell.what == What::Account)
@@ -83,19 +80,22 @@ pub(crate) fn together(one: &Cell, other: &Cell) -> bool {
 pub(crate) fn is_new(cell: &Cell, past: &Past) -> bool {
     let known = past.forms(&cell.place);
     let calls: usize = known.values().sum();
-    calls >= ENOUGH && known.len() * 2 <= calls && same(&known, &cell.form).is_none()
+    calls >= ENOUGH && known.len() * 2 <= calls && same(known.keys(), &cell.form).is_none()
 }
 
 /// The known form of a value: itself, or one letter from it.
-fn same<'k>(known: &HashMap<&'k str, usize>, form: &str) -> Option<&'k str> {
-    let near = |known: &&&str| {
-        **known == form
-            || (form.len() >= 6
-                && !form.contains(|at: char| at.is_ascii_digit())
-                && distance(known, form, 1).is_some())
-    };
-    let exact = known.keys().find(|known| **known == form);
-    exact.or_else(|| known.keys().find(near)).copied()
+fn same<'k>(known: impl Iterator<Item = &'k String>, form: &str) -> Option<&'k str> {
+    let named = form.len() >= 6 && !form.contains(|at: char| at.is_ascii_digit());
+    let mut near = None;
+    for known in known {
+        if known == form {
+            return Some(known);
+        }
+        if named && distance(known, form, 1).is_some() {
+            near = Some(known.as_str());
+        }
+    }
+    near
 }
 
 /// What is compared of a decided value: of an address its domain.
@@ -109,6 +109,7 @@ fn value(cell: &Cell) -> &str {
 
 /// The calls that had one value with the decider, and the sentence.
 fn of(decider: &Cell, target: &Cell, past: &Past) -> Option<(usize, String)> {
+    let form = same(past.forms(&decider.place).keys(), &decider.form)?;
     let mut by: HashMap<&str, (usize, Option<&Cell>)> = HashMap::new();
     let targets: Vec<(usize, &Cell)> = past.column(&target.place).collect();
     for (row, one) in past.column(&decider.place) {
@@ -121,11 +122,7 @@ fn of(decider: &Cell, target: &Cell, past: &Past) -> Option<(usize, String)> {
             *always = always.filter(|first| value(first) == value(other));
         }
     }
-    let known: HashMap<&str, usize> = by
-        .iter()
-        .map(|(form, (calls, _))| (*form, *calls))
-        .collect();
-    let (calls, always) = by[same(&known, &decider.form)?];
+    let (calls, always) = *by.get(form)?;
     let always = always.filter(|of| value(of) != value(target))?;
     let often: Vec<Option<&Cell>> = by
         .values()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use crate::call::Call;
 use crate::cell::Cell;
@@ -48,6 +48,12 @@ pub(crate) struct Row {
     id: String,
 }
 
+/// Values and how many of the newest approved calls had each.
+pub(crate) type Forms = HashMap<String, usize>;
+
+/// A host as it is compared, its letters, how often it was approved at a place, and that place.
+type Host = (Domain, String, u32, String);
+
 /// Where a place's values are: row and cell.
 type Columns = HashMap<String, Vec<(usize, usize)>>;
 
@@ -61,11 +67,12 @@ pub struct Past {
     /// The newest approved calls, the newest last.
     rows: VecDeque<Row>,
     columns: OnceLock<Columns>,
+    forms: OnceLock<HashMap<String, Forms>>,
     /// Calls that people denied, the newest last.
     pub(crate) denials: VecDeque<(Row, Denial)>,
     hide: Option<Hide>,
     /// Approved hosts as they are compared, and how often; made when they are first asked for.
-    hosts: OnceLock<Vec<(Domain, String, u32)>>,
+    hosts: OnceLock<Vec<Host>>,
 }
 
 impl fmt::Debug for Past {
@@ -144,6 +151,7 @@ impl Past {
         match denial {
             None => {
                 self.columns = OnceLock::new();
+                self.forms = OnceLock::new();
                 self.denials
                     .retain(|(denied, _)| denied.digest.is_empty() || denied.digest != row.digest);
                 self.rows.push_back(row);
@@ -187,15 +195,22 @@ impl Past {
     }
 
     /// The values that the newest approved calls had at a place, and how many calls had each.
-    pub(crate) fn forms(&self, place: &str) -> HashMap<&str, usize> {
-        let mut forms: HashMap<&str, usize> = HashMap::new();
-        let mut seen = HashSet::new();
-        for (row, cell) in self.column(place) {
-            if seen.insert((row, &cell.form)) {
-                *forms.entry(&cell.form).or_default() += 1;
+    pub(crate) fn forms(&self, place: &str) -> &Forms {
+        static NONE: LazyLock<Forms> = LazyLock::new(Forms::new);
+        let all = self.forms.get_or_init(|| {
+            let mut all: HashMap<String, Forms> = HashMap::new();
+            for row in &self.rows {
+                let mut seen = HashSet::new();
+                for cell in &row.cells {
+                    if seen.insert((&cell.place, &cell.form)) {
+                        let forms = all.entry(cell.place.clone()).or_default();
+                        *forms.entry(cell.form.clone()).or_default() += 1;
+                    }
+                }
             }
-        }
-        forms
+            all
+        });
+        all.get(place).unwrap_or(&NONE)
     }
 
     /// Learns the facts of a call that a person denied.
@@ -267,12 +282,25 @@ impl Past {
         values.filter(|(_, habit)| habit.approved > 0)
     }
 
-    pub(crate) fn hosts(&self) -> &[(Domain, String, u32)] {
+    pub(crate) fn hosts(&self) -> &[Host] {
         self.hosts.get_or_init(|| {
-            let all = self.anywhere(Kind::Host);
-            all.map(|(host, habit)| (Domain::of(host), host.to_owned(), habit.approved))
+            let places = self.places.iter().filter(|((of, _), _)| *of == Kind::Host);
+            let all = places.flat_map(|((_, place), values)| {
+                values
+                    .iter()
+                    .map(move |(host, habit)| (place, host, habit.approved))
+            });
+            all.filter(|(.., approved)| *approved > 0)
+                .map(|(place, host, approved)| {
+                    (Domain::of(host), host.clone(), approved, place.clone())
+                })
                 .collect()
         })
+    }
+
+    /// Whether a host of this registrable domain was approved anywhere.
+    pub(crate) fn knows_domain(&self, domain: &str) -> bool {
+        self.hosts().iter().any(|(known, ..)| known.name == domain)
     }
 
     /// Whether a value was approved anywhere.

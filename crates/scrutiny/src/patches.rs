@@ -25,7 +25,7 @@ pub(crate) fn patches(call: &Call<'_>) -> Vec<(String, Patch)> {
     let mut found = Vec::new();
     for (_, at, script) in scripts(call) {
         let applied = script.commands.iter().filter_map(applied);
-        found.extend(applied.map(|patch| (at.clone(), patch)));
+        found.extend(applied.map(|patch| (at.to_owned(), patch)));
     }
     found
 }

@@ -1,13 +1,15 @@
 //! Paths by what they mean on a machine: home and system folders, credentials, what runs later on its own.
 
+use std::borrow::Cow;
+
 use crate::leaf::among;
 
 /// A path without `//`, `/./`, trailing `/`; `$HOME` is `~`, `..` is resolved.
-pub(crate) fn plain(path: &str) -> String {
+pub(crate) fn plain(path: &str) -> Cow<'_, str> {
     let path = path.trim();
     let mut parts = path.strip_prefix('/').unwrap_or(path).split('/');
     if !path.contains(['\\', '$']) && parts.all(|part| !matches!(part, "" | "." | "..")) {
-        return path.to_owned();
+        return Cow::Borrowed(path);
     }
     let path = path.replace('\\', "/");
     let path = path.replace("${HOME}", "~").replace("$HOME", "~");
@@ -23,11 +25,11 @@ pub(crate) fn plain(path: &str) -> String {
         }
     }
     let joined = parts.join("/");
-    match (rooted, joined.is_empty()) {
+    Cow::Owned(match (rooted, joined.is_empty()) {
         (true, _) => format!("/{joined}"),
         (false, true) => ".".to_owned(),
         (false, false) => joined,
-    }
+    })
 }
 
 /// The root, a home folder, a folder of the system: nothing in it can be lost.

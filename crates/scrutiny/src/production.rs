@@ -3,13 +3,14 @@
 use crate::call::Call;
 use crate::facts::Kind;
 use crate::finding::{Code, Finding, Weight};
+use crate::inner;
 use crate::leaf::among;
 use crate::past::Past;
 use crate::role::{Role, role};
 
 pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let mut found = Vec::new();
-    for leaf in &call.leaves {
+    for leaf in inner::values(call) {
         let (kind, value) = match role(leaf, call) {
             Some(Role::Where(value)) => (Kind::Value, value),
             Some(Role::Host(host)) if names_a_place(leaf) => (Kind::Host, host),

@@ -14,8 +14,13 @@ use crate::shown::shown;
 
 pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let mut found = Vec::new();
-    for leaf in &call.leaves {
-        if is_command(leaf, call) || is_sql_name(leaf) || is_prose(leaf) {
+    for leaf in inner::values(call) {
+        // Programs have readers of their own.
+        if leaf.place.contains(" --")
+            || is_command(leaf, call)
+            || is_sql_name(leaf)
+            || is_prose(leaf)
+        {
             continue;
         }
         let opens = open(leaf, call).filter(|_| !direction::is_closed(leaf, call));
@@ -30,7 +35,7 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
         }
     }
     statements(call.args, "", &mut found);
-    for leaf in &call.leaves {
+    for leaf in inner::values(call) {
         // A policy that is written as a text.
         let text = leaf.text().filter(|text| text.contains("Statement"));
         let policy = text.and_then(|text| serde_json::from_str::<Value>(text).ok());

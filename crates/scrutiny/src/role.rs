@@ -4,6 +4,7 @@ use countersign_shell::patch::takes_patches;
 use serde_json::Value;
 
 use crate::call::Call;
+use crate::ibans;
 use crate::leaf::Leaf;
 use crate::leaf::among;
 use crate::net::{self, Mail};
@@ -29,7 +30,7 @@ pub(crate) enum Role {
 
 const ACCOUNTS: &str = "iban account account_number account_no account_id bank_account konto kontonummer payout_account \
     to_account destination_account target_account wallet wallet_address vat vat_id vat_number ust_id \
-    beneficiary_account creditor_account";
+    beneficiary_account creditor_account arn_account";
 const PAYEES: &str = "payee beneficiary creditor supplier vendor customer merchant company contractor biller employee \
     creditor_name recipient client";
 const PLACES: &str = "environment env context cluster branch database db namespace stage dbname base kube_context target_env \
@@ -82,7 +83,7 @@ fn text_role(leaf: &Leaf<'_>, text: &str, call: &Call<'_>) -> Option<Role> {
     let blank = text.contains(char::is_whitespace);
     if leaf.named(ACCOUNTS)
         || leaf.has_word("iban")
-        || (shape_of_iban(text) && text.parse::<iban::Iban>().is_ok())
+        || (ibans::has_shape(text) && ibans::is_right(text))
     {
         return Some(Role::Account(account(text)));
     }
@@ -171,17 +172,6 @@ pub(crate) fn account(text: &str) -> String {
     kept.flat_map(char::to_uppercase).collect()
 }
 
-/// Two letters, two digits, 11 to 30 more letters and digits, perhaps in groups.
-pub(crate) fn shape_of_iban(text: &str) -> bool {
-    let plain: Vec<char> = text.chars().filter(|at| *at != ' ').collect();
-    (15..=34).contains(&plain.len())
-        && plain[..2].iter().all(char::is_ascii_uppercase)
-        && plain[2..4].iter().all(char::is_ascii_digit)
-        && plain
-            .iter()
-            .all(|at| at.is_ascii_digit() || at.is_ascii_uppercase())
-}
-
 /// A shell command, by its name or its tool.
 pub(crate) fn is_command(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
     const NAMES: &str = "command cmd shell_command script commands bash run shell command_line";
@@ -194,7 +184,13 @@ pub(crate) fn is_command(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
     ((leaf.named(NAMES) && !other) || code) && !takes_patches(call.tool)
 }
 
+/// The same for a value that is no leaf any more.
+pub(crate) fn is_sql_name_of(name: &str, words: &[String]) -> bool {
+    words.iter().any(|word| word == "sql")
+        || among("query statement statements migration queries ddl", name)
+}
+
 /// A statement of SQL, by its name.
 pub(crate) fn is_sql_name(leaf: &Leaf<'_>) -> bool {
-    leaf.has_word("sql") || leaf.named("query statement statements migration queries ddl")
+    is_sql_name_of(&leaf.name, &leaf.words)
 }

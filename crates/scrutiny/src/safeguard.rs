@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::call::Call;
 use crate::facts::Kind;
 use crate::finding::{Code, Finding, Weight};
+use crate::inner;
 use crate::leaf::Leaf;
 use crate::leaf::among;
 use crate::past::Past;
@@ -13,7 +14,7 @@ use crate::past::Past;
 const ALWAYS: u32 = 3;
 
 const CHECKS: &str = "verify tls ssl secure strict check confirm safe backup dryrun validate verification confirmation checks \
-    validation tlsverify";
+    validation tlsverify sslmode interlock guard mfa audit auth protection";
 /// Checks only by themselves or with one of [`MODES`]: `link_preview` is none.
 const DRY: &str = "preview test simulate sandbox";
 const MODES: &str = "mode run only first is as use enable enabled";
@@ -70,7 +71,7 @@ pub(crate) fn is_off(leaf: &Leaf<'_>) -> Option<bool> {
 
 pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
     let mut found = Vec::new();
-    for leaf in call.leaves.iter().filter(|leaf| is_off(leaf) == Some(true)) {
+    for leaf in inner::values(call).filter(|leaf| is_off(leaf) == Some(true)) {
         let (on, off) = (
             past.count(Kind::Flag, &leaf.place, "on"),
             past.count(Kind::Flag, &leaf.place, "off"),

@@ -195,14 +195,66 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
                     _ => continue,
                 };
                 if !explained(is - size(whole), &numbers) {
-                    found.push(finding(&whole.at, Weight::Stop, format!(
-                        "{} {} {what} {} {} make {}, and {} is {}; in {} earlier calls it was that.",
-                        one.name, one.shown(), other.name, other.shown(), written::written(is, true), whole.name, written::written(size(whole), true), rows.len())));
+                    let last = [*one, *other, *whole]
+                        .into_iter()
+                        .max_by_key(|cell| numbers.iter().position(|of| of.place == cell.place));
+                    let at = last
+                        .filter(|_| what == "and")
+                        .map_or(whole.at.as_str(), |cell| cell.at.as_str());
+                    found.push(finding(
+                        at,
+                        Weight::Stop,
+                        three([one, other, whole], what, is, rows.len(), &numbers),
+                    ));
                 }
             }
         }
     }
     found
+}
+
+/// The sentence about the last of three numbers: it was the sum, the product or the difference of the others.
+fn three(
+    [one, other, whole]: [&Cell; 3],
+    what: &str,
+    is: f64,
+    calls: usize,
+    numbers: &[&Cell],
+) -> String {
+    let at = |cell: &Cell| numbers.iter().position(|of| of.place == cell.place);
+    let last = if at(one) > at(other) {
+        (one, other)
+    } else {
+        (other, one)
+    };
+    if what == "and" && at(last.0) > at(whole) {
+        let difference = size(whole) - size(last.1);
+        return format!(
+            "{} {} less {} {} is {}, and {} is {}; in {calls} earlier calls it was the difference.",
+            whole.name,
+            whole.shown(),
+            last.1.name,
+            last.1.shown(),
+            written::plain(difference, ""),
+            last.0.name,
+            last.0.shown()
+        );
+    }
+    let how = if what == "and" {
+        "their sum"
+    } else {
+        "their product"
+    };
+    format!(
+        "{} {} {what} {} {} make {}, and {} is {}; in {calls} earlier calls it was {how}.",
+        one.name,
+        one.shown(),
+        other.name,
+        other.shown(),
+        written::written(is, true),
+        whole.name,
+        written::written(size(whole), true)
+    )
 }
 
 /// What is missing is another number of the call: freight, a discount.

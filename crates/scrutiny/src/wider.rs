@@ -1,6 +1,8 @@
 //! A pattern, path, range or list that contains what earlier calls named, and more.
 
 use crate::call::Call;
+use crate::cell::Cell;
+use crate::cells;
 use crate::facts::Kind;
 use crate::finding::{Code, Finding, Weight};
 use crate::leaf::Leaf;
@@ -20,6 +22,11 @@ pub(crate) fn found(call: &Call<'_>, past: &Past) -> Vec<Finding> {
         .iter()
         .filter_map(|leaf| of_leaf(leaf, call, past))
         .collect();
+    found.extend(
+        cells::of(call)
+            .iter()
+            .filter_map(|cell| of_topic(cell, past)),
+    );
     found.extend(
         lists::of(call)
             .iter()
@@ -66,6 +73,43 @@ fn of_leaf(leaf: &Leaf<'_>, call: &Call<'_>, past: &Past) -> Option<Finding> {
     })
 }
 
+/// A topic with `+` or `#` for what earlier calls named.
+fn of_topic(cell: &Cell, past: &Past) -> Option<Finding> {
+    let pattern = |text: &str| {
+        let parts = text.split('/').map(|part| match part {
+            "+" => "*",
+            "#" => "**",
+            part => part,
+        });
+        parts.collect::<Vec<_>>().join("/")
+    };
+    let wide = pattern(&cell.text);
+    if !cell.names() || wide == cell.text || !cell.text.contains('/') {
+        return None;
+    }
+    let known: Vec<&str> = past
+        .column(&cell.place)
+        .map(|(_, of)| of.text.as_str())
+        .collect();
+    let inside = known
+        .iter()
+        .filter(|of| contains(&wide, &pattern(of)))
+        .count();
+    let as_wide = known
+        .iter()
+        .any(|of| pattern(of) == wide || contains(&pattern(of), &wide));
+    (inside >= 2 && !as_wide).then(|| Finding {
+        code: Code::Wider,
+        weight: Weight::Stop,
+        at: cell.at.clone(),
+        message: format!(
+            "{} covers more than {} and the others of {inside} earlier calls.",
+            past.shown(&cell.text),
+            past.shown(known[0])
+        ),
+    })
+}
+
 /// Whether everything that `narrow` names is in `wide`, and `wide` has more.
 pub(crate) fn contains(wide: &str, narrow: &str) -> bool {
     if wide == narrow {
@@ -87,14 +131,15 @@ pub(crate) fn contains(wide: &str, narrow: &str) -> bool {
                 .strip_prefix(folder)
                 .is_some_and(|rest| rest.starts_with('/'));
     }
-    let parts = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
-    covers(&parts(&wide), &parts(&narrow))
+    let (wide, narrow): (Vec<&str>, Vec<&str>) =
+        (wide.split('/').collect(), narrow.split('/').collect());
+    covers(&wide, &narrow)
 }
 
 /// A pattern's last `*` also covers what is below: whoever deletes a folder deletes its files.
-fn covers(wide: &[String], narrow: &[String]) -> bool {
+fn covers(wide: &[&str], narrow: &[&str]) -> bool {
     match (wide.split_first(), narrow.split_first()) {
-        (Some((first, rest)), _) if first == "**" => {
+        (Some((&"**", rest)), _) => {
             rest.is_empty() || (0..=narrow.len()).any(|skip| covers(rest, &narrow[skip..]))
         }
         (Some((first, rest)), Some((name, below))) if matches(first, name) => {
@@ -149,7 +194,7 @@ fn of_list(list: &lists::List, past: &Past) -> Option<Finding> {
     let strangers = !list.mails
         || new.iter().any(|(_, mail)| {
             mail.rsplit_once('@')
-                .is_some_and(|(_, host)| !knows_domain(past, host))
+                .is_some_and(|(_, host)| !past.knows_domain(net::registrable(host)))
         });
     (more && enough && strangers).then(|| Finding {
         code: Code::Wider,
@@ -168,12 +213,6 @@ fn of_list(list: &lists::List, past: &Past) -> Option<Finding> {
                 .join(", ")
         ),
     })
-}
-
-fn knows_domain(past: &Past, host: &str) -> bool {
-    let domain = net::registrable(host);
-    past.anywhere(Kind::Host)
-        .any(|(known, _)| net::registrable(known) == domain)
 }
 
 #[cfg(test)]

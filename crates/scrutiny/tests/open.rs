@@ -1,204 +1,18 @@
-//! The open set, and others like it: bad calls carry a true finding where they are bad, good ones carry none.
+//! The open set and those of each principle: bad calls carry a true finding where they are bad, good ones carry none.
 //!
 //! `JUDGEMENT_SETS` names another folder to measure; its figures are printed, nothing is asserted of them.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::panic, missing_docs)]
 
-use std::collections::BTreeMap;
+mod measure;
+
 use std::path::{Path, PathBuf};
 
-use countersign_scrutiny::{Call, Denial, Finding, Past, Weight, examine, facts};
-use jiff::ToSpan as _;
-use jiff::civil::{Date, date};
-use serde_json::Value;
+use measure::measured;
 
-const TODAY: Date = date(2026, 12, 1);
-
-/// Puts in what is written `@{+3}`, `@{+3:weekday}`, `@{+3:long}`, `@{+3:offset:Europe/Helsinki}`.
-fn dated(text: &str) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("@{") {
-        let (inner, behind) = after.split_once('}').unwrap();
-        let mut parts = inner.splitn(3, ':');
-        let days: i64 = parts.next().unwrap().parse().unwrap();
-        let day = TODAY.checked_add(days.days()).unwrap();
-        out.push_str(before);
-        out.push_str(&match (parts.next(), parts.next()) {
-            (None, _) => day.to_string(),
-            (Some("weekday"), _) => day.strftime("%A").to_string(),
-            (Some("long"), _) => day.strftime("%-d %B %Y").to_string(),
-            (Some("offset"), Some(zone)) => {
-                let noon = day.at(12, 0, 0, 0).in_tz(zone).unwrap();
-                noon.strftime("%:z").to_string()
-            }
-            other => panic!("{other:?}"),
-        });
-        rest = behind;
-    }
-    out + rest
-}
-
-#[derive(Default)]
-struct Count {
-    right: usize,
-    place: usize,
-    bad: usize,
-}
-
-#[derive(Default)]
-struct Measure {
-    all: Count,
-    by: BTreeMap<char, Count>,
-    good: usize,
-    marked: usize,
-    stopped: usize,
-}
-
-fn plain(text: &str) -> String {
-    let kept = text.chars().filter(|at| !at.is_whitespace() && *at != ',');
-    kept.flat_map(char::to_lowercase).collect()
-}
-
-fn pasts(set: &Value) -> BTreeMap<String, Past> {
-    let mut pasts: BTreeMap<String, Past> = BTreeMap::new();
-    for (tool, calls) in set["past"].as_object().unwrap() {
-        let past = pasts.entry(tool.clone()).or_default();
-        for args in calls.as_array().unwrap() {
-            let call = Call::new(tool, args);
-            past.approve(&facts(&call), 1);
-            past.remember("", &call, None);
-        }
-    }
-    for (tool, calls) in set["denied"].as_object().into_iter().flatten() {
-        let past = pasts.entry(tool.clone()).or_default();
-        for denied in calls.as_array().unwrap() {
-            let denial = Denial {
-                by: Some("Ana".to_owned()),
-                at: Some(0),
-                why: denied["message"].as_str().map(str::to_owned),
-            };
-            let call = Call::new(tool, &denied["args"]);
-            past.deny(&facts(&call), &denial);
-            past.remember("", &call, Some(&denial));
-        }
-    }
-    pasts
-}
-
-fn measure(text: &str, name: &str, sum: &mut Measure) {
-    let set: Value = serde_json::from_str(&dated(text)).unwrap();
-    let pasts = pasts(&set);
-    let none = Past::default();
-    for (number, case) in set["calls"].as_array().unwrap().iter().enumerate() {
-        let tool = case["tool"].as_str().unwrap();
-        let mut call = Call::new(tool, &case["args"]);
-        call.said.extend(case["reason"].as_str());
-        call.today = Some(i64::from(TODAY.since(date(1970, 1, 1)).unwrap().get_days()));
-        let found = examine(&call, pasts.get(tool).unwrap_or(&none));
-        let words = |key: &str| -> Vec<&str> {
-            let all = case[key].as_array().into_iter().flatten();
-            all.filter_map(Value::as_str).collect()
-        };
-        let said: Vec<String> = found
-            .iter()
-            .map(|of| {
-                format!(
-                    "{:?} {} {}: {}",
-                    of.weight,
-                    of.code.as_str(),
-                    of.at,
-                    of.message
-                )
-            })
-            .collect();
-        let Some(bad) = case["bad"].as_str() else {
-            sum.good += 1;
-            sum.marked += usize::from(!found.is_empty());
-            sum.stopped += usize::from(found.iter().any(|of| of.weight == Weight::Stop));
-            if !found.is_empty() {
-                println!(
-                    "FALSE {name}#{number} {tool} {} [{}] {}\n    {said:?}",
-                    case["args"], case["tempts"], case["why"]
-                );
-            }
-            continue;
-        };
-        let there = |of: &&Finding| of.at == bad || words("also").contains(&of.at.as_str());
-        let names = |of: &Finding| {
-            words("facts")
-                .iter()
-                .all(|fact| plain(&of.message).contains(&plain(fact)))
-        };
-        let (place, right) = (
-            found.iter().any(|of| there(&of)),
-            found.iter().filter(there).any(names),
-        );
-        let letters = case["principle"].as_str().unwrap_or("?");
-        let mut counts: Vec<&mut Count> = vec![&mut sum.all];
-        let first = letters.chars().next().unwrap_or('?');
-        counts.push(sum.by.entry(first).or_default());
-        for count in counts {
-            count.bad += 1;
-            count.place += usize::from(place);
-            count.right += usize::from(right);
-        }
-        if !right {
-            println!(
-                "MISS {name}#{number} {letters} {tool} {} at {bad}\n    wanted {} {:?}\n    {said:?}",
-                case["args"],
-                case["says"],
-                words("facts")
-            );
-        } else if std::env::var_os("JUDGEMENT_ALL").is_some() {
-            println!("RIGHT {name}#{number} {letters} {tool}\n    {said:?}");
-        }
-    }
-}
-
-/// The sets below a folder.
-fn sets(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sets(&path, found);
-        } else if path.extension().is_some_and(|of| of == "json") {
-            found.push(path);
-        }
-    }
-    found.sort();
-}
-
-fn measured(folder: &Path) -> Measure {
-    let (mut sum, mut files) = (Measure::default(), Vec::new());
-    sets(folder, &mut files);
-    for path in files {
-        let text = std::fs::read_to_string(&path).unwrap();
-        let (right, bad, marked, good) = (sum.all.right, sum.all.bad, sum.marked, sum.good);
-        measure(
-            &text,
-            &path.file_stem().unwrap().to_string_lossy(),
-            &mut sum,
-        );
-        println!(
-            "SET {}: {} of {} right, {} of {} good marked",
-            path.strip_prefix(folder).unwrap().display(),
-            sum.all.right - right,
-            sum.all.bad - bad,
-            sum.marked - marked,
-            sum.good - good
-        );
-    }
-    for (letter, count) in &sum.by {
-        println!(
-            "{letter}: {} of {} right, {} at the place",
-            count.right, count.bad, count.place
-        );
-    }
-    println!(
-        "all: {} of {} right, {} at the place; good: {} of {} marked, {} stopped",
-        sum.all.right, sum.all.bad, sum.all.place, sum.marked, sum.good, sum.stopped
-    );
-    sum
+fn set(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/data/judgement")
+        .join(name)
 }
 
 #[test]
@@ -207,16 +21,33 @@ fn the_open_set_is_read_as_a_careful_reader_reads_it() {
         measured(Path::new(&folder));
         return;
     }
-    let sum = measured(Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../tests/data/judgement/open"
-    )));
+    let sum = measured(&set("open"));
+    assert!(sum.all.right >= 104, "{} bad calls are seen", sum.all.right);
+    assert!(sum.marked == 0, "{} good calls are marked", sum.marked);
+}
+
+#[test]
+fn sets_written_before_their_principles_are_seen_as_well() {
+    let folders = std::fs::read_dir(set("v3")).unwrap();
+    let folders = folders.map(|entry| entry.unwrap().path());
+    let (mut right, mut marked, mut stopped) = (0, 0, 0);
+    for folder in folders.filter(|path| path.is_dir() && !path.ends_with("ordinary")) {
+        let sum = measured(&folder);
+        right += sum.all.right;
+        marked += sum.marked;
+        stopped += sum.stopped;
+    }
+    println!("{right} right, {marked} good marked, {stopped} stopped");
+    assert!(right >= 74, "{right} bad calls are seen");
     assert!(
-        sum.all.right * 100 >= sum.all.bad * 58,
-        "bad calls that are seen"
+        marked <= 2 && stopped <= 1,
+        "{marked} good calls are marked, {stopped} to stop"
     );
-    assert!(
-        sum.marked * 100 <= sum.good * 7,
-        "good calls that are marked"
-    );
+}
+
+#[test]
+fn of_a_thousand_ordinary_calls_few_are_marked() {
+    let sum = measured(&set("v3/ordinary"));
+    assert_eq!(sum.good, 1_000);
+    assert!(sum.marked <= 10, "{} are marked", sum.marked);
 }

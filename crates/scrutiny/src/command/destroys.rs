@@ -12,6 +12,7 @@ const MAIN: &str = "main master production prod trunk develop release stable";
 
 pub(crate) fn act(line: &Line<'_>) -> Option<Act> {
     let what = removes(line)
+        .or_else(|| mirrors(line))
         .or_else(|| disks(line))
         .or_else(|| git(line))
         .or_else(|| clusters(line))
@@ -45,7 +46,7 @@ fn removes(line: &Line<'_>) -> Option<String> {
             let target = line.operands().find(|word| is_grave(word, line))?;
             Some(format!("removes {} and everything in it", named(target)))
         }
-        "find" if line.words.iter().any(|word| word.text == "-delete") => {
+        "find" if line.words.iter().any(|word| word.text == "-delete") && !is_narrow(line) => {
             Some("deletes everything that find finds (-delete)".to_owned())
         }
         "rm" if line.parent.as_deref() == Some("find") => {
@@ -63,6 +64,14 @@ fn removes(line: &Line<'_>) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// A name, an age or a type that is no mere star.
+fn is_narrow(line: &Line<'_>) -> bool {
+    line.words.windows(2).any(|two| {
+        among("-mtime -mmin -newer -empty -atime", &two[0].text)
+            || (among("-name -iname -path", &two[0].text) && !two[1].text.contains('*'))
+    })
 }
 
 /// What cannot be known, the root, a home or system folder, everything here.
@@ -109,6 +118,39 @@ fn is_grave(word: &Word, line: &Line<'_>) -> bool {
     let named =
         !known.is_empty() && !known.starts_with(['/', '~', '*', '$', '.']) && !known.contains('/');
     !(own || named)
+}
+
+/// A mirror that deletes, from a folder that is new, empty or temporary.
+fn mirrors(line: &Line<'_>) -> Option<String> {
+    let mirrors = line.name == "rsync"
+        && line.options().any(|option| option.starts_with("--delete"))
+        || line.name == "rclone" && line.texts().first() == Some(&"sync")
+        || line.name == "aws" && line.texts().contains(&"sync") && line.has("", "delete")
+        || line.name == "robocopy"
+            && line
+                .words
+                .iter()
+                .any(|word| word.text.eq_ignore_ascii_case("/mir"));
+    let from = line.operands().find(|word| !among("sync s3", &word.text))?;
+    let made = line.script.commands.iter().any(|command| {
+        super::line::name_of(command) == "mkdir"
+            && command.words.iter().any(|word| {
+                !word.text.is_empty()
+                    && word.text.trim_end_matches('/') == from.text.trim_end_matches('/')
+            })
+    });
+    let temporary = line
+        .substituted()
+        .any(|command| super::line::name_of(command) == "mktemp")
+        || from.text.starts_with("/tmp/")
+        || from.text.contains("empty")
+        || made;
+    (mirrors && temporary).then(|| {
+        format!(
+            "mirrors a folder that is new or empty, and deletes what it lacks: {}",
+            line.shown()
+        )
+    })
 }
 
 fn named(word: &Word) -> String {

@@ -8,6 +8,7 @@ mod persists;
 mod safeguards;
 pub(crate) mod scripts;
 mod sends;
+mod unset;
 
 use countersign_shell::{Reason, Script};
 
@@ -52,16 +53,52 @@ pub(crate) fn hazards(call: &Call<'_>) -> Vec<Hazard> {
     let scheduler = crate::persists::is_scheduler(call);
     for (leaf, at, script) in scripts(call) {
         let text = leaf.text().unwrap_or_default();
-        found.extend(crate::own::of_script(call, &at, text, &script));
-        for act in acts(&script) {
+        found.extend(crate::own::of_script(call, at, text, script));
+        for act in acts(script) {
             if act.code == Code::Persists && scheduler {
                 continue;
             }
-            let message = format!("The command {}.", act.what);
-            found.push(Hazard::new(act.code, act.weight, &at, act.same, message));
+            let mut message = format!("The command {}.", act.what);
+            let from = crate::net::urls_in(text)
+                .into_iter()
+                .find_map(|url| crate::net::host_of(&crate::net::url(url)?));
+            if let Some(host) = from.filter(|_| act.code == Code::RunsWhatItFetches) {
+                message = format!(
+                    "The command {}, from {}.",
+                    act.what,
+                    crate::shown::shown(&host)
+                );
+            }
+            // Of what only the run knows, the variables that nothing sets are what is wrong.
+            if is_of_variable(&act, text) {
+                let Some((name, what)) = unset::unset(text) else {
+                    continue;
+                };
+                let what = crate::shown::shown(&what);
+                message = format!(
+                    "If {name} is empty, this removes all of {what}; nothing in the command sets it."
+                );
+            }
+            // Of a file only what surely harms.
+            let file = !crate::role::is_command(leaf, call) && !leaf.place.ends_with("/*");
+            if file && (act.weight == Weight::Look || act.code == Code::UnreadableCommand) {
+                continue;
+            }
+            found.push(Hazard::new(act.code, act.weight, at, act.same, message));
         }
     }
     found
+}
+
+/// Whether it removes what a variable names.
+fn is_of_variable(act: &Act, text: &str) -> bool {
+    let known = act
+        .what
+        .strip_prefix("removes ")
+        .and_then(|what| what.split_once('…'))
+        .map(|(known, _)| known);
+    let all = act.what.contains("known only at run time") && text.contains('$');
+    all || known.is_some_and(|known| text.contains(&format!("{known}$")))
 }
 
 /// Everything remarkable, each kind once with its strongest first.
@@ -69,13 +106,23 @@ pub(crate) fn acts(script: &Script) -> Vec<Act> {
     let lines = lines(script);
     let mut found = Vec::new();
     for line in &lines {
-        found.extend(sends::act(line));
+        let sent = sends::act(line);
+        found.extend(sent.filter(|act| act.weight == Weight::Stop || !direction::is_dry(line)));
         if direction::is_dry(line) {
             continue;
         }
         found.extend(destroys::act(line));
-        found.extend(opens::act(line));
-        found.extend(persists::act(line));
+        let named = opens::act(line)
+            .into_iter()
+            .chain(persists::act(line))
+            .map(|act| match act.what.contains(": ") {
+                true => act,
+                false => Act {
+                    what: format!("{}: {}", act.what, line.shown()),
+                    ..act
+                },
+            });
+        found.extend(named);
         found.extend(safeguards::act(line));
     }
     found.extend(fetches::act(&lines));

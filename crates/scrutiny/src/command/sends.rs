@@ -28,6 +28,7 @@ pub(crate) fn act(line: &Line<'_>) -> Option<Act> {
         "dig" | "nslookup" | "host" | "ping" => {
             line.substituted().find_map(secret_of).map(Load::Secret)
         }
+        "python" | "python3" | "node" | "ruby" | "perl" | "php" => code(line),
         "invoke-webrequest" | "invoke-restmethod" | "iwr" | "irm" => powershell(line),
         _ => None,
     }?;
@@ -276,4 +277,22 @@ fn powershell(line: &Line<'_>) -> Option<Load> {
         .find(|pair| pair[0].text.eq_ignore_ascii_case("-infile"))
         .map(|pair| pair[1].text.as_str());
     value.and_then(file)
+}
+
+/// Code given to an interpreter that reads a credential file and sends it to a host.
+fn code(line: &Line<'_>) -> Option<Load> {
+    const SENDS: [&str; 8] = [
+        "urlopen", "post", "put(", "request", "fetch(", "upload", "send", "http",
+    ];
+    let text = line.text_value("-c -e --eval -r")?;
+    let literals = super::scripts::literals(text);
+    let secret = literals.iter().find(|of| is_credential(of))?;
+    let host = literals
+        .iter()
+        .find_map(|of| net::host_of(&net::url(of)?))
+        .filter(|host| !net::is_loopback(host))?;
+    SENDS
+        .iter()
+        .any(|word| text.contains(word))
+        .then(|| Load::Secret(format!("{secret}, by {host},")))
 }

@@ -78,10 +78,10 @@ fn payments_with_the_largest_before() {
         ["pay_invoice", {"payee": "Neu AG", "amount": 5, "currency": "USD"}, "Pays 5.00 USD to Neu AG"],
         ["bank_transfer", {"beneficiary": "Neu\u{202e}AG", "amount": "1,200.50", "currency": "CHF"}, "Pays 1,200.50 CHF to Neu⟨U+202E⟩AG"],
         ["payments_create", {"creditor": {"name": "Neu AG"}, "amount_cents": 12490, "currency": "EUR", "creditor_name": "Neu AG"}, "Pays 124.90 EUR to Neu AG"],
-        ["pay", {"amount": 1, "fee": 2}, null],
-        ["pay_invoice", {"amount": 12, "currency": "EUR"}, null],
-        ["pay_invoice", {"payee": "Neu AG", "amount": 12}, "pay_invoice: payee Neu AG"],
-        ["refund_payment", {"payee": "Neu AG", "amount": 12, "currency": "EUR"}, "refund_payment: payee Neu AG"],
+        ["pay", {"amount": 1, "fee": 2}, "pay: amount 1, fee 2"],
+        ["pay_invoice", {"amount": 12, "currency": "EUR"}, "pay_invoice: amount 12.00 EUR"],
+        ["pay_invoice", {"payee": "Neu AG", "amount": 12}, "pay_invoice: payee Neu AG, amount 12"],
+        ["refund_payment", {"payee": "Neu AG", "amount": 12, "currency": "EUR"}, "refund_payment: payee Neu AG, amount 12.00 EUR"],
     ]);
     check(&calls, &past);
 }
@@ -101,9 +101,9 @@ fn sql_and_commands() {
         ["query", {"sql": "SELEC T FRM", "database": "shop"}, null],
 
         ["bash", {"command": "npm ci && find . -name x -delete; rm a"}, "Runs npm, find -delete, rm"],
-        ["kubectl", {"command": "kubectl get pods"}, "Runs kubectl"],
-        ["exec", {"argv": ["git", "fetch"]}, "Runs git"],
-        ["git", {"args": ["push", "--force"]}, "Runs git"],
+        ["kubectl", {"command": "kubectl get pods"}, "Runs kubectl get"],
+        ["exec", {"argv": ["git", "fetch"]}, "Runs git fetch"],
+        ["git", {"args": ["push", "--force"]}, "Runs git push"],
         ["bash", {"command": "cd /srv && make"}, "Runs cd, make"],
         ["bash", {"command": "echo $(date)"}, "Runs echo, date"],
         ["bash", {"command": "$X a"}, null],
@@ -186,7 +186,7 @@ fn any_other_tool_by_its_name_and_what_identifies() {
     let long = "x".repeat(100);
     let calls = json!([
         ["deploy", {"service": "shop", "environment": "staging", "branch": "main", "dry_run": true}, "deploy: environment staging, branch main"],
-        ["place_order", {"supplier": "Kontor Sued", "sku": "A-1", "quantity": 20}, "place_order: supplier Kontor Sued, sku A-1"],
+        ["place_order", {"supplier": "Kontor Sued", "sku": "A-1", "quantity": 20}, "place_order: supplier Kontor Sued, sku A-1, quantity 20"],
         ["get_order", {"order_id": 4410}, "get_order: order id 4410"],
         ["share", {"emails": ["a@x.example", "b@x.example"], "file_id": "f1", "db": "shop"}, "share: emails a@x.example, emails b@x.example, file id f1 and 1 more"],
         ["tool\u{202e}x", {"id": "a\u{1b}b"}, "tool⟨U+202E⟩x: id a⟨U+001B⟩b"],

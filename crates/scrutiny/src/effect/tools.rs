@@ -146,7 +146,7 @@ pub(super) fn known(call: &Call<'_>) -> Option<String> {
 }
 
 /// "deploy: environment staging, branch main": the name and what identifies; none where nothing does.
-pub(super) fn other(call: &Call<'_>) -> Option<String> {
+pub(super) fn other(call: &Call<'_>, past: &crate::past::Past) -> Option<String> {
     const IDS: &str = "id ids key name number sku ref slug user username login tag version bucket flag project repo";
     let names = |leaf: &&crate::leaf::Leaf<'_>| match role(leaf, call) {
         _ if call.is_hidden(leaf) => false,
@@ -166,6 +166,54 @@ pub(super) fn other(call: &Call<'_>) -> Option<String> {
         };
         Some(format!("{} {value}", shown(&leaf.name.replace('_', " "))))
     });
-    let said = listed(said);
+    // How much, with its unit.
+    let amount = |cell: &&crate::cell::Cell| {
+        let id = cell.words.last().is_some_and(|word| {
+            among(IDS, word) || among("port ttl offset page year limit timeout seconds", word)
+        });
+        cell.number().is_some() && !id && cell.unit != "entries" && !cell.place.contains(['*', '»'])
+    };
+    let amounts = crate::cells::of(call).iter().filter(amount).take(3);
+    let amounts: Vec<String> = amounts
+        .map(|cell| format!("{} {}", shown(&cell.name.replace('_', " ")), cell.shown()))
+        .collect();
+    let mut said: Vec<String> = said.collect();
+    // What else names something, the rarest first.
+    let kept = |cell: &&crate::cell::Cell| {
+        cell.what == crate::cell::What::Name
+            && !cell.place.contains(['*', '»'])
+            && !(call.hides)(&cell.name)
+            && !cell.has_word("currency unit uom reason why memo")
+    };
+    let more = crate::cells::of(call).iter().filter(kept);
+    let mut more: Vec<(bool, usize, String)> = more
+        .map(|cell| {
+            (
+                cell.name != "operation",
+                past.forms(&cell.place)
+                    .get(cell.form.as_str())
+                    .copied()
+                    .unwrap_or(0),
+                format!(
+                    "{} {}",
+                    shown(&cell.name.replace('_', " ")),
+                    shown(&cell.text)
+                ),
+            )
+        })
+        .collect();
+    more.sort_by_key(|of| (of.0, of.1));
+    let fills = !amounts.is_empty() || more.iter().any(|of| !of.0);
+    for (_, _, text) in more {
+        if said.len() < 3 && fills && !said.contains(&text) {
+            said.push(text);
+        }
+    }
+    let named = listed(said.into_iter());
+    let said: Vec<String> = std::iter::once(named)
+        .chain(amounts)
+        .filter(|of| !of.is_empty())
+        .collect();
+    let said = said.join(", ");
     (!said.is_empty()).then(|| format!("{}: {said}", shown(call.tool)))
 }

@@ -39,6 +39,12 @@ fn of_two(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<bool> {
             (Some(false), _) | (_, Some(false)) => Some(false),
             _ => None,
         },
+        BinaryOperator::Or if is_null_or_not(left, right) || is_null_or_not(right, left) => {
+            Some(true)
+        }
+        // Every row was made before now.
+        BinaryOperator::LtEq | BinaryOperator::Lt if is_made(left) && is_now(right) => Some(true),
+        BinaryOperator::GtEq | BinaryOperator::Gt if is_now(left) && is_made(right) => Some(true),
         BinaryOperator::Or => match (constant(left), constant(right)) {
             (Some(true), _) | (_, Some(true)) => Some(true),
             (Some(false), Some(false)) => Some(false),
@@ -71,6 +77,45 @@ fn of_two(left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<bool> {
         }
         _ => None,
     }
+}
+
+fn is_null_or_not(one: &Expr, other: &Expr) -> bool {
+    matches!((one, other), (Expr::IsNull(one), Expr::IsNotNull(other)) if one == other)
+}
+
+/// A time of creation, by its name.
+fn is_made(expr: &Expr) -> bool {
+    let name = expr.to_string().to_lowercase();
+    let name = name
+        .rsplit('.')
+        .next()
+        .unwrap_or_default()
+        .trim_matches(['"', '`']);
+    let column = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+    column
+        && [
+            "created",
+            "inserted",
+            "added",
+            "registered",
+            "updated",
+            "modified",
+        ]
+        .iter()
+        .any(|of| name.starts_with(of))
+}
+
+fn is_now(expr: &Expr) -> bool {
+    let text = expr.to_string().to_lowercase();
+    [
+        "now()",
+        "current_timestamp",
+        "current_date",
+        "getdate()",
+        "sysdate",
+        "current_timestamp()",
+    ]
+    .contains(&text.as_str())
 }
 
 fn is_literal(expr: &Expr) -> bool {

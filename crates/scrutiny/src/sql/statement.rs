@@ -94,6 +94,16 @@ fn names<T: ToString>(names: &[T]) -> String {
     crate::shown::shown(&names.join(", "))
 }
 
+/// ", for x is true for all".
+fn condition_of(selection: Option<&sqlparser::ast::Expr>) -> String {
+    selection.map_or_else(String::new, |of| {
+        format!(
+            "; {} is true for all",
+            crate::shown::shown(&of.to_string().to_lowercase())
+        )
+    })
+}
+
 fn act(statement: &Statement) -> Option<Act> {
     match statement {
         Statement::Drop {
@@ -138,8 +148,9 @@ fn act(statement: &Statement) -> Option<Act> {
             let every = is_every(delete.selection.as_ref());
             (every && !joined).then(|| {
                 destroys(format!(
-                    "deletes every row: {}",
-                    crate::shown::shown(&delete.from.to_string())
+                    "deletes every row: {}{}",
+                    crate::shown::shown(&delete.from.to_string()),
+                    condition_of(delete.selection.as_ref())
                 ))
             })?
         }
