@@ -78,7 +78,7 @@ const FIELDS: usize = 35;
 /// Variants of the largest enum of the upper floors.
 const VARIANTS: usize = 12;
 /// Methods of `App`, and the files that have some.
-const METHODS: usize = 241;
+const METHODS: usize = 240;
 const METHOD_FILES: usize = 62;
 
 /// # Errors
