@@ -194,6 +194,13 @@ async fn what_agents_and_people_do_is_written_under_its_own_word() {
     )
     .await;
     forge(&desk, &agent, "forged").await;
+    // Before its request, whichever stream is faster.
+    until("the decision is read", async || {
+        let log = log_of(&desk.data).await;
+        log.iter()
+            .any(|row| row.2.as_deref() == Some("acme/bot/forged"))
+    })
+    .await;
     for id in ["early", "forged", "held", "denied"] {
         agent.ask(&agent.request(id)).await;
     }
