@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 
@@ -80,8 +79,7 @@ def test_a_nats_server_that_is_built_of_something_else_is_told():
         NOTICES.unnamed(b"\x7fELF", named)
 
 
-def test_the_package_has_the_file_that_the_build_writes():
-    files = json.loads((REPOSITORY / "tauri.conf.json").read_text())["bundle"]["linux"]["deb"]["files"]
-    written = files["/usr/share/doc/countersign/THIRD-PARTY-NOTICES"]
-    for place in ("Makefile", "scripts/audit.sh"):
-        assert f"scripts/notices.py {written}\n" in (REPOSITORY / place).read_text(), place
+def test_the_packages_have_the_file_that_the_build_writes():
+    for place in ("scripts/dist.sh", "scripts/audit.sh"):
+        assert "scripts/notices.py dist/work/THIRD-PARTY-NOTICES" in (REPOSITORY / place).read_text(), place
+    assert 'WORK / "THIRD-PARTY-NOTICES"' in (REPOSITORY / "packaging/prefix.py").read_text()

@@ -25,6 +25,10 @@ def spans(console: Console, run_id: str) -> list[dict]:
     return list(latest.values())
 
 
+def run_ended(span: dict) -> bool:
+    return span["kind"] == "agent" and span["status"] != "running"
+
+
 async def test_s10_policy_start_end_error_and_denied_calls_appear_in_order(bench, console):
     def fail(why: str) -> str:
         raise ValueError(why)
@@ -58,6 +62,8 @@ async def test_s10_policy_start_end_error_and_denied_calls_appear_in_order(bench
     second = (await arrived(console, before, 2, working))[1]
     await console.decide(second["request_id"])
     await working
+    # The run's end is the last that arrives.
+    await console.until("event", lambda m: mine in m.data and run_ended(json.loads(m.data)))
     seen = [span for span in spans(console, first["run_id"]) if span["kind"] != "llm"]
     assert [(span["kind"], span["name"], span["status"]) for span in seen] == [
         ("agent", "selectools run", "ok"),
