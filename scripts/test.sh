@@ -79,13 +79,9 @@ sdk_tests() { (cd sdk/python && "$venv/bin/python" -m pytest --junit-xml "$repor
 # Those that load a framework take most of the time.
 frameworks='@(adapters|claude|commonground|flexus|guide|inspect|kate|langgraph|openai|pydantic|ravi|selectools)*'
 # Tests of the built program against stand-ins of other systems.
-# Those whose files a pattern names, and their report.
 process_tests() {
-  "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$1" --junit-xml "$reports/$3.xml" \
-    "tests/$1"/test_$2.py
+  "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$1" --junit-xml "$reports/$1.xml" "tests/$1"
 }
-# Half of the time of the coding agents' tests; they wait for limits.
-slow_agents='@(after_calls|beside_programs)'
 # Python outside the SDK keeps to the SDK's settings.
 python_folders=(docs examples packaging scripts sdk/python tests)
 ruff() { "$venv/bin/python" -m ruff "$@" --config sdk/python/pyproject.toml "${python_folders[@]}"; }
@@ -180,10 +176,9 @@ first_lane() {
 
 python_tests() {
   step "Python: tests" sdk_tests "!($frameworks)" sdk
-  step "bridge: tests" process_tests bridge "*" bridge
+  step "bridge: tests" process_tests bridge
 }
-agent_tests() { step "coding agents: tests" process_tests agents "!($slow_agents)" agents; }
-slow_agent_tests() { step "coding agents: calls beside others" process_tests agents "$slow_agents" slow-agents; }
+agent_tests() { step "coding agents: tests" process_tests agents; }
 typescript_lane() {
   step "TypeScript: build" in_typescript build
   step "TypeScript: format" in_typescript format:check
@@ -209,7 +204,6 @@ step "Rust tests" rust_tests
 step "Rust examples in docs" rust_examples
 # While the tests of one lane wait for a deadline or a program, those of the other work.
 beside agent_tests
-beside slow_agent_tests
 beside python_tests
 beside framework_tests
 beside typescript_lane
