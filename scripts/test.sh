@@ -80,7 +80,10 @@ sdk_tests() { (cd sdk/python && "$venv/bin/python" -m pytest --junit-xml "$repor
 frameworks='@(adapters|claude|commonground|flexus|guide|inspect|kate|langgraph|openai|pydantic|ravi|selectools)*'
 # Tests of the built program against stand-ins of other systems.
 process_tests() {
-  "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$1" --junit-xml "$reports/$1.xml" "tests/$1"
+  local folder=$1 report=$2
+  shift 2
+  "$venv/bin/python" -m pytest -c sdk/python/pyproject.toml --rootdir "tests/$folder" \
+    --junit-xml "$reports/$report.xml" "$@"
 }
 # Python outside the SDK keeps to the SDK's settings.
 python_folders=(docs examples packaging scripts sdk/python tests)
@@ -176,9 +179,17 @@ first_lane() {
 
 python_tests() {
   step "Python: tests" sdk_tests "!($frameworks)" sdk
-  step "bridge: tests" process_tests bridge
+  step "bridge: tests" process_tests bridge bridge tests/bridge
 }
-agent_tests() { step "coding agents: tests" process_tests agents; }
+# Two files take half of the time of the coding agents' tests: they wait for limits.
+agent_tests() {
+  step "coding agents: tests" process_tests agents agents tests/agents \
+    --ignore tests/agents/test_after_calls.py --ignore tests/agents/test_beside_programs.py
+}
+slow_agent_tests() {
+  step "coding agents: tests that wait" process_tests agents slow-agents \
+    tests/agents/test_after_calls.py tests/agents/test_beside_programs.py
+}
 typescript_lane() {
   step "TypeScript: build" in_typescript build
   step "TypeScript: format" in_typescript format:check
@@ -204,6 +215,7 @@ step "Rust tests" rust_tests
 step "Rust examples in docs" rust_examples
 # While the tests of one lane wait for a deadline or a program, those of the other work.
 beside agent_tests
+beside slow_agent_tests
 beside python_tests
 beside framework_tests
 beside typescript_lane
