@@ -375,7 +375,7 @@ fn orders(text: &str) -> Option<String> {
     if let Some(said) = said {
         return Some((*said).to_owned());
     }
-    let told = ["ignore", "disregard", "forget", "override"]
+    let order = ["ignore", "disregard", "forget", "override"]
         .iter()
         .find_map(|verb| {
             let at = lower.find(verb).filter(|at| !quoted(*at))?;
@@ -388,8 +388,8 @@ fn orders(text: &str) -> Option<String> {
             (all && !between.contains(['.', '\n']))
                 .then(|| rest[..end + "instructions".len()].to_owned())
         });
-    if told.is_some() {
-        return told;
+    if order.is_some() {
+        return order;
     }
     WHO.iter().find_map(|who| {
         let at = lower.find(who).filter(|at| !quoted(*at))?;

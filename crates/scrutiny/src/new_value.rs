@@ -88,7 +88,7 @@ fn new(leaf: &Leaf<'_>, kind: Kind, value: &str, past: &Past) -> Option<String> 
         return None;
     }
     let known: Vec<&str> = past.at(kind, &leaf.place).map(|(known, _)| known).collect();
-    // Most calls named something of this kind there; a numbered neighbour is no news.
+    // Most calls named something of this kind there; a numbered neighbour is not new.
     let of_kind: u32 = past
         .at(kind, &leaf.place)
         .map(|(_, habit)| habit.approved)

@@ -184,7 +184,7 @@ pub(crate) fn is_command(leaf: &Leaf<'_>, call: &Call<'_>) -> bool {
     ((leaf.named(NAMES) && !other) || code) && !takes_patches(call.tool)
 }
 
-/// The same for a value that is no leaf any more.
+/// The same by a name and its words.
 pub(crate) fn is_sql_name_of(name: &str, words: &[String]) -> bool {
     words.iter().any(|word| word == "sql")
         || among("query statement statements migration queries ddl", name)

@@ -110,11 +110,11 @@ impl App {
             let now = self.now();
             let (after, mut done) = before.set.after(change, now)?;
             done.rules.clone_from(&after.rules);
-            if after == before.set && revision > 0 && before.stands {
+            if after == before.set && revision > 0 && before.counts {
                 return Ok::<_, RulesFault>(Next::Leave(done));
             }
             self.may_change_to(workspace, (&before.set.rules, &after.rules), now)?;
-            done.restored = !before.stands;
+            done.restored = !before.counts;
             done.shift = self.shift(workspace, (&before.set, &author), &after);
             if !accepted.regrets {
                 before.set.may_act_again(&after, change)?;
@@ -142,7 +142,7 @@ impl App {
 pub(super) struct Before {
     pub(super) set: RuleSet,
     /// Whether it is what the bus says.
-    stands: bool,
+    counts: bool,
 }
 
 impl App {
@@ -157,7 +157,7 @@ impl App {
         let revision = current.revision;
         let found = current.payload().map(|payload| read(payload, revision));
         if let Some(Ok(set)) = found {
-            return Ok((Before { set, stands: true }, current.author()));
+            return Ok((Before { set, counts: true }, current.author()));
         }
         let key = PolicyKey::Rules(workspace.clone());
         let last = last_read(self.reader(), &key, |payload| read(payload, 0).ok()).await?;
@@ -173,11 +173,11 @@ impl App {
         let before = match (unreadable, change) {
             (None, _) => Before {
                 set: last.emptied(),
-                stands: true,
+                counts: true,
             },
             (Some(_), RulesChange::Replace { .. }) => Before {
                 set: last,
-                stands: false,
+                counts: false,
             },
             (Some(why), _) => return Err(why),
         };
@@ -205,7 +205,7 @@ impl App {
             };
             Ok::<_, Fault>(Trial::new(Arc::new(in_force), controls.clone()))
         };
-        let was = match before.stands {
+        let was = match before.counts {
             true => Some(trial(&before.set, author.iter().cloned().collect())?),
             false => None,
         };

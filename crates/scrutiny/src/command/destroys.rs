@@ -66,7 +66,7 @@ fn removes(line: &Line<'_>) -> Option<String> {
     }
 }
 
-/// A name, an age or a type that is no mere star.
+/// A name, an age or a type other than a star alone.
 fn is_narrow(line: &Line<'_>) -> bool {
     line.words.windows(2).any(|two| {
         among("-mtime -mmin -newer -empty -atime", &two[0].text)

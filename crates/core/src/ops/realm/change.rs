@@ -256,7 +256,7 @@ impl App {
     /// other left.
     ///
     /// # Errors
-    /// `ErrorCode::ReadOnly` for an operator who waits, has ended, or is no administrator; `ErrorCode::NotFound`,
+    /// `ErrorCode::ReadOnly` for an operator who waits, has ended, or is not an administrator; `ErrorCode::NotFound`,
     /// `ErrorCode::InvalidArgs`, `ErrorCode::BusUnreachable`.
     pub async fn change_operators(&self, change: &Change) -> Result<Written, Fault> {
         self.change_operators_at(change, None).await
@@ -298,7 +298,7 @@ impl App {
                 if asks.iter().any(|ask| ask.key.key == *key && ask.operator.as_str() == me));
             if fields.is_some() && !admin && !adds && !is_own(log, &me, change) {
                 return Err(Fault::read_only(
-                    "your operator is no administrator; ask one to change the operators (`countersign operators list` names them)",
+                    "your operator is not an administrator; ask one to change the operators (`countersign operators list` names them)",
                 ));
             }
             Ok(fields)

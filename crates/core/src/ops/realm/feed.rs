@@ -55,7 +55,7 @@ pub(in crate::ops) fn apply<'m>(
         }
         let before = Before {
             recovery: log.recovery.clone(),
-            // Who comes in reads what was before, and is told nothing of it.
+            // A newcomer reads earlier entries without an alarm.
             there: log.term(own.as_str(), None).is_some(),
         };
         let (length, word) = (log.chain.len(), log.apply(slot, seq, &message.raw));

@@ -26,7 +26,7 @@ const HOUR_MS: i64 = 60 * 60 * 1_000;
 /// A newcomer that no console has let in by then waits for a person.
 const WAITS_AFTER: Duration = Duration::from_secs(2);
 
-/// Does what a console does by itself about the operators: it asks, adds its own console key, and lets others in where
+/// Does what needs no person about the operators: a console asks, adds its own console key, and lets others in where
 /// it may. Until it is cancelled.
 pub(in crate::ops) async fn run(shared: Arc<Shared>, bus: Bus, stop: CancellationToken) {
     let mut changes = shared.trusted.changes();

@@ -205,7 +205,7 @@ async fn until_looked(
 
 impl App {
     /// Gives this console new signing keys. Old decisions stay as they are; a running console of the folder follows
-    /// by itself. What was cut off is taken up by the next call. With `now` the old keys end at once.
+    /// automatically. What was cut off is taken up by the next call. With `now` the old keys end at once.
     ///
     /// # Errors
     /// `ErrorCode::ReadOnly` for an operator who waits or has ended; `ErrorCode::BusUnreachable`,

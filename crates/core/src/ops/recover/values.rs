@@ -17,7 +17,7 @@ use crate::store::policy::{self, PolicyRow};
 use crate::store::policy_history;
 
 /// The order in which keys are put back. A setup comes before the rules: once rules ask by it, a value counts only from
-/// who may loosen them, and one that was lawful when it was signed would count at no console that reads it behind them.
+/// who may loosen them, and one that was allowed when it was signed would count at no console that reads it behind them.
 fn place(key: &str) -> u8 {
     match PolicyKey::parse(key) {
         Some(PolicyKey::Setup(_)) => 0,
@@ -45,7 +45,7 @@ impl App {
                 continue;
             }
             let expected = current.bytes.as_ref().map_or(0, |_| current.revision);
-            // One that nobody can vouch for goes out as it was: no console takes it, and everything asks.
+            // One that nobody may sign anew goes out as it was: no console takes it, and everything asks.
             let bytes = match self.signed_anew(&realm, (&key, &row), &current)? {
                 Some(bytes) => bytes,
                 None => bytes_of(&row)?,
@@ -61,7 +61,7 @@ impl App {
 
     /// The same value of this console's operator, where its signer rotated the key or was retired since: what that key
     /// signed counts only where it was stored before. None where the signer counts, for a bypass, which ended with
-    /// its signer, and where this operator may not vouch for the value.
+    /// its signer, and where this operator may not sign the value anew.
     fn signed_anew(
         &self,
         realm: &Uuid,
