@@ -14,7 +14,7 @@ use super::write::{Fields, Pen};
 use crate::Fault;
 use crate::data_dir::KeysLock;
 use crate::domain::Timestamp;
-use crate::identity::{Identity, IdentityError};
+use crate::identity::{Identity, IdentityError, SigningKeys};
 use crate::runtime::{App, Role, joined};
 use crate::store::{Reader, decisions, outbox};
 
@@ -67,9 +67,14 @@ fn takes_over(log: &Realm) -> impl Fn(&PublicKey, &PublicKey) -> bool {
         let before = log.terms_of(old.as_str()).last();
         before.is_some_and(|before| {
             let same = before.operator == next.operator && before.key.role == next.key.role;
-            same && (before.ended.is_some() || before.began.n < next.began.n)
+            same && (before.ended.is_some() || came(log, old.as_str()) < came(log, new.as_str()))
         })
     }
+}
+
+/// The number of the entry that named a key first. Other limits begin another term of it.
+fn came(log: &Realm, key: &str) -> Option<u64> {
+    log.terms_of(key).first().map(|term| term.began.n)
 }
 
 /// Gives keys in use their own place. This may fail: the next start does it again.
@@ -141,8 +146,7 @@ fn record(
 }
 
 /// Own keys of this console that came before those in use, the last first: a rotation was cut off.
-fn left_over(log: &Realm, identity: &Identity) -> Vec<PublicKey> {
-    let (own, console) = (identity.signing(), identity.console_id.to_string());
+fn left_over(log: &Realm, own: &SigningKeys, console: &str) -> Vec<PublicKey> {
     let now = [&own.human_key, &own.auto_key].map(|key| log.term(key.as_str(), None));
     let [Some(human), Some(auto)] = now else {
         return Vec::new();
@@ -150,11 +154,11 @@ fn left_over(log: &Realm, identity: &Identity) -> Vec<PublicKey> {
     let keys = log.operators.get(&human.operator);
     let keys = keys.into_iter().flat_map(|record| &record.keys);
     let before = keys.filter(|key| {
-        let began = log.term(&key.key, None).map(|term| term.began.n);
         let next = [human, auto]
             .into_iter()
             .find(|next| next.key.role == key.role);
-        key.device.as_deref() == Some(console.as_str()) && began < next.map(|next| next.began.n)
+        let next = next.and_then(|next| came(log, &next.key.key));
+        key.device.as_deref() == Some(console) && came(log, &key.key) < next
     });
     let mut old: Vec<PublicKey> = before.filter_map(|key| key.key.parse().ok()).collect();
     old.reverse();
@@ -164,7 +168,8 @@ fn left_over(log: &Realm, identity: &Identity) -> Vec<PublicKey> {
 /// Goes on with a rotation that was cut off before the old keys had ended, unless a process is at it.
 pub(super) async fn go_on(pen: &Pen<'_>) -> Result<(), Fault> {
     let (shared, identity) = (pen.shared, &pen.shared.identity);
-    let old = left_over(&shared.trusted.log(), identity);
+    let (keys, console) = (identity.signing(), identity.console_id.to_string());
+    let old = left_over(&shared.trusted.log(), &keys, &console);
     if old.is_empty() {
         return Ok(());
     }
@@ -175,7 +180,6 @@ pub(super) async fn go_on(pen: &Pen<'_>) -> Result<(), Fault> {
     if lock.is_none() || !sent || !looked.is_zero() {
         return Ok(());
     }
-    let (keys, console) = (identity.signing(), identity.console_id.to_string());
     let in_use = [
         (KeyRole::Human, keys.human.clone()),
         (KeyRole::Auto, keys.auto.clone()),
@@ -296,4 +300,67 @@ async fn lock(identity: &Arc<Identity>) -> Result<KeysLock, Fault> {
             "another process is changing the keys of this console; try again when it is done",
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_wire::realm::Entry;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const REALM: Uuid = Uuid::from_u128(7);
+
+    /// The log after these entries, each with its signer and the one record in it.
+    fn log_of(entries: &[(&KeyPair, Value)]) -> Realm {
+        let mut realm = Realm::new(REALM, countersign_wire::Sha256Digest::of_bytes(b""));
+        for (n, (by, record)) in (1..).zip(entries) {
+            let prev = realm.chain.last().map(|head| head.digest);
+            let key = PublicKey::of(by).unwrap();
+            let mut payload = Entry::frame(n, prev, "2026-11-25T12:00:00.000Z", &key);
+            payload["operators"] = json!([record]);
+            let entry = Entry::seal(by, &REALM, &payload).unwrap();
+            if n == 1 {
+                realm = Realm::new(REALM, Entry::read(&entry).unwrap().digest);
+            }
+            assert_eq!(realm.apply(n, n, &entry).as_str(), "ok");
+        }
+        realm
+    }
+
+    #[test]
+    fn limits_in_between_do_not_hide_which_key_is_the_newer_one() {
+        let [ada, old, new] = [(); 3].map(|()| KeyPair::new_user());
+        let [own, id, next] = [&ada, &old, &new].map(|pair| PublicKey::of(pair).unwrap());
+        let key = |pair: &KeyPair, id| {
+            SigningKey::of_pair(pair, &REALM, id, "human", Some("here")).unwrap()
+        };
+        let both = json!([key(&old, &id), key(&new, &id)]);
+        let log = log_of(&[
+            (
+                &ada,
+                json!({"id": own, "name": "Ada", "admin": true, "keys": [key(&ada, &own)]}),
+            ),
+            (
+                &ada,
+                json!({"id": id, "name": "Bea", "keys": [key(&old, &id)]}),
+            ),
+            (&old, json!({"id": id, "name": "Bea", "keys": both})),
+            (
+                &ada,
+                json!({"id": id, "name": "Bea", "keys": both, "limits": {"max_risk": "low"}}),
+            ),
+        ]);
+        assert!(takes_over(&log)(&id, &next));
+        assert!(!takes_over(&log)(&next, &id));
+        let in_use = |pair: &KeyPair| SigningKeys {
+            human_key: PublicKey::of(pair).unwrap(),
+            auto_key: own.clone(),
+            human: pair.clone(),
+            auto: ada.clone(),
+        };
+        assert_eq!(left_over(&log, &in_use(&new), "here"), [id]);
+        // A folder that was put back to before has the older key, and ends nothing.
+        assert_eq!(left_over(&log, &in_use(&old), "here"), []);
+    }
 }
